@@ -9,25 +9,25 @@ const stalled = { text: '<channel:thinking>Let me', stall: true } as const
 
 /** Closes the agent at the first event that matches, and creates another on the same store. */
 async function closedAt(
-  stage: Harness,
+  harness: Harness,
   matches: (event: { readonly type: string; readonly status?: string }) => boolean,
   replies: readonly Reply[],
 ) {
-  const run = stage.agent.run({ conversation, input: 'Do it.' })
+  const run = harness.agent.run({ conversation, input: 'Do it.' })
   let closing: Promise<void> | undefined
-  for await (const event of run) if (matches(event)) closing ??= stage.agent.close()
+  for await (const event of run) if (matches(event)) closing ??= harness.agent.close()
   await closing
   return {
     result: await run.result,
-    next: createHarness({ store: stage.store, clock: stage.clock, tools: [slowTool(), weather()], replies }),
+    next: createHarness({ store: harness.store, clock: harness.clock, tools: [slowTool(), weather()], replies }),
   }
 }
 
 describe('closing an agent', () => {
   it('leaves the turn open when the model was writing; the next agent calls the model again', async () => {
-    const stage = createHarness({ replies: [stalled] })
-    const before = async () => (await stage.journal()).length
-    const { result, next } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Done.')])
+    const harness = createHarness({ replies: [stalled] })
+    const before = async () => (await harness.journal()).length
+    const { result, next } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Done.')])
     const entries = await before()
     expect(result).toMatchObject({ exitReason: 'cancelled', answer: '' })
     expect((await next.timeline()).openTurn).toMatchObject({ turn_id: result.turnId })
@@ -37,39 +37,40 @@ describe('closing an agent', () => {
   })
 
   it('leaves a tool call without a result; the next agent records that its outcome is unknown', async () => {
-    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
-    const { next } = await closedAt(stage, ({ status }) => status === 'tool.started', [answers('Then not.')])
+    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
+    const { next } = await closedAt(harness, ({ status }) => status === 'tool.started', [answers('Then not.')])
     expect(await blockTypes(next)).not.toContain('react.tool.result')
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Then not.' }])
     expect(JSON.stringify(await next.journal())).toContain('outcome_unknown')
   })
 
   it('does not wait for the title', async () => {
-    const stage = createHarness({ replies: [], model: scriptedModel([stalled], { title: null }) })
-    const { next, result } = await closedAt(stage, ({ type }) => type === 'entry', [answers('Done.')])
+    const harness = createHarness({ replies: [], model: scriptedModel([stalled], { title: null }) })
+    const { next, result } = await closedAt(harness, ({ type }) => type === 'entry', [answers('Done.')])
     expect(result.exitReason).toBe('cancelled')
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Done.' }])
     expect((await next.timeline()).title).toBe('A scripted conversation')
   })
 
   it('rejects every later message', async () => {
-    const stage = createHarness({ replies: [] })
-    await stage.agent.close()
-    await expect(stage.agent.followUp(conversation, 'x')).rejects.toMatchObject({ code: 'store.closed' })
-    expect(await stage.agent.stop(conversation)).toBe(false)
-    await stage.agent.close()
+    const harness = createHarness({ replies: [] })
+    await harness.agent.close()
+    await expect(harness.agent.followUp(conversation, 'x')).rejects.toMatchObject({ code: 'store.closed' })
+    expect(await harness.agent.stop(conversation)).toBe(false)
+    await harness.agent.close()
   })
 
   it('keeps an accepted followup for the turn when it is resumed', async () => {
-    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
+    const run = harness.agent.run({ conversation, input: 'Do it.' })
     let second: Promise<unknown> | undefined
     for await (const event of run) {
-      if (event.type === 'status' && event.status === 'tool.started') second = stage.agent.run({ conversation, input: 'And that.' }).result
-      if (event.type === 'entry' && event.change.type === 'event.accepted') void stage.agent.close()
+      if (event.type === 'status' && event.status === 'tool.started')
+        second = harness.agent.run({ conversation, input: 'And that.' }).result
+      if (event.type === 'entry' && event.change.type === 'event.accepted') void harness.agent.close()
     }
     expect(await second).toMatchObject({ exitReason: 'cancelled' })
-    const next = createHarness({ store: stage.store, clock: stage.clock, tools: [slowTool()], replies: [answers('Both.')] })
+    const next = createHarness({ store: harness.store, clock: harness.clock, tools: [slowTool()], replies: [answers('Both.')] })
     await next.agent.recover()
     expect(await blockTypes(next)).toContain('user.followup')
     expect(decisions(next)).toBe(1)
@@ -78,15 +79,15 @@ describe('closing an agent', () => {
 
 describe('an unfinished turn', () => {
   it('is resumed by the next message, which becomes a followup of it', async () => {
-    const stage = createHarness({ replies: [stalled] })
-    const { next, result } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Both.')])
+    const harness = createHarness({ replies: [stalled] })
+    const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Both.')])
     expect(await next.say('And that.')).toMatchObject({ turnId: result.turnId, answer: 'Both.' })
     expect(await blockTypes(next)).toContain('user.followup')
   })
 
   it('is resumed by feedback, which waits for the turn after it', async () => {
-    const stage = createHarness({ replies: [stalled] })
-    const { next, result } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Done.'), answers('Thanks.')])
+    const harness = createHarness({ replies: [stalled] })
+    const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Done.'), answers('Thanks.')])
     await next.agent.feedback(conversation, { turnId: result.turnId, reaction: 'ok', text: 'Nice try.' })
     expect(await next.say('Go on.')).toMatchObject({ ok: true })
     expect((await next.timeline()).openTurn).toBeUndefined()

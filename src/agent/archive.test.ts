@@ -3,17 +3,17 @@ import type { TurnEvent } from '../core/event.ts'
 import { createHarness } from '../testing/harness.ts'
 import { answers } from '../testing/scripted-model.ts'
 
-const stageOf = () => createHarness({ replies: [answers('One.'), answers('Two.')] })
+const createTestHarness = () => createHarness({ replies: [answers('One.'), answers('Two.')] })
 
 it('creates a conversation with a title, and refuses to create it again', async () => {
-  const { agent } = stageOf()
+  const { agent } = createTestHarness()
   expect(await agent.archive.create('new', 'A name')).toMatchObject({ conversationId: 'new', title: 'A name', openTurn: null })
   await expect(agent.archive.create('new')).rejects.toMatchObject({ code: 'conversation.exists' })
   await expect(agent.archive.head('nobody')).rejects.toMatchObject({ code: 'conversation.missing' })
 })
 
 it('renames a conversation that is not running, and its followers get the entry', async () => {
-  const { agent, say } = stageOf()
+  const { agent, say } = createTestHarness()
   await say('first')
   const events: TurnEvent[] = []
   const stop = new AbortController()
@@ -29,7 +29,7 @@ it('renames a conversation that is not running, and its followers get the entry'
 })
 
 it('renames a conversation during a turn without disturbing the turn', async () => {
-  const { agent } = stageOf()
+  const { agent } = createTestHarness()
   const turn = agent.run({ conversation: 'c1', input: 'go' })
   let renamed = false
   for await (const event of turn) {
@@ -42,7 +42,7 @@ it('renames a conversation during a turn without disturbing the turn', async () 
 })
 
 it('deletes a conversation', async () => {
-  const { agent, say } = stageOf()
+  const { agent, say } = createTestHarness()
   await say('first')
   await agent.archive.delete('c1')
   await expect(agent.archive.timeline('c1')).rejects.toMatchObject({ code: 'conversation.missing' })
@@ -50,7 +50,7 @@ it('deletes a conversation', async () => {
 })
 
 it('accepts a message once it is in the journal, and recognises it when it is sent again', async () => {
-  const { agent, store } = stageOf()
+  const { agent, store } = createTestHarness()
   const accepted = await agent.submit('c1', 'hello', { eventId: 'e1' })
   expect(accepted).toMatchObject({ how: 'turn', eventId: 'e1' })
   expect((await store.loadVisible('c1'))?.timeline.size).toBeGreaterThan(0)

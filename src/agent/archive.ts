@@ -40,9 +40,9 @@ export interface Archive {
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
-export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
+type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
 
-export interface ArchiveParts {
+interface ArchiveParts {
   readonly store: ConversationStore
   readonly clock: Clock
   readonly owner: Owner

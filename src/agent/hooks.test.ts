@@ -8,13 +8,13 @@ const breaks = () => {
   throw new Error('the counter broke')
 }
 
-const stageOf = (options: Partial<HarnessOptions>) =>
+const createTestHarness = (options: Partial<HarnessOptions>) =>
   createHarness({ tools: [weather()], replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')], ...options })
 
 const journalOf = async (options: Partial<HarnessOptions>) => {
-  const stage = stageOf(options)
-  const { exitReason, answer } = await stage.say('How is it in Rome?')
-  return { exitReason, answer, journal: await stage.journal() }
+  const harness = createTestHarness(options)
+  const { exitReason, answer } = await harness.say('How is it in Rome?')
+  return { exitReason, answer, journal: await harness.journal() }
 }
 
 describe('a callback of the application', () => {

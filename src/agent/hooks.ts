@@ -31,7 +31,7 @@ export type Hooks = {
   readonly [Name in keyof HookFunctions]: (...args: Parameters<HookFunctions[Name]>) => Promise<Awaited<ReturnType<HookFunctions[Name]>>>
 }
 
-export interface HookSettings {
+interface HookSettings {
   readonly timeoutMs: number
   /** Called when a hook throws or takes too long. */
   onError(name: keyof HookFunctions, error: unknown): void

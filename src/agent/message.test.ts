@@ -8,8 +8,8 @@ const noText = [undefined, null, 5, {}] as unknown as readonly string[]
 
 describe('a caller without a compiler', () => {
   it.each(noText)('gets an error for the text %s, and no turn starts', async (text) => {
-    const stage = createHarness({ replies: [answers('One.')] })
-    const { agent } = stage
+    const harness = createHarness({ replies: [answers('One.')] })
+    const { agent } = harness
     const calls = [
       agent.run({ conversation, input: text }).result,
       agent.submit(conversation, text),
@@ -19,9 +19,9 @@ describe('a caller without a compiler', () => {
     ]
     for (const call of calls) await expect(call).rejects.toThrow(/must be a string, not/)
     await expect(agent.run({ conversation: text, input: 'Hello.' }).result).rejects.toThrow('conversation must be a string, not')
-    expect(await stage.journal()).toEqual([])
+    expect(await harness.journal()).toEqual([])
     expect([...agent.running]).toEqual([])
-    expect(await stage.say('Hello.')).toMatchObject({ answer: 'One.' })
+    expect(await harness.say('Hello.')).toMatchObject({ answer: 'One.' })
   })
 
   it.each(['maxSeconds', 'maxMoney'] as const)('gets an error for an invalid limit: %s', (limit) => {

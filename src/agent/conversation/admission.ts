@@ -7,7 +7,7 @@ import type { Upload } from '../../tools/attachments/upload.ts'
 import type { Problem } from '../agent-context.ts'
 
 /** Checks and stores the attachments of a message before the message is delivered. */
-export interface Admission {
+interface Admission {
   /**
    * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. When
    * `deliver` fails, the blobs of the message are released.
@@ -24,7 +24,7 @@ export interface IncomingMessage {
   readonly uploads: readonly Upload[]
 }
 
-export interface AdmissionResult<T> {
+interface AdmissionResult<T> {
   readonly delivered: T
   /** Releases blobs of the message that the journal does not refer to. To be called when the message is journaled or was rejected. */
   releaseBlobs(): Promise<void>

@@ -104,10 +104,10 @@ describe('a conversation that has finished', () => {
 
 describe('a conversation that another process runs', () => {
   it('rejects followups and feedback as busy', async () => {
-    const stage = createHarness({ replies: [] })
-    await stage.store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
-    await expect(stage.agent.followUp('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
-    await expect(stage.agent.feedback('c1', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.busy' })
-    expect(await stage.journal()).toEqual([])
+    const harness = createHarness({ replies: [] })
+    await harness.store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
+    await expect(harness.agent.followUp('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
+    await expect(harness.agent.feedback('c1', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.busy' })
+    expect(await harness.journal()).toEqual([])
   })
 })

@@ -13,62 +13,65 @@ const call = { text: calls('weather.today', { city: 'Rome' }), usage }
 /** The call above costs 2; replies without usage are free. */
 const priceOf: PriceOf = ({ uncached }) => uncached / 500
 
-const stageOf = (replies: readonly Reply[], settings: HarnessOptions['settings']) =>
+const createTestHarness = (replies: readonly Reply[], settings: HarnessOptions['settings']) =>
   createHarness({ replies, tools: [weather()], ...(settings && { settings }) })
 
 describe('a limit on money', () => {
   it('ends the turn with a wrap-up call', async () => {
-    const stage = stageOf([call, call, call, answers('That is all I could afford.')], { maxMoney: 6, priceOf })
-    const { exitReason, answer, truncated } = await stage.say('Do it.')
+    const harness = createTestHarness([call, call, call, answers('That is all I could afford.')], { maxMoney: 6, priceOf })
+    const { exitReason, answer, truncated } = await harness.say('Do it.')
     expect({ exitReason, answer, truncated }).toEqual({ exitReason: 'budget', answer: 'That is all I could afford.', truncated: true })
-    expect(decisions(stage)).toBe(4)
+    expect(decisions(harness)).toBe(4)
   })
 
   it('is applied before a decision that would probably exceed it', async () => {
-    const stage = stageOf([call, call, answers('That is all.')], { maxMoney: 5, priceOf })
-    expect((await stage.say('Do it.')).exitReason).toBe('budget')
-    expect(decisions(stage)).toBe(3)
+    const harness = createTestHarness([call, call, answers('That is all.')], { maxMoney: 5, priceOf })
+    expect((await harness.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(harness)).toBe(3)
   })
 
   it('includes the price of the title', async () => {
     const title = { text: '<channel:thinking>x</channel:thinking><channel:output>{}</channel:output>', usage }
     const model = scriptedModel([title, call, answers('That is all.')], { title: null })
-    const stage = createHarness({ replies: [], model, tools: [weather()], settings: { maxMoney: 4, priceOf } })
-    expect((await stage.say('Do it.')).exitReason).toBe('budget')
-    expect(decisions(stage)).toBe(2)
+    const harness = createHarness({ replies: [], model, tools: [weather()], settings: { maxMoney: 4, priceOf } })
+    expect((await harness.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(harness)).toBe(2)
   })
 
   it('applies to each turn separately', async () => {
-    const stage = stageOf([call, answers('One.'), call, answers('Two.')], { maxMoney: 4, priceOf })
-    expect((await stage.say('Do it.')).exitReason).toBe('complete')
-    expect((await stage.say('Again.')).exitReason).toBe('complete')
+    const harness = createTestHarness([call, answers('One.'), call, answers('Two.')], { maxMoney: 4, priceOf })
+    expect((await harness.say('Do it.')).exitReason).toBe('complete')
+    expect((await harness.say('Again.')).exitReason).toBe('complete')
   })
 
   it('ends the turn and says why when a price is unknown', async () => {
-    const stage = stageOf([call, { text: calls('weather.today', { city: 'Oslo' }), usage }], { maxMoney: 6, priceOf: () => undefined })
-    const { exitReason, answer } = await stage.say('Do it.')
+    const harness = createTestHarness([call, { text: calls('weather.today', { city: 'Oslo' }), usage }], {
+      maxMoney: 6,
+      priceOf: () => undefined,
+    })
+    const { exitReason, answer } = await harness.say('Do it.')
     expect(exitReason).toBe('budget')
     expect(answer).toMatch(/the price of the model is not known/)
-    expect(decisions(stage)).toBe(0) // the title was enough to know
+    expect(decisions(harness)).toBe(0) // the title was enough to know
   })
 
   it('needs prices when the agent is created', () => {
-    expect(() => stageOf([], { maxMoney: 6 })).toThrow(/priceOf/)
+    expect(() => createTestHarness([], { maxMoney: 6 })).toThrow(/priceOf/)
   })
 
   it('includes an estimate for a call that was cut off', async () => {
     const broken = { text: '<channel:thinking>Let me think', error: { kind: 'connection', retryable: true } } as const
-    const stage = stageOf([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
-    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    const harness = createTestHarness([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
+    expect((await harness.say('Do it.')).exitReason).toBe('budget')
   })
 
   it('includes retried calls: their billed usage, else an estimate of what was received, else nothing', async () => {
     const again = { kind: 'unknown', retryable: true } as const
     const unseen = '<channel:thinking></channel:thinking><channel:action>{"action'
     const replies = [{ usage, error: again }, { text: unseen, error: again }, answers('Here.')]
-    const stage = createHarness({ replies, settings: { retryDelaysMs: [0, 0, 0], priceOf } })
-    expect((await stage.say('Do it.')).exitReason).toBe('complete')
-    const journal = await stage.journal()
+    const harness = createHarness({ replies, settings: { retryDelaysMs: [0, 0, 0], priceOf } })
+    expect((await harness.say('Do it.')).exitReason).toBe('complete')
+    const journal = await harness.journal()
     const response = journal.find((change) => change.type === 'response.received' && change.role === undefined)
     expect(response).toMatchObject({
       finish_reason: 'stop',
@@ -93,23 +96,23 @@ describe('a limit on money', () => {
 
   it('includes calls that failed and were retried', async () => {
     const failed = { usage, error: { kind: 'unknown', retryable: true } } as const
-    const stage = createHarness({
+    const harness = createHarness({
       replies: [failed, failed, call, answers('That is all.')],
       tools: [weather()],
       settings: { maxMoney: 5, priceOf, retryDelaysMs: [0, 0] },
     })
-    expect((await stage.say('Do it.')).exitReason).toBe('budget')
-    expect(decisions(stage)).toBe(4)
+    expect((await harness.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(harness)).toBe(4)
   })
 
   it('does not include a call that failed before it wrote anything', async () => {
     const down = { error: { kind: 'overloaded', retryable: true } } as const
-    const stage = stageOf([down, answers('Here.')], { maxMoney: 0.1, priceOf })
-    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+    const harness = createTestHarness([down, answers('Here.')], { maxMoney: 0.1, priceOf })
+    expect((await harness.say('Do it.')).exitReason).toBe('complete')
   })
 
   it('includes what a resumed turn had spent before its process died', async () => {
-    const first = stageOf([call, call, { text: '', stall: true }], { maxMoney: 6, priceOf })
+    const first = createTestHarness([call, call, { text: '', stall: true }], { maxMoney: 6, priceOf })
     const turn = first.agent.run({ conversation: first.conversation, input: 'Do it.' })
     let deciding = 0
     for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 3) void first.agent.close()
@@ -126,23 +129,24 @@ describe('a limit on money', () => {
 
   it('is restored from the entries of the turn only, however long the conversation is', async () => {
     const long = 40
-    const stage = stageOf([...Array.from({ length: long }, () => answers('Done.')), call, { text: '', stall: true }], {
+    const harness = createTestHarness([...Array.from({ length: long }, () => answers('Done.')), call, { text: '', stall: true }], {
       maxMoney: 6,
       priceOf,
     })
-    for (let turn = 0; turn < long; turn++) await stage.say('Again.')
-    const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
+    for (let turn = 0; turn < long; turn++) await harness.say('Again.')
+    const turn = harness.agent.run({ conversation: harness.conversation, input: 'Do it.' })
     let deciding = 0
-    for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 2) void stage.agent.close()
+    for await (const event of turn)
+      if (event.type === 'status' && event.status === 'deciding' && ++deciding === 2) void harness.agent.close()
     await turn.result
     const from: number[] = []
-    const readJournal: typeof stage.store.readJournal = (id, range) => {
+    const readJournal: typeof harness.store.readJournal = (id, range) => {
       from.push(range.after)
-      return stage.store.readJournal(id, range)
+      return harness.store.readJournal(id, range)
     }
-    const store = { ...stage.store, readJournal }
+    const store = { ...harness.store, readJournal }
     const settings = { maxMoney: 6, priceOf }
-    const second = createHarness({ replies: [answers('That is all.')], tools: [weather()], store, clock: stage.clock, settings })
+    const second = createHarness({ replies: [answers('That is all.')], tools: [weather()], store, clock: harness.clock, settings })
     expect(await second.agent.recover()).toHaveLength(1)
     expect(from.length).toBeGreaterThan(0)
     expect(Math.min(...from)).toBeGreaterThan(0)

@@ -13,7 +13,7 @@ export interface Spending {
   of(turnId: string): TurnSpending
 }
 
-export interface TurnSpending {
+interface TurnSpending {
   readonly money: number
   /** The price of a call is unknown: `money` is too little. */
   readonly unpriced: boolean

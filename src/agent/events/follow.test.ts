@@ -27,25 +27,25 @@ const story = 'Rome was founded, as legend has it, by two brothers, and one of t
 
 describe('a follower', () => {
   it('gets every entry once and in order, from the given entry on', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
-    await stage.say('First.')
-    await stage.say('Second.')
-    const count = (await stage.journal()).length
-    expect(seqs(await followToClose(stage, 0, 2))).toEqual(upTo(count))
-    expect(seqs(await followToClose(stage, 4))[0]).toBe(5)
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    await harness.say('First.')
+    await harness.say('Second.')
+    const count = (await harness.journal()).length
+    expect(seqs(await followToClose(harness, 0, 2))).toEqual(upTo(count))
+    expect(seqs(await followToClose(harness, 4))[0]).toBe(5)
   })
 
   it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
     const { reply, halfway, goOn } = pausedAnswer(story)
-    const stage = createHarness({ replies: [reply] })
-    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    const harness = createHarness({ replies: [reply] })
+    const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await halfway
-    const late = followToClose(stage)
-    const later = followToClose(stage, 2)
+    const late = followToClose(harness)
+    const later = followToClose(harness, 2)
     await new Promise((resolve) => setTimeout(resolve, 5))
     goOn()
     await run.result
-    const count = (await stage.journal()).length
+    const count = (await harness.journal()).length
     expect(laneText(await late, 'answer')).toBe(story)
     expect(laneText(await later, 'answer')).toBe(story)
     const indexes = (await late).flatMap((event) =>
@@ -58,11 +58,11 @@ describe('a follower', () => {
 
   it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
     const { reply, halfway, goOn } = pausedAnswer(story)
-    const stage = createHarness({ replies: [reply, answers('And that, too.')] })
-    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    const harness = createHarness({ replies: [reply, answers('And that, too.')] })
+    const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await halfway
-    await stage.agent.followUp(conversation, 'And the brothers?')
-    const later = followToClose(stage, (await stage.journal()).length)
+    await harness.agent.followUp(conversation, 'And the brothers?')
+    const later = followToClose(harness, (await harness.journal()).length)
     await new Promise((resolve) => setTimeout(resolve, 5))
     goOn()
     await run.result
@@ -76,10 +76,10 @@ describe('a follower', () => {
       await entry.promise
       return []
     }
-    const stage = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
-    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    const harness = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
+    const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await answered.promise
-    const [late, later] = [followToClose(stage), followToClose(stage)]
+    const [late, later] = [followToClose(harness), followToClose(harness)]
     await new Promise((resolve) => setTimeout(resolve, 5))
     entry.resolve()
     await run.result
@@ -89,10 +89,10 @@ describe('a follower', () => {
 
   it('that joins during a tool call gets its status, but not the live output of the response that made the call', async () => {
     const work = pausedTool()
-    const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    const harness = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
+    const run = harness.agent.run({ conversation, input: 'Do it.' })
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
-    const late = followToClose(stage)
+    const late = followToClose(harness)
     await new Promise((resolve) => setTimeout(resolve, 5))
     work.finish()
     const events = await late
@@ -102,14 +102,14 @@ describe('a follower', () => {
   })
 
   it('ends when the conversation is deleted', async () => {
-    const stage = createHarness({ replies: [answers('One.')] })
-    await stage.say('First.')
-    const count = (await stage.journal()).length
+    const harness = createHarness({ replies: [answers('One.')] })
+    await harness.say('First.')
+    const count = (await harness.journal()).length
     const events: TurnEvent[] = []
     const deleted = Promise.withResolvers<void>()
-    for await (const event of stage.agent.follow(conversation)) {
+    for await (const event of harness.agent.follow(conversation)) {
       events.push(event)
-      if (events.length === count) setTimeout(() => stage.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
+      if (events.length === count) setTimeout(() => harness.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
     }
     await deleted.promise
     expect(seqs(events)).toEqual(upTo(count))
@@ -167,24 +167,24 @@ describe('a follower', () => {
   })
 
   it('gets everything before it ends because the agent closes', async () => {
-    const stage = createHarness({ replies: [answers('One.')] })
+    const harness = createHarness({ replies: [answers('One.')] })
     const following = (async () => {
       const events: TurnEvent[] = []
-      for await (const event of stage.agent.follow(conversation)) events.push(event)
+      for await (const event of harness.agent.follow(conversation)) events.push(event)
       return events
     })()
-    await stage.agent.run({ conversation, input: 'First.' }).result
-    await stage.agent.close()
-    expect(seqs(await following)).toEqual(upTo((await stage.journal()).length))
+    await harness.agent.run({ conversation, input: 'First.' }).result
+    await harness.agent.close()
+    expect(seqs(await following)).toEqual(upTo((await harness.journal()).length))
   })
 
   it('gets feedback that comes while the conversation is not running', async () => {
-    const stage = createHarness({ replies: [answers('One.')] })
-    const { turnId } = await stage.say('First.')
-    const { length } = await stage.journal()
-    const next = stage.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
+    const harness = createHarness({ replies: [answers('One.')] })
+    const { turnId } = await harness.say('First.')
+    const { length } = await harness.journal()
+    const next = harness.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
     await new Promise((resolve) => setTimeout(resolve, 5))
-    await stage.agent.feedback(conversation, { turnId, reaction: 'ok' })
+    await harness.agent.feedback(conversation, { turnId, reaction: 'ok' })
     expect(await next).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
   })
 })

@@ -2,7 +2,7 @@
  * An unbounded queue between a producer and one reader at a time. Iteration ends after `close`, once everything is read, and throws the
  * error given to `close`. A reader that starts after another has stopped continues where that one stopped.
  */
-export interface Queue<T> extends AsyncIterable<T> {
+interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void
   close(error?: unknown): void
 }

@@ -11,43 +11,43 @@ const story = 'Rome was founded, as legend has it, by two brothers, and one of t
 
 describe('a turn handle', () => {
   it('does not stop the turn when its iteration ends early', async () => {
-    const stage = createHarness({ replies: [answers('Done.')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    const harness = createHarness({ replies: [answers('Done.')] })
+    const run = harness.agent.run({ conversation, input: 'Do it.' })
     for await (const _ of run) break
     expect(await run.result).toMatchObject({ answer: 'Done.', exitReason: 'complete' })
   })
 
   it('yields all entries when it is iterated after the result', async () => {
-    const stage = createHarness({ replies: [answers('Done.')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    const harness = createHarness({ replies: [answers('Done.')] })
+    const run = harness.agent.run({ conversation, input: 'Do it.' })
     await run.result
     const events: TurnEvent[] = []
     for await (const event of run) events.push(event)
-    expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
+    expect(seqs(events)).toEqual(upTo((await harness.journal()).length))
   })
 
   it('yields the whole answer when it is first iterated in the middle of it', async () => {
     const { reply, halfway, goOn } = pausedAnswer(story)
-    const stage = createHarness({ replies: [reply] })
-    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    const harness = createHarness({ replies: [reply] })
+    const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await halfway
     const reader = run[Symbol.asyncIterator]()
     goOn()
     const events: TurnEvent[] = []
     for (let next = await reader.next(); !next.done; next = await reader.next()) events.push(next.value)
     expect(laneText(events, 'answer')).toBe(story)
-    expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
+    expect(seqs(events)).toEqual(upTo((await harness.journal()).length))
   })
 
   it('stops the turn when its signal aborts; an aborted signal starts none', async () => {
-    const stage = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
+    const harness = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
     const stop = new AbortController()
-    const run = stage.agent.run({ conversation, input: 'Do it.', signal: stop.signal })
+    const run = harness.agent.run({ conversation, input: 'Do it.', signal: stop.signal })
     for await (const event of run) if (event.type === 'lane.delta') stop.abort()
     expect(await run.result).toMatchObject({ exitReason: 'steer' })
-    const { length } = await stage.journal()
-    await expect(stage.agent.run({ conversation, input: 'Again.', signal: stop.signal }).result).rejects.toThrow('aborted')
-    expect([stage.model.left, (await stage.journal()).length]).toEqual([1, length])
+    const { length } = await harness.journal()
+    await expect(harness.agent.run({ conversation, input: 'Again.', signal: stop.signal }).result).rejects.toThrow('aborted')
+    expect([harness.model.left, (await harness.journal()).length]).toEqual([1, length])
   })
 
   it('stops the turn when its signal aborts while the followup is about to become a turn', async () => {
@@ -55,18 +55,18 @@ describe('a turn handle', () => {
     const said: Promise<unknown>[] = []
     const onEntry = (_: string, { change }: EntryEvent) => {
       if (change.type === 'turn.closed' && said.length === 0) {
-        said.push(stage.agent.run({ conversation, input: 'Second.', signal: stop.signal }).result)
+        said.push(harness.agent.run({ conversation, input: 'Second.', signal: stop.signal }).result)
       } else if (change.type === 'event.accepted') queueMicrotask(() => queueMicrotask(() => stop.abort()))
     }
-    const stage = createHarness({ replies: [answers('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
-    expect(await stage.say('First.')).toMatchObject({ answer: 'One.' })
+    const harness = createHarness({ replies: [answers('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
+    expect(await harness.say('First.')).toMatchObject({ answer: 'One.' })
     expect(await said[0]).toMatchObject({ exitReason: 'steer' })
   })
 
   it('throws the error of a turn that could not start, both from the iteration and from the result', async () => {
-    const stage = createHarness({ replies: [] })
-    await stage.agent.close()
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    const harness = createHarness({ replies: [] })
+    await harness.agent.close()
+    const run = harness.agent.run({ conversation, input: 'Do it.' })
     const watching = (async () => {
       for await (const _ of run);
     })()
@@ -75,20 +75,20 @@ describe('a turn handle', () => {
   })
 
   it('yields no entries of earlier turns', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
-    await stage.say('First.')
-    const { length } = await stage.journal()
-    const run = stage.agent.run({ conversation, input: 'Second.' })
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    await harness.say('First.')
+    const { length } = await harness.journal()
+    const run = harness.agent.run({ conversation, input: 'Second.' })
     await run.result
     const events: TurnEvent[] = []
     for await (const event of run) events.push(event)
-    expect(seqs(events)).toEqual(upTo((await stage.journal()).length, length + 1))
-    expect(events.flatMap((event) => (event.type === 'entry' ? [event.change] : []))).toEqual((await stage.journal()).slice(length))
+    expect(seqs(events)).toEqual(upTo((await harness.journal()).length, length + 1))
+    expect(events.flatMap((event) => (event.type === 'entry' ? [event.change] : []))).toEqual((await harness.journal()).slice(length))
   })
 
   it('continues where the last iteration stopped, also among entries read from the journal', async () => {
-    const stage = createHarness({ replies: [answers('Done.')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    const harness = createHarness({ replies: [answers('Done.')] })
+    const run = harness.agent.run({ conversation, input: 'Do it.' })
     await run.result
     const events: TurnEvent[] = []
     for (let before = -1; events.length > before; ) {
@@ -98,7 +98,7 @@ describe('a turn handle', () => {
         if (events.length % 2 === 0) break
       }
     }
-    expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
+    expect(seqs(events)).toEqual(upTo((await harness.journal()).length))
   })
 
   it('yields every entry exactly once, whenever it is first iterated', async () => {
@@ -110,14 +110,14 @@ describe('a turn handle', () => {
     ]
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 250 }), async (ticks) => {
-        const stage = createHarness({ replies, tools: [weather()] })
-        await stage.say('How is it?')
-        const { length } = await stage.journal()
-        const run = stage.agent.run({ conversation, input: 'And now?' })
+        const harness = createHarness({ replies, tools: [weather()] })
+        await harness.say('How is it?')
+        const { length } = await harness.journal()
+        const run = harness.agent.run({ conversation, input: 'And now?' })
         for (let tick = 0; tick < ticks; tick++) await undefined
         const events: TurnEvent[] = []
         for await (const event of run) events.push(event)
-        expect(seqs(events)).toEqual(upTo((await stage.journal()).length, length + 1))
+        expect(seqs(events)).toEqual(upTo((await harness.journal()).length, length + 1))
       }),
       { numRuns: 200 },
     )

@@ -11,63 +11,67 @@ const tooLong = {
   error: { kind: 'invalid_request', http_status: 400, message: 'prompt is too long: 210000 tokens > 200000 maximum' },
 } as const
 
-const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [weather()], ...options })
 
 describe('a provider that fails', () => {
   it('loop 17.76: is called again, twice, if nothing was shown, and live output carries the attempt', async () => {
-    const stage = stageOf([down, down, answers('Here.')])
-    const { events, answer, exitReason } = await stage.say('Do it.')
-    expect({ answer, exitReason, calls: decisions(stage) }).toEqual({ answer: 'Here.', exitReason: 'complete', calls: 3 })
+    const harness = createTestHarness([down, down, answers('Here.')])
+    const { events, answer, exitReason } = await harness.say('Do it.')
+    expect({ answer, exitReason, calls: decisions(harness) }).toEqual({ answer: 'Here.', exitReason: 'complete', calls: 3 })
     expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([2]))
     expect(events.filter((event) => event.type === 'status' && event.status === 'retrying')).toHaveLength(2)
-    expect(await codesOf(stage)).toEqual([])
-    expect((await stage.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2) // the title and the answer
+    expect(await codesOf(harness)).toEqual([])
+    expect((await harness.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2) // the title and the answer
   })
 
   it('loop 17.76: is not called again silently after something was shown: the model gets a notice and a new round', async () => {
     const text = '<channel:thinking>Let me think about'
-    const stage = stageOf([{ text, ...down }, answers('Here.')])
-    const { events, answer } = await stage.say('Do it.')
+    const harness = createTestHarness([{ text, ...down }, answers('Here.')])
+    const { events, answer } = await harness.say('Do it.')
     expect(answer).toBe('Here.')
-    expect(await codesOf(stage)).toEqual(['service_interrupted'])
+    expect(await codesOf(harness)).toEqual(['service_interrupted'])
     expect(deltasOf(events).every(({ attempt }) => attempt === 0)).toBe(true)
     expect(deltasOf(events, 'thinking').filter(({ delta }) => delta.aborted)).toHaveLength(1)
     expect(new Set(deltasOf(events).map(({ iteration }) => iteration))).toEqual(new Set([0, 1]))
-    const [, interrupted] = (await stage.journal()).filter(({ type }) => type === 'response.received')
+    const [, interrupted] = (await harness.journal()).filter(({ type }) => type === 'response.received')
     expect(interrupted).toMatchObject({ raw: text, finish_reason: 'error' })
   })
 
   it('is called again after tags that showed nothing', async () => {
-    const stage = stageOf([{ text: '<channel:thin', ...down }, answers('Here.')])
-    expect((await stage.say('Do it.')).answer).toBe('Here.')
-    expect(await codesOf(stage)).toEqual([])
+    const harness = createTestHarness([{ text: '<channel:thin', ...down }, answers('Here.')])
+    expect((await harness.say('Do it.')).answer).toBe('Here.')
+    expect(await codesOf(harness)).toEqual([])
   })
 
   it('is not called again for an error that is not retryable', async () => {
-    const stage = stageOf([{ error: { kind: 'invalid_request', http_status: 400, message: 'no such model' } }, answers('never asked for')])
-    expect((await stage.say('Do it.')).exitReason).toBe('error')
-    expect(stage.model.left).toBe(1)
+    const harness = createTestHarness([
+      { error: { kind: 'invalid_request', http_status: 400, message: 'no such model' } },
+      answers('never asked for'),
+    ])
+    expect((await harness.say('Do it.')).exitReason).toBe('error')
+    expect(harness.model.left).toBe(1)
   })
 
   it('is not called again before the pause it asks for, and not at all when that is too long', async () => {
     const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
-    const patient = stageOf([limited(59), answers('never asked for')])
+    const patient = createTestHarness([limited(59), answers('never asked for')])
     const turn = patient.agent.run({ conversation: patient.conversation, input: 'Do it.' })
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
     expect(patient.model.left).toBe(1) // retryDelaysMs is 0 here: only the provider's pause delays the retry
-    const hopeless = stageOf([limited(3_600), answers('never asked for')])
+    const hopeless = createTestHarness([limited(3_600), answers('never asked for')])
     expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
     expect(hopeless.model.left).toBe(1)
   })
 
   it('can be stopped during the pause before a retry', async () => {
-    const stage = stageOf([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
-    const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
-    for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await stage.agent.stop(stage.conversation)
+    const harness = createTestHarness([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
+    const turn = harness.agent.run({ conversation: harness.conversation, input: 'Do it.' })
+    for await (const event of turn)
+      if (event.type === 'status' && event.status === 'retrying') await harness.agent.stop(harness.conversation)
     expect(await turn.result).toMatchObject({ exitReason: 'steer', answer: 'I stopped as you asked. What was done so far is kept.' })
-    expect(stage.model.left).toBe(1)
+    expect(harness.model.left).toBe(1)
   })
 })
 
@@ -84,11 +88,11 @@ describe('an adapter that breaks its contract', () => {
       yield { type: 'text.delta', text }
       throw secret
     })
-    const stage = stageOf([], { model })
-    const { exitReason, error } = await stage.say('Do it.')
+    const harness = createTestHarness([], { model })
+    const { exitReason, error } = await harness.say('Do it.')
     expect({ exitReason, error }).toEqual({ exitReason: 'error', error: secret })
-    expect(await codesOf(stage)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
-    const journal = await stage.journal()
+    expect(await codesOf(harness)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
+    const journal = await harness.journal()
     expect(journal.filter((change) => change.type === 'response.received' && change.raw === text)).toHaveLength(3)
     expect(JSON.stringify(journal)).not.toContain('sk-123')
   })
@@ -97,9 +101,9 @@ describe('an adapter that breaks its contract', () => {
     const model = served(() => {
       throw secret
     })
-    const stage = stageOf([], { model })
-    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'error', error: secret })
-    expect(await codesOf(stage)).toEqual(['service_error'])
+    const harness = createTestHarness([], { model })
+    expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'error', error: secret })
+    expect(await codesOf(harness)).toEqual(['service_error'])
   })
 
   it('by throwing in the wrap-up call is reported to onProblem only, and the user reads about the limit', async () => {
@@ -109,35 +113,39 @@ describe('an adapter that breaks its contract', () => {
       if (++calls > 1) throw secret
       yield { type: 'text.delta', text: 'nonsense' }
     })
-    const stage = stageOf([], { model, settings: { maxRounds: 1 }, onProblem: ({ where, error }) => problems.push([where, error]) })
-    expect(await stage.say('Do it.')).toMatchObject({
+    const harness = createTestHarness([], {
+      model,
+      settings: { maxRounds: 1 },
+      onProblem: ({ where, error }) => problems.push([where, error]),
+    })
+    expect(await harness.say('Do it.')).toMatchObject({
       exitReason: 'max_iterations',
       answer: expect.stringMatching(/^I reached the step limit/),
     })
     expect(problems).toEqual([['model', secret]])
-    expect((await codesOf(stage)).at(-1)).toBe('service_error')
-    expect(JSON.stringify(await stage.journal())).not.toContain('sk-123')
+    expect((await codesOf(harness)).at(-1)).toBe('service_error')
+    expect(JSON.stringify(await harness.journal())).not.toContain('sk-123')
   })
 
   it('by not stopping is abandoned after the grace period, and later output is ignored', async () => {
     const late = Promise.withResolvers<void>()
     const model = served(async function* () {
       yield { type: 'text.delta', text: '<channel:thinking>Let me think' }
-      stage.agent.stop(stage.conversation)
+      harness.agent.stop(harness.conversation)
       await late.promise
       yield { type: 'text.delta', text: ' too late' }
     })
-    const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
-    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
+    const harness = createTestHarness([], { model, settings: { stopGraceMs: 10 } })
+    expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'steer' })
     late.resolve()
-    await stage.agent.close()
-    expect(JSON.stringify(await stage.journal())).not.toContain('too late')
+    await harness.agent.close()
+    expect(JSON.stringify(await harness.journal())).not.toContain('too late')
   })
 
   it('by not stopping is abandoned during the title call, too', async () => {
-    const model = { ...scriptedModel([]), left: 0, stream: () => neverStops(() => stage.agent.stop(stage.conversation)) }
-    const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
-    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
+    const model = { ...scriptedModel([]), left: 0, stream: () => neverStops(() => harness.agent.stop(harness.conversation)) }
+    const harness = createTestHarness([], { model, settings: { stopGraceMs: 10 } })
+    expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'steer' })
   })
 })
 
@@ -151,33 +159,33 @@ describe('a prompt that the provider rejects as too long', () => {
   const history = [calls('weather.today', { city: 'Rome' }), answers(`Clear. ${'It is a fine day. '.repeat(200)}`)]
 
   async function withHistory(replies: readonly Reply[]) {
-    const stage = stageOf([...history, ...history, ...replies])
-    await stage.say(`First. ${'Tell me everything. '.repeat(100)}`)
-    await stage.say(`Second. ${'Tell me everything. '.repeat(100)}`)
-    return stage
+    const harness = createTestHarness([...history, ...history, ...replies])
+    await harness.say(`First. ${'Tell me everything. '.repeat(100)}`)
+    await harness.say(`Second. ${'Tell me everything. '.repeat(100)}`)
+    return harness
   }
 
   it('is compacted and sent again', async () => {
-    const stage = await withHistory([tooLong, summary, answers('Third.')])
-    const { answer, events } = await stage.say('And now?')
+    const harness = await withHistory([tooLong, summary, answers('Third.')])
+    const { answer, events } = await harness.say('And now?')
     expect(answer).toBe('Third.')
-    expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
+    expect((await harness.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
     expect(events.filter((event) => event.type === 'status').map(({ status }) => status)).toEqual(['deciding', 'compacting', 'deciding'])
     expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([1]))
   })
 
   it('is compacted at most three times; then the user is told why', async () => {
-    const stage = await withHistory([tooLong, summary, tooLong, summary, tooLong, summary, tooLong, tooLong, tooLong])
-    const { exitReason, answer, events } = await stage.say('And now?')
+    const harness = await withHistory([tooLong, summary, tooLong, summary, tooLong, summary, tooLong, tooLong, tooLong])
+    const { exitReason, answer, events } = await harness.say('And now?')
     expect(exitReason).toBe('error')
     expect(answer).toMatch(/no longer fits/)
     expect(laneText(events, 'answer')).toBe(answer)
-    expect(decisions(stage) - 4).toBeLessThanOrEqual(4)
+    expect(decisions(harness) - 4).toBeLessThanOrEqual(4)
   })
 
   it('is compacted without a summary when that call fails, too', async () => {
-    const stage = await withHistory([tooLong, down, answers('Third.')])
-    expect((await stage.say('And now?')).answer).toBe('Third.')
-    expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
+    const harness = await withHistory([tooLong, down, answers('Third.')])
+    expect((await harness.say('And now?')).answer).toBe('Third.')
+    expect((await harness.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
   })
 })

@@ -6,7 +6,7 @@ import { readModelStream } from './read-response.ts'
 import { toUsageRecord } from './response.ts'
 
 /** A call without live output: for a title or a summary. */
-export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
+type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
  * Calls the model and returns the whole response, ready to be committed. Never rejects: the turn can do without the result, so a failure

@@ -14,7 +14,7 @@ import type { ReadOptions } from './read-response.ts'
  * The live output of a response, made on demand: at once while there are watchers, later when one joins, else only when it is queried.
  * Its content does not depend on when it is made.
  */
-export interface LiveOutput {
+interface LiveOutput {
   /** Adds events without emitting anything. */
   add(events: readonly ChannelEvent[]): void
   /** `whole`: the model ended the response; `aborted`: the output limit did; `cut`: the stream broke off. */

@@ -147,7 +147,7 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   return { channels: collectChannels(events), preamble: parser.preamble }
 }
 
-export interface StreamHandlers {
+interface StreamHandlers {
   readonly activity: Pick<Activity, 'onStop'>
   /** How long the model may take to stop after the activity was aborted. */
   readonly graceMs: number

@@ -3,7 +3,7 @@ import type { SystemFingerprint } from '../../core/timeline/change.ts'
 import { catalogText } from '../../tools/catalog.ts'
 import type { Tool } from '../../tools/tool.ts'
 
-export interface SystemText {
+interface SystemText {
   readonly instructions?: string
   /** From the operator of the installation. Comes last and overrides the instructions, but not the protocol. */
   readonly customisation?: string

@@ -23,8 +23,8 @@ function createStorage(): Storage {
 }
 
 /** Messages and answers with their block types. */
-const dialogue = async (stage: Harness) =>
-  blocksOf(await stage.timeline()).flatMap(({ type, text }) =>
+const dialogue = async (harness: Harness) =>
+  blocksOf(await harness.timeline()).flatMap(({ type, text }) =>
     type.startsWith('user.') || type === 'assistant.completion' ? [[type, text]] : [],
   )
 

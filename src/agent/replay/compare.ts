@@ -104,13 +104,13 @@ function preview(value: unknown): string {
 }
 
 /** The prompt that the present code has built. */
-export interface PresentPrompt {
+interface PresentPrompt {
   readonly record: PromptRecord
   readonly fingerprints: Fingerprints
   readonly slice: Slice
 }
 
-export interface PromptCompareOptions {
+interface PromptCompareOptions {
   /** Do not compare the system text, to see what else a new one changes. */
   readonly anySystem: boolean
 }

@@ -4,7 +4,7 @@ import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 /** The first difference between the present code and a recording. */
 export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
-export interface DivergencePlace {
+interface DivergencePlace {
   /** The recorded entry that differs. */
   readonly seq: number
   readonly iteration?: number
@@ -22,14 +22,14 @@ export interface PromptDivergence extends DivergencePlace {
 }
 
 /** The present code takes another step. */
-export interface DecisionDivergence extends DivergencePlace {
+interface DecisionDivergence extends DivergencePlace {
   readonly kind: 'decision'
   readonly recorded: string
   readonly present: string
 }
 
 /** The present code takes the same step, but writes another block. */
-export interface BlockDivergence extends DivergencePlace {
+interface BlockDivergence extends DivergencePlace {
   readonly kind: 'block'
   readonly block: Pick<Block, 'id' | 'type' | 'path'>
   /** The path of the field: `text`, `meta.mime`, … */

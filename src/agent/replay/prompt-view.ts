@@ -11,7 +11,7 @@ import { type Recording, recordingsIn } from './recording.ts'
 import { runReplay } from './replay.ts'
 import { type RecordedStore, type ReplayParts, setUpReplay } from './setup.ts'
 
-export interface RoundId {
+interface RoundId {
   readonly turnId: string
   readonly iteration: number
 }

@@ -22,7 +22,7 @@ export interface ChannelOutput {
   collect(): Omit<ChannelResult, 'payload' | 'obj' | 'error' | 'repairs'>
 }
 
-export interface ChannelOutputSettings {
+interface ChannelOutputSettings {
   readonly agent: string
   readonly artifactName?: string
   readonly extra: Delta['extra']

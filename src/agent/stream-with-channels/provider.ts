@@ -1,7 +1,7 @@
 import { errorMessage } from '../../core/failure.ts'
 import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 
-export interface ProviderCall {
+interface ProviderCall {
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
   /** Aborts the call. */
   readonly signal: AbortSignal | undefined

@@ -121,7 +121,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
 }
 
 /** The listeners of a stream. An error of one does not affect the others or the stream; a StreamPolicyViolation is rethrown. */
-export interface StreamListeners {
+interface StreamListeners {
   /** Calls `emit`, until it has failed three times in a row: then the client is considered gone. */
   show(delta: Delta): Promise<void>
   /** Calls the subscribers of the channel, one after another. */
@@ -137,7 +137,7 @@ export interface StreamListeners {
 const maxEmitFailures = 3
 const maxProblems = 20
 
-export function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamListeners {
+function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamListeners {
   const active = new Map<string, readonly Subscriber[]>()
   const problems: StreamProblem[] = []
   let emitFailures = 0

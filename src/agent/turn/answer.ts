@@ -18,7 +18,7 @@ import type { Turn } from './turn.ts'
 import { nothingPublished, publishWorkspace } from './workspace.ts'
 
 /** How the answer ends the turn. One that is not deferrable ends it even when there are events that the model has not seen. */
-export interface AnswerExit {
+interface AnswerExit {
   readonly reason: ExitReason
   readonly deferrable: boolean
 }

@@ -32,10 +32,10 @@ it('attachment names are safe as paths: only the last segment is kept', () => {
 })
 
 it('directories of the sender are not journaled', async () => {
-  const stage = createHarness({ replies: [answers('Seen.')] })
+  const harness = createHarness({ replies: [answers('Seen.')] })
   const attachments = [{ name: '/home/me/secret/plan.png', content: png() }]
-  await stage.agent.run({ conversation: stage.conversation, input: 'See.', attachments }).result
-  expect(JSON.stringify(await stage.journal())).not.toContain('secret')
-  const { artifact_path = '' } = (await stage.timeline()).sources.rows[0] ?? {}
+  await harness.agent.run({ conversation: harness.conversation, input: 'See.', attachments }).result
+  expect(JSON.stringify(await harness.journal())).not.toContain('secret')
+  const { artifact_path = '' } = (await harness.timeline()).sources.rows[0] ?? {}
   expect(toPhysical(artifact_path)).toMatch(/attachments\/plan\.png$/)
 })

@@ -19,32 +19,32 @@ const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 }
 
 const question = `Which colour? ${'Tell me exactly. '.repeat(200)}`
 
-const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [library()], settings, ...options })
 
-const compactions = async (stage: Harness) => (await stage.journal()).filter(({ type }) => type === 'range.compacted').length
+const compactions = async (harness: Harness) => (await harness.journal()).filter(({ type }) => type === 'range.compacted').length
 const roles = ({ model }: Harness) => model.requests.map(({ role }) => role)
 
 describe('a context that reaches its limit', () => {
   it('is compacted when a turn begins, before the model is called', async () => {
-    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
-    await stage.say('Read one and two.')
-    expect(await compactions(stage)).toBe(0)
-    const { events, answer } = await stage.say(question)
+    const harness = createTestHarness([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    await harness.say('Read one and two.')
+    expect(await compactions(harness)).toBe(0)
+    const { events, answer } = await harness.say(question)
     expect(answer).toBe('Red.')
-    expect(await compactions(stage)).toBe(1)
-    expect(roles(stage).slice(-2)).toEqual(['compaction', 'decision'])
+    expect(await compactions(harness)).toBe(1)
+    expect(roles(harness).slice(-2)).toEqual(['compaction', 'decision'])
     expect(events.filter((event) => event.type === 'status').map(({ status }) => status)).toEqual(['compacting', 'deciding'])
-    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/the doors are red.*Which colour\?/)
+    expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toMatch(/the doors are red.*Which colour\?/)
   })
 
   it('counts the summary as part of the turn that made it, though it stands before that turn', async () => {
-    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
-    await stage.say('Read one and two.')
-    const { turnId } = await stage.say(question)
-    const own = blocksOf(await stage.timeline()).filter(({ turn_id }) => turn_id === turnId)
+    const harness = createTestHarness([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    await harness.say('Read one and two.')
+    const { turnId } = await harness.say(question)
+    const own = blocksOf(await harness.timeline()).filter(({ turn_id }) => turn_id === turnId)
     expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['conv.range.summary', 'turn.header']))
-    const journal = await stage.journal()
+    const journal = await harness.journal()
     const closed = journal.findLast((change) => change.type === 'turn.closed')
     const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id) // committed with the close
     const before = own.filter(({ id }) => !last?.includes(id))
@@ -52,23 +52,23 @@ describe('a context that reaches its limit', () => {
   })
 
   it('is compacted in the middle of a turn, which goes on', async () => {
-    const stage = stageOf([page(1), page(2), page(3), summary, page(4), answers('All red.')])
-    const { answer, exitReason } = await stage.say('Read four pages.')
+    const harness = createTestHarness([page(1), page(2), page(3), summary, page(4), answers('All red.')])
+    const { answer, exitReason } = await harness.say('Read four pages.')
     expect({ answer, exitReason }).toEqual({ answer: 'All red.', exitReason: 'complete' })
-    expect(roles(stage)).toContain('compaction')
-    const hidden = blocksOf(await stage.timeline()).filter(isHidden)
+    expect(roles(harness)).toContain('compaction')
+    const hidden = blocksOf(await harness.timeline()).filter(isHidden)
     expect(hidden.length).toBeGreaterThan(0)
-    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Read four pages\..*the doors are red/)
+    expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toMatch(/Read four pages\..*the doors are red/)
   })
 
   it('stays as it is when the summary fails, and the summary is not requested again in every round', async () => {
     const down: Reply = { error: { kind: 'overloaded', retryable: true } }
     const look = calls('react.read', { paths: ['ar:nothing'] })
-    const stage = stageOf([page(1), page(2), answers('One and two.'), down, look, look, answers('Red.')])
-    await stage.say('Read one and two.')
-    expect((await stage.say(question)).answer).toBe('Red.')
-    expect(await compactions(stage)).toBe(0)
-    expect(roles(stage).filter((role) => role === 'compaction')).toHaveLength(1)
+    const harness = createTestHarness([page(1), page(2), answers('One and two.'), down, look, look, answers('Red.')])
+    await harness.say('Read one and two.')
+    expect((await harness.say(question)).answer).toBe('Red.')
+    expect(await compactions(harness)).toBe(0)
+    expect(roles(harness).filter((role) => role === 'compaction')).toHaveLength(1)
   })
 
   it('calls the hooks before and after a compaction, and gives them the summary', async () => {
@@ -76,20 +76,20 @@ describe('a context that reaches its limit', () => {
     const report = (said: unknown) => void told.push((said as { status: string }).status)
     const saveSummary = ({ type, text }: Block) => void told.push(`${type}: ${text?.includes('the doors are red')}`)
     const hooks = [{ onBeforeCompaction: report, onAfterCompaction: report, saveSummary }]
-    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')], { hooks })
-    await stage.say('Read one and two.')
-    await stage.say(question)
+    const harness = createTestHarness([page(1), page(2), answers('One and two.'), summary, answers('Red.')], { hooks })
+    await harness.say('Read one and two.')
+    await harness.say(question)
     expect(told).toEqual(['started', 'conv.range.summary: true', 'completed'])
   })
 
   it('is compacted earlier when the provider bills more tokens than estimated', async () => {
     const counted = async (uncached: number) => {
-      const stage = stageOf([page(1), { text: answers('One.'), usage: { uncached } }, answers('Red.'), answers('Red.')], {
+      const harness = createTestHarness([page(1), { text: answers('One.'), usage: { uncached } }, answers('Red.'), answers('Red.')], {
         settings: { ...settings, contextTokens: contextWithRoom(7_478) },
       })
-      await stage.say('Read one.')
-      await stage.say('Which colour?')
-      return roles(stage).includes('compaction')
+      await harness.say('Read one.')
+      await harness.say('Which colour?')
+      return roles(harness).includes('compaction')
     }
     expect(await counted(1_000)).toBe(false)
     expect(await counted(20_000)).toBe(true)
@@ -102,8 +102,8 @@ describe('a context that reaches its limit', () => {
       return Math.ceil(text.length / 4)
     }
     const replies = [...Array.from({ length: 8 }, (_, index) => calls('react.read', { paths: [`ar:${index}`] })), answers('Done.')]
-    const stage = createHarness({ replies, tokens, settings: { maxRounds: 20 } })
-    await stage.say('Look.')
+    const harness = createHarness({ replies, tokens, settings: { maxRounds: 20 } })
+    await harness.say('Look.')
     expect(counted).toBeLessThan(60) // each block once when the turn is closed, and the system text
   })
 })
@@ -111,16 +111,16 @@ describe('a context that reaches its limit', () => {
 describe('a conversation after a long pause', () => {
   it('hides old turns once when the cache has expired, and says so', async () => {
     const turns = Array.from({ length: 9 }, (_, index) => [page(index), answers(`Page ${index} is read.`)]).flat()
-    const stage = stageOf([...turns, answers('Red.'), answers('Red.')], { settings: { contextTokens: 80_000 } })
-    for (let turn = 0; turn < 9; turn++) await stage.say(`Read page ${turn}.`)
-    const fresh = blocksOf(await stage.timeline()).filter(isHidden)
-    stage.clock.advance(3_600_000)
-    await stage.say('Which colour?')
-    const hidden = blocksOf(await stage.timeline()).filter(isHidden)
-    await stage.say('Sure?')
+    const harness = createTestHarness([...turns, answers('Red.'), answers('Red.')], { settings: { contextTokens: 80_000 } })
+    for (let turn = 0; turn < 9; turn++) await harness.say(`Read page ${turn}.`)
+    const fresh = blocksOf(await harness.timeline()).filter(isHidden)
+    harness.clock.advance(3_600_000)
+    await harness.say('Which colour?')
+    const hidden = blocksOf(await harness.timeline()).filter(isHidden)
+    await harness.say('Sure?')
     expect(fresh).toEqual([])
     expect(hidden.length).toBeGreaterThan(0)
-    expect(blocksOf(await stage.timeline()).filter(isHidden)).toHaveLength(hidden.length)
-    expect(blocksOf(await stage.timeline()).filter(({ type }) => type === 'system.message')).toHaveLength(1)
+    expect(blocksOf(await harness.timeline()).filter(isHidden)).toHaveLength(hidden.length)
+    expect(blocksOf(await harness.timeline()).filter(({ type }) => type === 'system.message')).toHaveLength(1)
   })
 })

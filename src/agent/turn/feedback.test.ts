@@ -8,76 +8,76 @@ import type { Feedback } from '../message.ts'
 const conversation = 'c1'
 const long = 'It was a long story, and every word of it counted. '.repeat(400)
 const announce = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.parts.at(-1))
-const feedbackBlocks = async (stage: Harness) =>
-  blocksOf(await stage.timeline()).flatMap(({ type, turn_id, text, author }) =>
+const feedbackBlocks = async (harness: Harness) =>
+  blocksOf(await harness.timeline()).flatMap(({ type, turn_id, text, author }) =>
     type === 'turn.feedback' ? [{ turn_id, text, author }] : [],
   )
 
 async function later(feedback: Omit<Feedback, 'turnId'>, hours: number) {
-  const stage = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')] })
-  const { turnId } = await stage.say('First.')
-  await stage.agent.feedback(conversation, { turnId, ...feedback })
-  stage.clock.advance(hours * 3_600_000)
-  await stage.say('Second.')
-  return { stage, turnId }
+  const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')] })
+  const { turnId } = await harness.say('First.')
+  await harness.agent.feedback(conversation, { turnId, ...feedback })
+  harness.clock.advance(hours * 3_600_000)
+  await harness.say('Second.')
+  return { harness, turnId }
 }
 
 describe('feedback', () => {
   it('timeline 11.101: is announced while the cache is warm, and no block changes', async () => {
-    const { stage } = await later({ reaction: 'ok', text: 'Nice.' }, 0)
-    expect(announce(stage)).toContain('reaction=ok | text=Nice.')
-    expect(await feedbackBlocks(stage)).toEqual([])
-    expect(await stage.timeline()).toMatchObject({ inbox: [{ kind: 'feedback' }] })
-    await stage.say('Third.')
-    expect(announce(stage)).toContain('reaction=ok | text=Nice.')
+    const { harness } = await later({ reaction: 'ok', text: 'Nice.' }, 0)
+    expect(announce(harness)).toContain('reaction=ok | text=Nice.')
+    expect(await feedbackBlocks(harness)).toEqual([])
+    expect(await harness.timeline()).toMatchObject({ inbox: [{ kind: 'feedback' }] })
+    await harness.say('Third.')
+    expect(announce(harness)).toContain('reaction=ok | text=Nice.')
   })
 
   it('is inserted into its turn once the cache is cold, announced once, and advances the watermark', async () => {
-    const { stage, turnId } = await later({ reaction: 'ok', text: 'Nice.' }, 1)
-    expect(announce(stage)).toContain('(incorporated into turn timeline)')
-    expect(await feedbackBlocks(stage)).toEqual([{ turn_id: turnId, text: 'Nice.', author: 'user' }])
-    expect((await stage.timeline()).feedbackSeen).toBe('2026-01-01T00:00:00.000Z')
-    await stage.say('Third.')
-    expect(announce(stage)).not.toContain('FEEDBACK')
+    const { harness, turnId } = await later({ reaction: 'ok', text: 'Nice.' }, 1)
+    expect(announce(harness)).toContain('(incorporated into turn timeline)')
+    expect(await feedbackBlocks(harness)).toEqual([{ turn_id: turnId, text: 'Nice.', author: 'user' }])
+    expect((await harness.timeline()).feedbackSeen).toBe('2026-01-01T00:00:00.000Z')
+    await harness.say('Third.')
+    expect(announce(harness)).not.toContain('FEEDBACK')
   })
 
   it('by a machine with low confidence is ignored, with a warm or cold cache', async () => {
     for (const hours of [0, 1]) {
-      const { stage } = await later({ origin: 'machine', confidence: 0.69, reaction: 'ok' }, hours)
-      expect(announce(stage)).not.toContain('FEEDBACK')
-      expect(await feedbackBlocks(stage)).toEqual([])
+      const { harness } = await later({ origin: 'machine', confidence: 0.69, reaction: 'ok' }, hours)
+      expect(announce(harness)).not.toContain('FEEDBACK')
+      expect(await feedbackBlocks(harness)).toEqual([])
     }
-    const { stage } = await later({ origin: 'machine', confidence: 0.7, reaction: 'ok', text: 'sure' }, 1)
-    expect(announce(stage)).toContain('[NEW FEEDBACKS]')
-    expect(await feedbackBlocks(stage)).toMatchObject([{ text: 'sure', author: 'system' }])
+    const { harness } = await later({ origin: 'machine', confidence: 0.7, reaction: 'ok', text: 'sure' }, 1)
+    expect(announce(harness)).toContain('[NEW FEEDBACKS]')
+    expect(await feedbackBlocks(harness)).toMatchObject([{ text: 'sure', author: 'system' }])
   })
 
   it('on a compacted or unknown turn is ignored and removed from the inbox', async () => {
-    const stage = createHarness({
+    const harness = createHarness({
       replies: [answers(long), answers(long), 'A summary of what was said.', answers('Three.'), answers('Four.')],
       settings: { contextTokens: contextWithRoom(11_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     })
-    const { turnId } = await stage.say('First.')
-    await stage.say('Second.')
-    await stage.say('Third.')
-    expect((await stage.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
-    await stage.agent.feedback(conversation, { turnId, reaction: 'ok', text: 'Late.' })
-    await stage.agent.feedback(conversation, { turnId: 'turn_0_never0', reaction: 'ok', text: 'Never.' })
-    stage.clock.advance(3_600_000)
-    await stage.say('Fourth.')
-    expect(announce(stage)).not.toContain('FEEDBACK')
-    expect(await feedbackBlocks(stage)).toEqual([])
-    expect((await stage.timeline()).inbox).toEqual([])
+    const { turnId } = await harness.say('First.')
+    await harness.say('Second.')
+    await harness.say('Third.')
+    expect((await harness.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
+    await harness.agent.feedback(conversation, { turnId, reaction: 'ok', text: 'Late.' })
+    await harness.agent.feedback(conversation, { turnId: 'turn_0_never0', reaction: 'ok', text: 'Never.' })
+    harness.clock.advance(3_600_000)
+    await harness.say('Fourth.')
+    expect(announce(harness)).not.toContain('FEEDBACK')
+    expect(await feedbackBlocks(harness)).toEqual([])
+    expect((await harness.timeline()).inbox).toEqual([])
   })
 
   it('on the running turn waits for the next turn', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
-    const run = stage.agent.run({ conversation, input: 'First.' })
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
+    const run = harness.agent.run({ conversation, input: 'First.' })
     for await (const event of run) {
-      if (event.type === 'status') await stage.agent.feedback(conversation, { turnId: event.turn_id, reaction: 'not_ok', text: 'Slow!' })
+      if (event.type === 'status') await harness.agent.feedback(conversation, { turnId: event.turn_id, reaction: 'not_ok', text: 'Slow!' })
     }
     expect((await run.result).answer).toBe('One.')
-    await stage.say('Second.')
-    expect(announce(stage)).toContain('text=Slow!')
+    await harness.say('Second.')
+    expect(announce(harness)).toContain('text=Slow!')
   })
 })

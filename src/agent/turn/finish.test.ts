@@ -25,7 +25,7 @@ const search = defineTool({
     }),
 })
 
-const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [weather(), search], ...options })
 
 const searching = calls('web_tools.web_search', { query: 'x' })
@@ -33,35 +33,40 @@ const writing = (content: string) => calls('react.write', { path: 'files/report.
 
 describe('the record of a turn', () => {
   it('loop 17.80: contains its own blocks only, and the sources that its answers and artifacts cite', async () => {
-    const stage = stageOf([answers('Hello.'), searching, writing('As [[S:2]] says, and [[S:9]].'), answers('See [[S:1]] and [[S:7]].')])
-    await stage.say('Hi.')
-    const { turnId, sourcesUsed } = await stage.say('Find it.')
-    const log = await stage.store.readTurnLog(stage.conversation, turnId)
+    const harness = createTestHarness([
+      answers('Hello.'),
+      searching,
+      writing('As [[S:2]] says, and [[S:9]].'),
+      answers('See [[S:1]] and [[S:7]].'),
+    ])
+    await harness.say('Hi.')
+    const { turnId, sourcesUsed } = await harness.say('Find it.')
+    const log = await harness.store.readTurnLog(harness.conversation, turnId)
     expect(new Set(log?.blocks.map(({ turn_id }) => turn_id))).toEqual(new Set([turnId]))
-    expect(log?.blocks.map(({ type }) => type)).toEqual((await blockTypes(stage)).slice(-(log?.blocks_count ?? 0)))
+    expect(log?.blocks.map(({ type }) => type)).toEqual((await blockTypes(harness)).slice(-(log?.blocks_count ?? 0)))
     expect(log?.sources_used).toEqual([1, 2])
     expect(sourcesUsed).toEqual([1])
     expect(log?.tokens).toBeGreaterThan(0)
-    const used = (await stage.timeline()).sources.rows.filter(({ used }) => used).map(({ sid }) => sid)
+    const used = (await harness.timeline()).sources.rows.filter(({ used }) => used).map(({ sid }) => sid)
     expect(used).toEqual([1, 2])
   })
 
   it('has a notice about cited sources that do not exist, and the user does not see those citations', async () => {
-    const stage = stageOf([searching, answers('See [[S:1]] and [[S:7]].')])
-    const { events, answer } = await stage.say('Find it.')
+    const harness = createTestHarness([searching, answers('See [[S:1]] and [[S:7]].')])
+    const { events, answer } = await harness.say('Find it.')
     expect(laneText(events, 'answer')).toBe('See [A](https://a.example/) and .')
     expect(answer).toBe('See [[S:1]] and .') // callers can show it as it is
-    expect(await codesOf(stage)).toEqual(['protocol_warning.unknown_sources'])
+    expect(await codesOf(harness)).toEqual(['protocol_warning.unknown_sources'])
   })
 
   it('includes the sources of a deferred answer, because the user has read it', async () => {
-    const stage = stageOf([
+    const harness = createTestHarness([
       searching,
-      { text: answers('First, see [[S:3]].'), onChunk: () => stage.agent.followUp(stage.conversation, 'And the other?') },
+      { text: answers('First, see [[S:3]].'), onChunk: () => harness.agent.followUp(harness.conversation, 'And the other?') },
       answers('Second, see [[S:1]].'),
     ])
-    const { turnId } = await stage.say('Find it.')
-    expect((await stage.store.readTurnLog(stage.conversation, turnId))?.sources_used).toEqual([1, 3])
+    const { turnId } = await harness.say('Find it.')
+    expect((await harness.store.readTurnLog(harness.conversation, turnId))?.sources_used).toEqual([1, 3])
   })
 
   it('does not contain invalid blocks of a hook, which are reported to the application', async () => {
@@ -69,8 +74,8 @@ describe('the record of a turn', () => {
     for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
       const problems: string[] = []
       const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
-      const stage = stageOf([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
-      expect(await stage.say('Hi.')).toMatchObject({ exitReason: 'complete', answer: 'Hello.' })
+      const harness = createTestHarness([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
+      expect(await harness.say('Hi.')).toMatchObject({ exitReason: 'complete', answer: 'Hello.' })
       expect(problems).toEqual(['onBeforeCompletion'])
     }
   })
@@ -83,9 +88,9 @@ describe('the record of a turn', () => {
       },
     ]
     for (const replies of [[answers('Hello.')], ['', '', '']]) {
-      const stage = stageOf(replies, { hooks })
-      await stage.say('Hi.')
-      const texts = blocksOf(await stage.timeline())
+      const harness = createTestHarness(replies, { hooks })
+      await harness.say('Hi.')
+      const texts = blocksOf(await harness.timeline())
         .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
         .map(({ type, text }) => (type === 'user.prompt' ? text : type))
       expect(texts).toEqual(['Hi.', 'before', 'assistant.completion', 'after'])
@@ -98,14 +103,14 @@ describe('the record of a turn', () => {
       const hook = (name: string) => async () => {
         asked.push(name)
         const first = asked.filter((each) => each === name).length === 1
-        if (first && name === slow) await stage.agent.followUp(stage.conversation, 'And B?')
+        if (first && name === slow) await harness.agent.followUp(harness.conversation, 'And B?')
         return [userPromptBlock('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
       }
       const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
-      const stage: Harness = stageOf([answers('Here is A.'), answers('And there you have B as well.')], { hooks })
-      await stage.say('A?')
+      const harness: Harness = createTestHarness([answers('Here is A.'), answers('And there you have B as well.')], { hooks })
+      await harness.say('A?')
       expect(asked.filter((name) => name === slow)).toHaveLength(2)
-      const texts = blocksOf(await stage.timeline())
+      const texts = blocksOf(await harness.timeline())
         .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
         .map(({ text }) => text)
       const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was not called for the first answer
@@ -121,34 +126,37 @@ describe('the record of a turn', () => {
 
   it('has the answer with its citations as the model wrote them when a shown answer is salvaged', async () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>See [[S:1]].</channel:answer>`
-    const stage = stageOf([searching, broken])
-    const { events } = await stage.say('Find it.')
+    const harness = createTestHarness([searching, broken])
+    const { events } = await harness.say('Find it.')
     expect(laneText(events, 'answer')).toBe('See [A](https://a.example/).')
-    expect(blocksOf(await stage.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', text: 'See [[S:1]].' })
+    expect(blocksOf(await harness.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', text: 'See [[S:1]].' })
   })
 })
 
 describe('an answer that was delivered is not requested again', () => {
   it('unless an event came in since: then the model decides again', async () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>A</channel:answer>`
-    const stage = stageOf([{ text: broken, onChunk: () => stage.agent.followUp(stage.conversation, 'Wait, also B.') }, answers('A and B.')])
-    const { answer } = await stage.say('Do A.')
+    const harness = createTestHarness([
+      { text: broken, onChunk: () => harness.agent.followUp(harness.conversation, 'Wait, also B.') },
+      answers('A and B.'),
+    ])
+    const { answer } = await harness.say('Do A.')
     expect(answer).toBe('A and B.')
-    expect(decisions(stage)).toBe(2)
+    expect(decisions(harness)).toBe(2)
   })
 
   it('and is kept when its response was invalid and an event came in: an empty completion refers to it', async () => {
     const broken =
       '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>A.</channel:answer><channel:code>1</channel:code>'
-    const stage = stageOf([
-      { text: broken, onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+    const harness = createTestHarness([
+      { text: broken, onChunk: () => harness.agent.followUp(harness.conversation, 'Thanks.') },
       '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
     ])
-    const { answer, events } = await stage.say('Do A.')
+    const { answer, events } = await harness.say('Do A.')
     expect(answer).toBe('A.')
     expect(laneText(events, 'answer')).toBe('A.')
-    expect(await codesOf(stage)).toEqual(['protocol_violation.code_channel_without_single_exec'])
-    expect((await blockTypes(stage)).filter((type) => type.startsWith('assistant.completion'))).toEqual([
+    expect(await codesOf(harness)).toEqual(['protocol_violation.code_channel_without_single_exec'])
+    expect((await blockTypes(harness)).filter((type) => type.startsWith('assistant.completion'))).toEqual([
       'assistant.completion.attempt',
       'assistant.completion.attempt.outcome',
       'assistant.completion',
@@ -156,42 +164,42 @@ describe('an answer that was delivered is not requested again', () => {
   })
 
   it('and an empty completion after a deferred answer refers to it, and the user does not get it twice', async () => {
-    const stage = stageOf([
-      { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+    const harness = createTestHarness([
+      { text: answers('A.'), onChunk: () => harness.agent.followUp(harness.conversation, 'Thanks.') },
       '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
     ])
-    const { answer, events } = await stage.say('Do A.')
+    const { answer, events } = await harness.say('Do A.')
     expect(answer).toBe('A.')
     expect(laneText(events, 'answer')).toBe('A.')
-    expect((await blockTypes(stage)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
+    expect((await blockTypes(harness)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
   })
 
   it('and a completion that cites only unknown sources counts as empty', async () => {
-    const stage = stageOf([
-      { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+    const harness = createTestHarness([
+      { text: answers('A.'), onChunk: () => harness.agent.followUp(harness.conversation, 'Thanks.') },
       answers('[[S:99]]'),
     ])
-    const { answer, events } = await stage.say('Do A.')
+    const { answer, events } = await harness.say('Do A.')
     expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
   })
 
   it('unless nothing readable is left of it, with or without watchers', async () => {
     const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
-    const stage = stageOf([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
-    expect((await stage.say('Do A.')).answer).toBe('A.')
-    expect((await stage.agent.run({ conversation: stage.conversation, input: 'Do B.' }).result).answer).toBe('B.')
-    expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
+    const harness = createTestHarness([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
+    expect((await harness.say('Do A.')).answer).toBe('A.')
+    expect((await harness.agent.run({ conversation: harness.conversation, input: 'Do B.' }).result).answer).toBe('B.')
+    expect(await codesOf(harness)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
   })
 })
 
 describe('output that was cut off by the token limit', () => {
   it('inside the content of a file writes nothing, ends the canvas as aborted, and tells the model the field and the limit', async () => {
     const text = writing('A long report. '.repeat(40)).slice(0, 400)
-    const stage = stageOf([{ text, finish: 'length', chunks: 50 }, answers('Shorter.')])
-    const { events } = await stage.say('Write.')
+    const harness = createTestHarness([{ text, finish: 'length', chunks: 50 }, answers('Shorter.')])
+    const { events } = await harness.say('Write.')
     expect(deltasOf(events, 'canvas').at(-1)?.delta).toMatchObject({ completed: true, aborted: true })
-    expect(await blockTypes(stage)).not.toContain('react.tool.call')
-    const notice = blocksOf(await stage.timeline()).find(({ type }) => type === 'react.notice')
+    expect(await blockTypes(harness)).not.toContain('react.tool.call')
+    const notice = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.notice')
     expect(JSON.parse(notice?.text ?? '')).toMatchObject({
       code: 'protocol_violation.action_truncated',
       max_tokens: 20_000,
@@ -202,12 +210,12 @@ describe('output that was cut off by the token limit', () => {
 
   it('inside the answer keeps the answer, marks it, and does not call the model again', async () => {
     const text = answers('A long answer that goes on and on').slice(0, -24)
-    const stage = stageOf([{ text, finish: 'length' }])
-    const { answer, truncated, exitReason, events } = await stage.say('Tell me.')
+    const harness = createTestHarness([{ text, finish: 'length' }])
+    const { answer, truncated, exitReason, events } = await harness.say('Tell me.')
     expect({ answer, truncated, exitReason }).toEqual({ answer: 'A long answer that goes on', truncated: true, exitReason: 'complete' })
     expect(deltasOf(events, 'answer').at(-1)?.delta).toMatchObject({ completed: true, aborted: true })
-    expect(blocksOf(await stage.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', meta: { truncated: true } })
-    expect(await codesOf(stage)).toEqual(['protocol_warning.answer_truncated'])
+    expect(blocksOf(await harness.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', meta: { truncated: true } })
+    expect(await codesOf(harness)).toEqual(['protocol_warning.answer_truncated'])
   })
 })
 
@@ -233,17 +241,17 @@ describe('loop 17.77: a store that fails', () => {
       const memory = createMemoryStore({ blobs: createMemoryBlobs(), clock })
       const store = failing(memory, from)
       const call = calls('weather.today', { city: 'Rome' })
-      const stage = stageOf([call, answers('Clear.'), answers('Clear, I said.'), answers('Indeed.')], { store, clock })
-      const turn = stage.agent.run({ conversation: stage.conversation, input: 'Weather?' })
+      const harness = createTestHarness([call, answers('Clear.'), answers('Clear, I said.'), answers('Indeed.')], { store, clock })
+      const turn = harness.agent.run({ conversation: harness.conversation, input: 'Weather?' })
       await expect(turn.result).rejects.toThrow('the disk is full')
-      const before = await stage.journal()
+      const before = await harness.journal()
       expect(before.filter(({ type }) => type === 'turn.closed')).toEqual([])
       store.mend()
-      expect(await stage.journal()).toEqual(before)
-      const next = await stage.say('Hello?')
+      expect(await harness.journal()).toEqual(before)
+      const next = await harness.say('Hello?')
       expect(next.exitReason).toBe('complete')
-      expect((await stage.journal()).slice(0, before.length)).toEqual(before)
-      expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(from === 1 ? /Hello\?/ : /Weather\?.*Hello\?/)
+      expect((await harness.journal()).slice(0, before.length)).toEqual(before)
+      expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toMatch(from === 1 ? /Hello\?/ : /Weather\?.*Hello\?/)
     },
   )
 })

@@ -20,53 +20,53 @@ import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
 import type { FoldedEvent } from '../hooks.ts'
 
 const conversation = 'c1'
-const foldedIds = async (stage: Harness) =>
-  (await stage.journal()).flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id]) : []))
-const texts = async (stage: Harness, type: string) =>
-  blocksOf(await stage.timeline()).flatMap((block) => (block.type === type ? [block.text] : []))
+const foldedIds = async (harness: Harness) =>
+  (await harness.journal()).flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id]) : []))
+const texts = async (harness: Harness, type: string) =>
+  blocksOf(await harness.timeline()).flatMap((block) => (block.type === type ? [block.text] : []))
 const announced = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.parts.at(-1))
 
 describe('the grace period after an answer', () => {
   it('is not ended by events that need no answer', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 10_000 } })
+    const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 10_000 } })
     const late = async ({ agent }: Harness) => {
       await agent.notify(conversation, 'The disk is half full.')
       await agent.steer(conversation, 'Too late.', { turnId: 'turn_of_yesterday' })
       await new Promise(setImmediate)
       await agent.followUp(conversation, 'Second.')
     }
-    const said = await runTurnWith(stage, 'First.', { when: answered, act: late }, { when: answered, act: stopTurn })
+    const said = await runTurnWith(harness, 'First.', { when: answered, act: late }, { when: answered, act: stopTurn })
     expect(said.answer).toBe('Both.')
-    expect(await texts(stage, 'user.followup')).toEqual(['Second.'])
+    expect(await texts(harness, 'user.followup')).toEqual(['Second.'])
   })
 })
 
 describe('a followup', () => {
   it('is made of the second of two concurrent messages: one turn, and both callers get its result', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 5 } })
-    const run = (input: string) => stage.agent.run({ conversation, input }).result
+    const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 5 } })
+    const run = (input: string) => harness.agent.run({ conversation, input }).result
     const [first, second] = await Promise.all([run('First.'), run('Second.')])
     expect(second).toEqual(first)
-    expect(await texts(stage, 'user.prompt')).toEqual(['First.'])
-    expect(await texts(stage, 'user.followup')).toEqual(['Second.'])
+    expect(await texts(harness, 'user.prompt')).toEqual(['First.'])
+    expect(await texts(harness, 'user.followup')).toEqual(['Second.'])
   })
 
   it('becomes the next turn when it comes after the close, and each caller gets the result of its own turn', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
     const second: Promise<unknown>[] = []
-    const first = await runTurnWith(stage, 'First.', {
+    const first = await runTurnWith(harness, 'First.', {
       when: entryOfType('turn.closed'),
-      act: async () => void second.push(stage.agent.run({ conversation, input: 'Second.' }).result),
+      act: async () => void second.push(harness.agent.run({ conversation, input: 'Second.' }).result),
     })
     expect(first.answer).toBe('One.')
     expect(await second[0]).toMatchObject({ answer: 'Two.' })
-    expect(await texts(stage, 'user.prompt')).toEqual(['First.', 'Second.'])
-    expect((await stage.timeline()).inbox).toEqual([])
+    expect(await texts(harness, 'user.prompt')).toEqual(['First.', 'Second.'])
+    expect((await harness.timeline()).inbox).toEqual([])
   })
 
   it('that becomes the next turn is not in the events of this one', async () => {
-    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Two.')] })
-    const { events, turnId } = await runTurnWith(stage, 'First.', {
+    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Two.')] })
+    const { events, turnId } = await runTurnWith(harness, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
         const stopping = agent.stop(conversation)
@@ -74,16 +74,16 @@ describe('a followup', () => {
         await stopping
       },
     })
-    await stage.agent.drain(5_000)
+    await harness.agent.drain(5_000)
     expect(events.at(-1)).toMatchObject({ type: 'entry', change: { type: 'turn.closed', turn_id: turnId } })
-    expect(await texts(stage, 'user.prompt')).toEqual(['First.', 'Second.'])
+    expect(await texts(harness, 'user.prompt')).toEqual(['First.', 'Second.'])
   })
 
   it('waits for the next turn when it comes after a stop, and so do later ones', async () => {
-    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
+    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
     const said: Promise<unknown>[] = []
-    const say = (input: string) => void said.push(stage.agent.run({ conversation, input }).result)
-    await runTurnWith(stage, 'First.', {
+    const say = (input: string) => void said.push(harness.agent.run({ conversation, input }).result)
+    await runTurnWith(harness, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
         const stopping = agent.stop(conversation)
@@ -93,8 +93,8 @@ describe('a followup', () => {
       },
     })
     expect(await Promise.all(said)).toMatchObject([{ answer: 'Both.' }, { answer: 'Both.' }])
-    expect(await texts(stage, 'user.prompt')).toEqual(['First.', 'Second.'])
-    expect(await texts(stage, 'user.followup')).toEqual(['Third.'])
+    expect(await texts(harness, 'user.prompt')).toEqual(['First.', 'Second.'])
+    expect(await texts(harness, 'user.followup')).toEqual(['Third.'])
   })
 
   it('is part of the turn that is stopped right after it, also when that turn can not be deferred', async () => {
@@ -106,56 +106,61 @@ describe('a followup', () => {
       const onBeforeCompletion = async () => {
         if (said) return []
         said = true
-        await stage.agent.followUp(conversation, 'And Oslo?')
-        await stage.agent.stop(conversation)
+        await harness.agent.followUp(conversation, 'And Oslo?')
+        await harness.agent.stop(conversation)
         return []
       }
       const settings = { maxRounds: replies.length === 2 ? 1 : 15 }
-      const stage: Harness = createHarness({
+      const harness: Harness = createHarness({
         tools: [weather()],
         replies: [...replies, answers('Never.')],
         settings,
         hooks: [{ onBeforeCompletion }],
       })
-      const { answer, turnId } = await stage.say('How is Rome?')
-      await stage.agent.drain(5_000)
+      const { answer, turnId } = await harness.say('How is Rome?')
+      await harness.agent.drain(5_000)
       expect(answer).toMatch(/^(Clear\.$|I could not)/)
-      expect(await texts(stage, 'user.followup')).toEqual(['And Oslo?'])
-      expect(new Set((await foldedIds(stage)).map(([, by]) => by))).toEqual(new Set([turnId]))
-      expect(stage.model.left).toBe(1)
+      expect(await texts(harness, 'user.followup')).toEqual(['And Oslo?'])
+      expect(new Set((await foldedIds(harness)).map(([, by]) => by))).toEqual(new Set([turnId]))
+      expect(harness.model.left).toBe(1)
     }
   })
 
   it('with an event id starts one turn, however often it is sent', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('never asked for')] })
-    const send = () => stage.agent.followUp(conversation, 'Hello.', { eventId: 'e1' })
+    const harness = createHarness({ replies: [answers('One.'), answers('never asked for')] })
+    const send = () => harness.agent.followUp(conversation, 'Hello.', { eventId: 'e1' })
     await Promise.all([send(), send()])
-    await stage.agent.follow(conversation)[Symbol.asyncIterator]().next()
+    await harness.agent.follow(conversation)[Symbol.asyncIterator]().next()
     await send()
-    await until(async () => (await stage.timeline()).openTurn === undefined && (await stage.timeline()).size > 0)
+    await until(async () => (await harness.timeline()).openTurn === undefined && (await harness.timeline()).size > 0)
     await send()
-    expect(await texts(stage, 'user.prompt')).toEqual(['Hello.'])
-    expect(await texts(stage, 'user.followup')).toEqual([])
-    expect(stage.model.left).toBe(1)
+    expect(await texts(harness, 'user.prompt')).toEqual(['Hello.'])
+    expect(await texts(harness, 'user.followup')).toEqual([])
+    expect(harness.model.left).toBe(1)
   })
 
   it('is accepted with the id of the turn that is running now', async () => {
-    const stage = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
-    await runTurnWith(stage, 'First.', { when: entryOfType('turn.closed'), act: followUpWith('Second.') })
-    const opened = async () => (await stage.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
+    const harness = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
+    await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: followUpWith('Second.') })
+    const opened = async () => (await harness.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
     await until(async () => (await opened()).length === 2)
-    const { how, turnId } = await stage.agent.submit(conversation, 'Third.')
+    const { how, turnId } = await harness.agent.submit(conversation, 'Third.')
     expect({ how, turnId }).toEqual({ how: 'followup', turnId: (await opened())[1] })
-    await stage.agent.drain(5_000)
+    await harness.agent.drain(5_000)
   })
 
   it('resolves the open questions of its own turn; the next message resolves nothing', async () => {
     const gate = '<channel:thinking>x</channel:thinking><channel:output>{"clarification_questions":["Which Rome?"]}</channel:output>'
     const model = scriptedModel([gate, answers('Which Rome?'), answers('Clear.'), answers('Bye.')], { title: null })
-    const stage = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
-    await runTurnWith(stage, 'The weather in Rome?', { when: answered, act: followUpWith('In Italy.') }, { when: answered, act: stopTurn })
-    await runTurnWith(stage, 'Thanks.', { when: answered, act: stopTurn })
-    const types = blocksOf(await stage.timeline()).map(({ type }) => type)
+    const harness = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
+    await runTurnWith(
+      harness,
+      'The weather in Rome?',
+      { when: answered, act: followUpWith('In Italy.') },
+      { when: answered, act: stopTurn },
+    )
+    await runTurnWith(harness, 'Thanks.', { when: answered, act: stopTurn })
+    const types = blocksOf(await harness.timeline()).map(({ type }) => type)
     expect(types.filter((type) => /^user|clarification/.test(type))).toEqual([
       'user.prompt',
       'stage.clarification',
@@ -172,11 +177,11 @@ describe('a followup', () => {
       return []
     }
     const hooks = [{ onBeforeCompletion: hook('before'), onAfterCompletion: hook('after') }]
-    const stage = createHarness({
-      replies: [{ text: answers('One.'), onChunk: () => followUpWith('Second.')(stage) as Promise<void> }, answers('Two.')],
+    const harness = createHarness({
+      replies: [{ text: answers('One.'), onChunk: () => followUpWith('Second.')(harness) as Promise<void> }, answers('Two.')],
       hooks,
     })
-    expect(await stage.say('First.')).toMatchObject({ answer: 'Two.' })
+    expect(await harness.say('First.')).toMatchObject({ answer: 'Two.' })
     expect(asked).toEqual(['before', 'after'])
   })
 
@@ -184,66 +189,66 @@ describe('a followup', () => {
     const told: unknown[] = []
     const onExternalEvent = ({ type, event, blocks }: FoldedEvent) =>
       void told.push([type, event.text, blocks.map((block) => [block.type, block.text?.split('\n').at(-1)])])
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
-    await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
+    await runTurnWith(harness, 'First.', { when: answered, act: followUpWith('Second.') })
     expect(told).toEqual([['followup', 'Second.', [['user.followup', 'Second.']]]])
   })
 
   it('adds no more rounds than creditCap allows', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
-    await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
-    expect(announced(stage)).not.toContain('bonus')
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
+    await runTurnWith(harness, 'First.', { when: answered, act: followUpWith('Second.') })
+    expect(announced(harness)).not.toContain('bonus')
     expect(() => createHarness({ replies: [], settings: { creditCap: Number.NaN } })).toThrow(RangeError)
   })
 
   it('is not changed by a hook that modifies its argument', async () => {
     const onExternalEvent = ({ event }: FoldedEvent) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
-    await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
-    const accepted = (await stage.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
+    await runTurnWith(harness, 'First.', { when: answered, act: followUpWith('Second.') })
+    const accepted = (await harness.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
     expect(accepted).toMatchObject([{ kind: 'followup', text: 'Second.' }])
-    expect(announced(stage)).toContain('Second.')
-    expect(announced(stage)).toContain('bonus') // the followup has added a round
+    expect(announced(harness)).toContain('Second.')
+    expect(announced(harness)).toContain('bonus') // the followup has added a round
   })
 
   it('must have an event id that is valid in a path', async () => {
-    const stage = createHarness({ replies: [] })
-    await expect(stage.agent.followUp(conversation, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
-    await expect(stage.agent.steer(conversation, 'x', { eventId: '' })).rejects.toThrow(RangeError)
+    const harness = createHarness({ replies: [] })
+    await expect(harness.agent.followUp(conversation, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
+    await expect(harness.agent.steer(conversation, 'x', { eventId: '' })).rejects.toThrow(RangeError)
   })
 
   it('loop 17.98: is taken in by its sequence number, whatever the order of delivery', async () => {
-    const stage = createHarness({ replies: [answers('All read.')] })
-    const claim = await stage.store.claim(conversation, { id: 'o', host: 'elsewhere', pid: 1 })
+    const harness = createHarness({ replies: [answers('All read.')] })
+    const claim = await harness.store.claim(conversation, { id: 'o', host: 'elsewhere', pid: 1 })
     const event = (sequence: number) => ({
       event_id: `e${sequence}`,
       sequence,
       kind: 'external' as const,
-      ts: stage.clock.now(),
+      ts: harness.clock.now(),
       text: `${sequence}`,
     })
-    await stage.store.append(
+    await harness.store.append(
       claim,
       [2, 3, 1].map((sequence) => ({ type: 'event.accepted' as const, event: event(sequence) })),
     )
-    await stage.store.release(claim)
-    await stage.say('What is new?')
-    expect(await texts(stage, 'event.external')).toEqual(['1', '2', '3'])
+    await harness.store.release(claim)
+    await harness.say('What is new?')
+    expect(await texts(harness, 'event.external')).toEqual(['1', '2', '3'])
   })
 })
 
 describe('extra rounds', () => {
   const work = pausedTool()
-  async function during(act: (stage: Harness) => Promise<unknown>): Promise<string> {
-    const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Done.')], settings: { maxRounds: 3 } })
-    await runTurnWith(stage, 'Do it.', {
+  async function during(act: (harness: Harness) => Promise<unknown>): Promise<string> {
+    const harness = createHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Done.')], settings: { maxRounds: 3 } })
+    await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await act(stage)
+        await act(harness)
         work.finish()
       },
     })
-    return /Iteration \d+\/\d+/.exec(announced(stage))?.[0] ?? ''
+    return /Iteration \d+\/\d+/.exec(announced(harness))?.[0] ?? ''
   }
 
   it('loop 17.97: are granted for a followup and a reactive event, but not for a steer or another event', async () => {
@@ -268,22 +273,22 @@ describe('extra rounds', () => {
 
 describe('an answer', () => {
   it('is deferred by a reactive event, but not by another external event', async () => {
-    const stage = (replies: readonly string[]) => createHarness({ replies, settings: { exitGraceMs: 20 } })
-    const waiting = stage([answers('One.'), answers('Two.')])
+    const harness = (replies: readonly string[]) => createHarness({ replies, settings: { exitGraceMs: 20 } })
+    const waiting = harness([answers('One.'), answers('Two.')])
     const notify = (reactive: boolean) => ({
       when: answered,
       act: ({ agent }: Harness) => agent.notify(conversation, 'Down!', { reactive }),
     })
     expect((await runTurnWith(waiting, 'Go.', notify(true))).answer).toBe('Two.')
-    const going = stage([answers('One.'), answers('never asked for')])
+    const going = harness([answers('One.'), answers('never asked for')])
     expect((await runTurnWith(going, 'Go.', notify(false))).answer).toBe('One.')
     expect((await going.timeline()).inbox).toHaveLength(1) // for the next turn
   })
 
   it('that is deferred more than once is recorded each time, in order', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')], settings: { exitGraceMs: 20 } })
-    await runTurnWith(stage, 'Go.', { when: answered, act: followUpWith('And?') }, { when: answered, act: followUpWith('And then?') })
-    const completions = blocksOf(await stage.timeline()).filter(({ type }) => type === 'assistant.completion')
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')], settings: { exitGraceMs: 20 } })
+    await runTurnWith(harness, 'Go.', { when: answered, act: followUpWith('And?') }, { when: answered, act: followUpWith('And then?') })
+    const completions = blocksOf(await harness.timeline()).filter(({ type }) => type === 'assistant.completion')
     expect(
       completions.map(({ text, path, meta }) => [
         text,
@@ -299,13 +304,13 @@ describe('an answer', () => {
   })
 
   it('is deferred by a late followup during a wrap-up, too, and the wrap-up ends', async () => {
-    const stage = createHarness({
+    const harness = createHarness({
       tools: [slowTool()],
       replies: [calls('slow.work'), answers('As far as I came.'), answers('And that, too.')],
       settings: { exitGraceMs: 20 },
     })
     const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
-    const { exitReason, answer } = await runTurnWith(stage, 'Go.', wrapUp, { when: answered, act: followUpWith('And that?') })
+    const { exitReason, answer } = await runTurnWith(harness, 'Go.', wrapUp, { when: answered, act: followUpWith('And that?') })
     expect([exitReason, answer]).toEqual(['complete', 'And that, too.'])
   })
 })
@@ -315,11 +320,11 @@ describe('a wrap-up', () => {
   const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' })
 
   it('loop 17.92: lasts at most two rounds, invalid responses included', async () => {
-    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), 'Sure, I', write, answers('never asked for')] })
-    const { exitReason, answer } = await runTurnWith(stage, 'Go.', wrapUp)
+    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), 'Sure, I', write, answers('never asked for')] })
+    const { exitReason, answer } = await runTurnWith(harness, 'Go.', wrapUp)
     expect(exitReason).toBe('steer')
     expect(answer).toMatch(/^I stopped as you asked/)
-    expect(decisions(stage)).toBe(3)
+    expect(decisions(harness)).toBe(3)
   })
 })
 
@@ -331,31 +336,31 @@ describe('a steer', () => {
       ...inner,
       async append(claim, changes) {
         const entries = await inner.append(claim, changes)
-        if (changes.some(({ type }) => type === 'turn.closed')) accepted ??= stage.agent.steer(conversation, 'Shorter.')
+        if (changes.some(({ type }) => type === 'turn.closed')) accepted ??= harness.agent.steer(conversation, 'Shorter.')
         await new Promise((resolve) => setTimeout(resolve, 5)) // so that the steer arrives before the close is applied
         return entries
       },
     }
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], store })
-    await stage.say('First.')
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], store })
+    await harness.say('First.')
     expect(await accepted).toBe(false)
-    expect((await stage.timeline()).inbox).toEqual([])
-    expect((await stage.say('Second.')).answer).toBe('Two.')
-    expect((await stage.journal()).map(({ type }) => type)).not.toContain('event.accepted')
+    expect((await harness.timeline()).inbox).toEqual([])
+    expect((await harness.say('Second.')).answer).toBe('Two.')
+    expect((await harness.journal()).map(({ type }) => type)).not.toContain('event.accepted')
   })
 
   it('is not accepted when nothing is running, and leaves no entry', async () => {
-    const stage = createHarness({ replies: [answers('Here.')] })
-    expect([await stage.agent.steer(conversation, 'x'), await stage.agent.stop(conversation)]).toEqual([false, false])
-    await stage.say('Hello.')
-    expect(await stage.agent.stop(conversation)).toBe(false)
-    expect((await stage.journal()).some(({ type }) => type === 'event.accepted')).toBe(false)
+    const harness = createHarness({ replies: [answers('Here.')] })
+    expect([await harness.agent.steer(conversation, 'x'), await harness.agent.stop(conversation)]).toEqual([false, false])
+    await harness.say('Hello.')
+    expect(await harness.agent.stop(conversation)).toBe(false)
+    expect((await harness.journal()).some(({ type }) => type === 'event.accepted')).toBe(false)
   })
 
   it('that comes when the turn has just ended does not stop the next', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
-    await runTurnWith(stage, 'First.', { when: entryOfType('turn.closed'), act: ({ agent }) => agent.stop(conversation) })
-    expect((await stage.say('Second.')).answer).toBe('Two.')
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: ({ agent }) => agent.stop(conversation) })
+    expect((await harness.say('Second.')).answer).toBe('Two.')
   })
 
   it('that comes between the decision and its tool call prevents the tool from starting', async () => {
@@ -374,62 +379,62 @@ describe('a steer', () => {
     const text = calls('weather.today', { city: 'Rome' })
     let steering: Promise<unknown> | undefined
     const onChunk = (index: number) => {
-      if (index === 1) steering = stage.agent.steer(conversation, 'Paris!')
+      if (index === 1) steering = harness.agent.steer(conversation, 'Paris!')
       if (index === 2) setTimeout(held.resolve, 10)
     }
-    const stage = createHarness({
+    const harness = createHarness({
       store,
       clock,
       tools: [tool],
       replies: [{ text, chunks: [text, ' ', ' '], onChunk }, answers('Paris it is.')],
     })
-    expect((await stage.say('Rome?')).answer).toBe('Paris it is.')
+    expect((await harness.say('Rome?')).answer).toBe('Paris it is.')
     await steering
     expect(ran).toBe(0)
-    expect(await texts(stage, 'react.tool.result')).toEqual([expect.stringContaining('it had no effect')])
+    expect(await texts(harness, 'react.tool.result')).toEqual([expect.stringContaining('it had no effect')])
   })
 
   it('loop 17.95: for another turn, or for a turn that has ended, interrupts nothing', async () => {
     const work = pausedTool()
-    const stage = createHarness({ tools: [work.tool], replies: [answers('One.'), calls('paused.work'), answers('Two.')] })
-    const { turnId } = await stage.say('First.')
-    await runTurnWith(stage, 'Second.', {
+    const harness = createHarness({ tools: [work.tool], replies: [answers('One.'), calls('paused.work'), answers('Two.')] })
+    const { turnId } = await harness.say('First.')
+    await runTurnWith(harness, 'Second.', {
       when: toolStarted,
       act: async () => {
-        expect(await stage.agent.steer(conversation, '', { turnId, eventId: 'old' })).toBe(true)
+        expect(await harness.agent.steer(conversation, '', { turnId, eventId: 'old' })).toBe(true)
         work.finish()
       },
     })
-    expect(await texts(stage, 'react.tool.result')).toEqual(['done'])
-    expect(await foldedIds(stage)).toEqual([['old', null]])
+    expect(await texts(harness, 'react.tool.result')).toEqual(['done'])
+    expect(await foldedIds(harness)).toEqual([['old', null]])
   })
 })
 
 describe('an event for a conversation that is not running', () => {
   it('is rejected when the conversation does not exist', async () => {
-    const stage = createHarness({ replies: [] })
-    await expect(stage.agent.feedback('nowhere', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.missing' })
-    await expect(stage.agent.notify('nowhere', 'x')).rejects.toMatchObject({ code: 'conversation.missing' })
-    expect((await stage.store.list({})).conversations).toEqual([])
+    const harness = createHarness({ replies: [] })
+    await expect(harness.agent.feedback('nowhere', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.missing' })
+    await expect(harness.agent.notify('nowhere', 'x')).rejects.toMatchObject({ code: 'conversation.missing' })
+    expect((await harness.store.list({})).conversations).toEqual([])
   })
 
   it('does not disturb a turn that starts at the same time', async () => {
-    const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
-    const { turnId } = await stage.say('First.')
-    const run = stage.agent.run({ conversation, input: 'Second.' })
-    await stage.agent.feedback(conversation, { turnId, reaction: 'ok' })
+    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const { turnId } = await harness.say('First.')
+    const run = harness.agent.run({ conversation, input: 'Second.' })
+    await harness.agent.feedback(conversation, { turnId, reaction: 'ok' })
     expect((await run.result).answer).toBe('Two.')
-    expect((await stage.timeline()).inbox).toHaveLength(1)
-    const both = [stage.agent.feedback(conversation, { turnId, reaction: 'ok' }), stage.agent.notify(conversation, 'news')]
+    expect((await harness.timeline()).inbox).toHaveLength(1)
+    const both = [harness.agent.feedback(conversation, { turnId, reaction: 'ok' }), harness.agent.notify(conversation, 'news')]
     await Promise.all(both)
-    expect((await stage.timeline()).inbox).toHaveLength(3)
+    expect((await harness.timeline()).inbox).toHaveLength(3)
   })
 
   it('is accepted once when it is sent again with the same event id', async () => {
-    const stage = createHarness({ replies: [answers('One.')] })
-    const { turnId } = await stage.say('First.')
-    for (let n = 0; n < 3; n++) await stage.agent.feedback(conversation, { turnId, reaction: 'ok', eventId: 'f1' })
-    expect((await stage.timeline()).inbox).toHaveLength(1)
+    const harness = createHarness({ replies: [answers('One.')] })
+    const { turnId } = await harness.say('First.')
+    for (let n = 0; n < 3; n++) await harness.agent.feedback(conversation, { turnId, reaction: 'ok', eventId: 'f1' })
+    expect((await harness.timeline()).inbox).toHaveLength(1)
   })
 })
 

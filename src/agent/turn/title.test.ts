@@ -8,32 +8,32 @@ import { parseTitleResponse } from './title.ts'
 const output = (text: string) => `<channel:thinking>A title.</channel:thinking><channel:output>${text}</channel:output>`
 
 /** The script replies to the title call, too. */
-const stageOf = (replies: readonly Reply[]) => createHarness({ replies: [], model: scriptedModel(replies, { title: null }) })
+const createTestHarness = (replies: readonly Reply[]) => createHarness({ replies: [], model: scriptedModel(replies, { title: null }) })
 
 describe('the title call', () => {
   it('loop 17.71: gives a new conversation its title, once, and publishes it', async () => {
-    const stage = stageOf([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.'), answers('Still clear.')])
-    const { events } = await stage.say('How is the weather in Rome?')
-    await stage.say('And now?')
-    expect(stage.model.requests.map(({ role }) => role)).toEqual(['gate', 'decision', 'decision'])
-    expect((await stage.timeline()).title).toBe('Weather in Rome')
+    const harness = createTestHarness([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.'), answers('Still clear.')])
+    const { events } = await harness.say('How is the weather in Rome?')
+    await harness.say('And now?')
+    expect(harness.model.requests.map(({ role }) => role)).toEqual(['gate', 'decision', 'decision'])
+    expect((await harness.timeline()).title).toBe('Weather in Rome')
     expect(events).toContainEqual(expect.objectContaining({ type: 'entry', change: expect.objectContaining({ type: 'title.set' }) }))
-    const gate = blocksOf(await stage.timeline()).filter(({ type }) => type === 'stage.gate')
+    const gate = blocksOf(await harness.timeline()).filter(({ type }) => type === 'stage.gate')
     expect(gate).toMatchObject([{ author: 'gate', text: '[STAGE: GATE OUTPUT]\nconversation_title: Weather in Rome' }])
     expect(gate[0]?.path).toBe(`ar:${gate[0]?.turn_id}.stage.gate`)
   })
 
   it('keeps a title set by the user', async () => {
-    const stage = stageOf([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.')])
-    await stage.agent.archive.create('c1', 'My trip')
-    await stage.say('How is the weather in Rome?')
-    expect((await stage.timeline()).title).toBe('My trip')
+    const harness = createTestHarness([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.')])
+    await harness.agent.archive.create('c1', 'My trip')
+    await harness.say('How is the weather in Rome?')
+    expect((await harness.timeline()).title).toBe('My trip')
   })
 
   it('gets the timeline without sources and ANNOUNCE', async () => {
-    const stage = stageOf([output('{}'), answers('Clear.')])
-    await stage.say('How is the weather in Rome?')
-    const [gate] = stage.model.requests
+    const harness = createTestHarness([output('{}'), answers('Clear.')])
+    await harness.say('How is the weather in Rome?')
+    const [gate] = harness.model.requests
     expect(JSON.stringify(gate?.parts)).toMatch(/How is the weather in Rome\?/)
     expect(JSON.stringify(gate?.parts)).not.toMatch(/ANNOUNCE|SOURCES POOL/)
     expect(gate).toMatchObject({ maxTokens: 800, temperature: 0.2 })
@@ -51,10 +51,10 @@ describe('the title call', () => {
       },
     ],
   ])('does not fail the turn when the model %s', async (_, reply) => {
-    const stage = stageOf([reply, answers('Clear.')])
-    const { answer, events } = await stage.say('How is the weather in Rome?')
+    const harness = createTestHarness([reply, answers('Clear.')])
+    const { answer, events } = await harness.say('How is the weather in Rome?')
     expect(answer).toBe('Clear.')
-    expect(await blockTypes(stage)).not.toContain('stage.gate')
+    expect(await blockTypes(harness)).not.toContain('stage.gate')
     expect(events.filter((event) => event.type === 'entry').map(({ change }) => change.type)).not.toContain('title.set')
   })
 
@@ -72,10 +72,10 @@ describe('the title call', () => {
 
   it('records clarification questions, which the next message resolves', async () => {
     const asks = output('{"conversation_title": "A trip", "clarification_questions": ["Where to?", "When?"]}')
-    const stage = stageOf([asks, answers('Where to, and when?'), answers('Fine.')])
-    await stage.say('Plan a trip.')
-    await stage.say('To Rome, in May.')
-    const stages = blocksOf(await stage.timeline()).filter(({ type }) => type.startsWith('stage.clarification'))
+    const harness = createTestHarness([asks, answers('Where to, and when?'), answers('Fine.')])
+    await harness.say('Plan a trip.')
+    await harness.say('To Rome, in May.')
+    const stages = blocksOf(await harness.timeline()).filter(({ type }) => type.startsWith('stage.clarification'))
     expect(stages).toMatchObject([
       {
         type: 'stage.clarification',
@@ -87,9 +87,9 @@ describe('the title call', () => {
   })
 
   it('is journaled with its usage like every model call', async () => {
-    const stage = stageOf([{ text: output('{}'), usage: { uncached: 120, output: 9 } }, answers('Clear.')])
-    await stage.say('How is the weather in Rome?')
-    const gate = (await stage.journal()).find((change) => change.type === 'response.received' && change.role === 'gate')
+    const harness = createTestHarness([{ text: output('{}'), usage: { uncached: 120, output: 9 } }, answers('Clear.')])
+    await harness.say('How is the weather in Rome?')
+    const gate = (await harness.journal()).find((change) => change.type === 'response.received' && change.role === 'gate')
     expect(gate).toMatchObject({ usage: { uncached: 120, output: 9 }, prompt: { model: 'scripted' } })
   })
 })

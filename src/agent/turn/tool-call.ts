@@ -35,7 +35,7 @@ import { cachePointsFor } from './prompt.ts'
 import type { Turn } from './turn.ts'
 
 /** A tool call that has passed all checks. */
-export interface CheckedCall {
+interface CheckedCall {
   readonly decision: CallDecision
   readonly tool: Tool
   readonly params: JsonObject

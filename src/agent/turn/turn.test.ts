@@ -13,107 +13,107 @@ const call = calls('weather.today', { city: 'Rome' })
 const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
 const settings = { maxRounds: 3 }
 
-const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [weather()], ...options })
 
 /** Whatever went wrong: the user has an answer, the answer is journaled, and so is the user's message. */
-async function expectSpoken(stage: Harness, said: RecordedTurn, exitReason: string, sentence: RegExp): Promise<void> {
+async function expectSpoken(harness: Harness, said: RecordedTurn, exitReason: string, sentence: RegExp): Promise<void> {
   expect(said.exitReason).toBe(exitReason)
   expect(said.answer).toMatch(sentence)
   const answerAt = said.events.findIndex((event) => event.type === 'lane.delta' && event.delta.marker === 'answer')
   const closedAt = said.events.findIndex((event) => event.type === 'entry' && event.change.type === 'turn.closed')
   expect(laneText(said.events, 'answer')).toBe(said.answer)
   expect(answerAt).toBeLessThan(closedAt)
-  const blocks = blocksOf(await stage.timeline())
+  const blocks = blocksOf(await harness.timeline())
   expect(blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Do it.')
   expect(blocks.findLast(({ type }) => type === 'assistant.completion')?.text).toBe(said.answer)
-  expect((await stage.journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: exitReason })
-  expect((await stage.timeline()).openTurn).toBeUndefined()
+  expect((await harness.journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: exitReason })
+  expect((await harness.timeline()).openTurn).toBeUndefined()
 }
 
 describe('a turn always ends with an answer', () => {
   it('loop 17.73: at the limit of rounds the model is called once more, without tools, and its answer ends the turn', async () => {
-    const stage = stageOf([call, call, call, answers('Clear, as far as I can see.')], { settings })
-    const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'max_iterations', /^Clear, as far as I can see\.$/)
-    expect(decisions(stage)).toBe(4)
+    const harness = createTestHarness([call, call, call, answers('Clear, as far as I can see.')], { settings })
+    const said = await harness.say('Do it.')
+    await expectSpoken(harness, said, 'max_iterations', /^Clear, as far as I can see\.$/)
+    expect(decisions(harness)).toBe(4)
     expect(said).toMatchObject({ ok: true, truncated: true })
-    const last = stage.model.requests.at(-1)
+    const last = harness.model.requests.at(-1)
     expect(last?.maxTokens).toBe(3_000)
     expect(JSON.stringify(last?.parts.at(-1))).toMatch(/Iteration 3\/3 — wrap-up.*no tools/)
   })
 
   it('loop 17.74: a wrap-up that calls a tool ends with the fallback answer, and the tool does not run', async () => {
-    const stage = stageOf([call, call, call, call], { settings })
-    const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'max_iterations', /^I reached the step limit/)
-    expect(blocksOf(await stage.timeline()).filter(({ type }) => type === 'react.tool.call')).toHaveLength(3)
+    const harness = createTestHarness([call, call, call, call], { settings })
+    const said = await harness.say('Do it.')
+    await expectSpoken(harness, said, 'max_iterations', /^I reached the step limit/)
+    expect(blocksOf(await harness.timeline()).filter(({ type }) => type === 'react.tool.call')).toHaveLength(3)
     expect(said.truncated).toBe(true)
   })
 
   it('a wrap-up keeps an answer that was shown, although the rest of the reply is invalid', async () => {
     const broken =
       '<channel:thinking>x</channel:thinking><channel:action>{"action": "complete", "notes": [}</channel:action><channel:answer>A</channel:answer>'
-    const stage = stageOf([call, call, call, broken], { settings })
-    await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^A$/)
+    const harness = createTestHarness([call, call, call, broken], { settings })
+    await expectSpoken(harness, await harness.say('Do it.'), 'max_iterations', /^A$/)
   })
 
   it.each([
     ['nothing', ''],
     ['a broken rule', 'Well then.'],
   ])('a wrap-up that returns %s is not repaired', async (_, reply) => {
-    const stage = stageOf([call, call, call, reply], { settings })
-    await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^I reached the step limit/)
-    expect(decisions(stage)).toBe(4)
+    const harness = createTestHarness([call, call, call, reply], { settings })
+    await expectSpoken(harness, await harness.say('Do it.'), 'max_iterations', /^I reached the step limit/)
+    expect(decisions(harness)).toBe(4)
   })
 
   it('a wrap-up that fails ends with the fallback answer', async () => {
-    const stage = stageOf([call, call, call, down, down, down], { settings })
-    await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^I reached the step limit/)
+    const harness = createTestHarness([call, call, call, down, down, down], { settings })
+    await expectSpoken(harness, await harness.say('Do it.'), 'max_iterations', /^I reached the step limit/)
   })
 
   it('at the time limit the model wraps up', async () => {
     const late = () => {
-      stage.clock.advance(61_000)
+      harness.clock.advance(61_000)
       return call
     }
-    const stage = stageOf([late, answers('In time.')], { settings: { maxSeconds: 60 } })
-    await expectSpoken(stage, await stage.say('Do it.'), 'time', /^In time\.$/)
+    const harness = createTestHarness([late, answers('In time.')], { settings: { maxSeconds: 60 } })
+    await expectSpoken(harness, await harness.say('Do it.'), 'time', /^In time\.$/)
   })
 
   it('three invalid responses in a row end the turn with the fallback answer', async () => {
-    const stage = stageOf(['', 'Sure.', '<channel:answer>x</channel:answer>', answers('never asked for')])
-    const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'protocol_violation', /^I could not put together a usable reply/)
+    const harness = createTestHarness(['', 'Sure.', '<channel:answer>x</channel:answer>', answers('never asked for')])
+    const said = await harness.say('Do it.')
+    await expectSpoken(harness, said, 'protocol_violation', /^I could not put together a usable reply/)
     expect(said.ok).toBe(false)
-    expect(stage.model.left).toBe(1)
+    expect(harness.model.left).toBe(1)
   })
 
   it('three replies that were cut off end with an answer that says so', async () => {
     const cut = { text: `${call.slice(0, -30)}`, finish: 'length' as const }
-    const stage = stageOf([cut, cut, cut])
-    await expectSpoken(stage, await stage.say('Do it.'), 'protocol_violation', /grew too long and was cut off/)
+    const harness = createTestHarness([cut, cut, cut])
+    await expectSpoken(harness, await harness.say('Do it.'), 'protocol_violation', /grew too long and was cut off/)
   })
 
   it('a provider that stays down leads to an answer and a notice', async () => {
-    const stage = stageOf([down, down, down])
-    const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'error', /is overloaded/)
+    const harness = createTestHarness([down, down, down])
+    const said = await harness.say('Do it.')
+    await expectSpoken(harness, said, 'error', /is overloaded/)
     expect(said.error?.cause).toMatchObject({ kind: 'overloaded', http_status: 503 })
-    expect(await codesOf(stage)).toEqual(['service_error'])
+    expect(await codesOf(harness)).toEqual(['service_error'])
   })
 
   it('a provider that rejects the key is not reported as unreachable', async () => {
-    const stage = stageOf([{ error: { kind: 'authentication', http_status: 401, message: 'bad key' } }])
-    await expectSpoken(stage, await stage.say('Do it.'), 'error', /did not accept our key/)
-    expect(decisions(stage)).toBe(1)
+    const harness = createTestHarness([{ error: { kind: 'authentication', http_status: 401, message: 'bad key' } }])
+    await expectSpoken(harness, await harness.say('Do it.'), 'error', /did not accept our key/)
+    expect(decisions(harness)).toBe(1)
   })
 
   it('a provider that breaks off every time is reported as such, not as a protocol violation', async () => {
     const broken = { text: '<channel:thinking>Let me', error: { kind: 'connection', retryable: true } } as const
-    const stage = stageOf([broken, broken, broken, answers('never asked for')])
-    await expectSpoken(stage, await stage.say('Do it.'), 'error', /could not be reached/)
-    expect(await codesOf(stage)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
+    const harness = createTestHarness([broken, broken, broken, answers('never asked for')])
+    await expectSpoken(harness, await harness.say('Do it.'), 'error', /could not be reached/)
+    expect(await codesOf(harness)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
   })
 
   it('an error inside the loop ends the turn with an answer, keeps the prompt, and is in the result', async () => {
@@ -125,37 +125,37 @@ describe('a turn always ends with an answer', () => {
         return scripted.stream(request, signal)
       },
     }
-    const stage = stageOf([], { model: Object.assign(model, { requests: scripted.requests, left: 0 }) })
-    const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'error', /^Something went wrong on our side/)
+    const harness = createTestHarness([], { model: Object.assign(model, { requests: scripted.requests, left: 0 }) })
+    const said = await harness.say('Do it.')
+    await expectSpoken(harness, said, 'error', /^Something went wrong on our side/)
     expect(said.error).toBeInstanceOf(TypeError)
-    expect(JSON.stringify(await stage.journal())).not.toMatch(/secret internals/)
+    expect(JSON.stringify(await harness.journal())).not.toMatch(/secret internals/)
   })
 
   it('a tool that refuses the same call again and again ends the turn', async () => {
     const wrong = calls('react.plan', { mode: 'dance' })
-    const stage = stageOf(
+    const harness = createTestHarness(
       Array.from({ length: 20 }, () => wrong),
       { settings: { maxRounds: 20 } },
     )
-    const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'protocol_violation', /could not put together a usable reply/)
-    expect(decisions(stage)).toBe(9)
+    const said = await harness.say('Do it.')
+    await expectSpoken(harness, said, 'protocol_violation', /could not put together a usable reply/)
+    expect(decisions(harness)).toBe(9)
   })
 
   it('the conversation goes on after a turn that failed', async () => {
-    const stage = stageOf([down, down, down, answers('Here I am.')])
-    await stage.say('Do it.')
-    expect((await stage.say('Again.')).answer).toBe('Here I am.')
-    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Do it\..*is overloaded.*Again\./)
+    const harness = createTestHarness([down, down, down, answers('Here I am.')])
+    await harness.say('Do it.')
+    expect((await harness.say('Again.')).answer).toBe('Here I am.')
+    expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toMatch(/Do it\..*is overloaded.*Again\./)
   })
 })
 
 describe('live output of a turn', () => {
   it('loop 17.79: an answer that was not streamed is emitted once, at the end', async () => {
     const whole = '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","final_answer":"A"}</channel:action>'
-    const stage = stageOf([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // complete before the stream broke off
-    const { events, answer } = await stage.say('Do it.')
+    const harness = createTestHarness([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // complete before the stream broke off
+    const { events, answer } = await harness.say('Do it.')
     expect(answer).toBe('A')
     expect(deltasOf(events, 'answer').map(({ attempt, delta }) => [attempt, delta.index, delta.text, delta.completed])).toEqual([
       [1, 0, 'A', false],
@@ -169,25 +169,28 @@ describe('a clarification question', () => {
     '<channel:thinking>x</channel:thinking><channel:action>{"action":"clarify","clarification_questions":["Which Rome?"]}</channel:action><channel:answer>Which Rome?</channel:answer>'
 
   it('may use the action clarify when the setting allows it', async () => {
-    const stage = stageOf([asking], { settings: { clarify: true } })
-    const said = await stage.say('The weather in Rome?')
+    const harness = createTestHarness([asking], { settings: { clarify: true } })
+    const said = await harness.say('The weather in Rome?')
     expect(said).toMatchObject({ exitReason: 'exit', answer: 'Which Rome?' })
     expect(laneText(said.events, 'answer')).toBe('Which Rome?')
-    expect(blocksOf(await stage.timeline()).map(({ type }) => type)).toContain('stage.clarification')
+    expect(blocksOf(await harness.timeline()).map(({ type }) => type)).toContain('stage.clarification')
   })
 
   it('may not use it otherwise', async () => {
-    const stage = stageOf([asking, answers('Clear.')])
-    await stage.say('The weather in Rome?')
-    expect(await codesOf(stage)).toContain('protocol_violation.invalid_action:clarify')
+    const harness = createTestHarness([asking, answers('Clear.')])
+    await harness.say('The weather in Rome?')
+    expect(await codesOf(harness)).toContain('protocol_violation.invalid_action:clarify')
   })
 })
 
 it('onFlushCompleted is called for every closed turn, however it ended', async () => {
   const told: unknown[] = []
   const onFlushCompleted = async (turn: unknown) => void told.push(turn)
-  const stage = stageOf([answers('Clear.'), down, down, down], { hooks: [{ onFlushCompleted }], settings: { retryDelaysMs: [] } })
-  const [good, bad] = [await stage.say('One.'), await stage.say('Two.')]
+  const harness = createTestHarness([answers('Clear.'), down, down, down], {
+    hooks: [{ onFlushCompleted }],
+    settings: { retryDelaysMs: [] },
+  })
+  const [good, bad] = [await harness.say('One.'), await harness.say('Two.')]
   expect(told).toEqual([
     { turnId: good.turnId, exitReason: 'complete' },
     { turnId: bad.turnId, exitReason: 'error' },
@@ -209,21 +212,21 @@ describe('a tool call that fails repeatedly', () => {
   ]
 
   it('does not count as a violation, whatever notices it has', async () => {
-    const stage = stageOf(tenTimes('luck.try'), { tools: [again('luck.try')] })
-    expect(await stage.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
+    const harness = createTestHarness(tenTimes('luck.try'), { tools: [again('luck.try')] })
+    expect(await harness.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
   })
 
   it('counts as a violation when the call broke the rules of the tool', async () => {
-    const stage = stageOf(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // an exec tool called without a program
-    expect(await stage.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
+    const harness = createTestHarness(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // an exec tool called without a program
+    expect(await harness.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
   })
 
   it('counts as a violation when its contract is invalid, but not for a notice about how the contract was read', async () => {
     const code = 'open("attachments/b.csv")'
     const tools = [again('luck.run', { exec: true })]
-    const refused = stageOf(tenTimes('luck.run', 'attachments/a.txt', { code }), { tools })
+    const refused = createTestHarness(tenTimes('luck.run', 'attachments/a.txt', { code }), { tools })
     expect(await refused.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
-    const told = stageOf(tenTimes('luck.run', 'a.txt', { code }), { tools })
+    const told = createTestHarness(tenTimes('luck.run', 'a.txt', { code }), { tools })
     expect(await told.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
     const notices = await codesOf(told)
     expect(new Set(notices)).toEqual(

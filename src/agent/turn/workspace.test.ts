@@ -18,11 +18,11 @@ import { createHarness, type Harness, type HarnessOptions } from '../../testing/
 import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
 
 const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
-const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
-const published = async (stage: Harness): Promise<readonly Block[]> =>
-  (await stage.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.workspace.publish')
-const promptOf = (stage: Harness, decision: number) =>
-  stage.model.requests
+const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
+const published = async (harness: Harness): Promise<readonly Block[]> =>
+  (await harness.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.workspace.publish')
+const promptOf = (harness: Harness, decision: number) =>
+  harness.model.requests
     .filter(({ role }) => role === 'decision')
     [decision]?.parts.map((part) => ('text' in part ? part.text : ''))
     .join('\n') ?? ''
@@ -39,10 +39,10 @@ function failingPublish(workspaces: Workspaces, error: Error): Workspaces {
 
 describe('the workspace of a turn', () => {
   it('is published in the same commit as the answer and the close', async () => {
-    const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.')])
-    const { turnId, ok } = await stage.say('Write.')
+    const harness = createTestHarness([write('files/app/a.md', 'one'), answers('Done.')])
+    const { turnId, ok } = await harness.say('Write.')
     expect(ok).toBe(true)
-    const journal = await stage.journal()
+    const journal = await harness.journal()
     expect(journal.slice(-3).map(({ type }) => type)).toEqual(['response.received', 'blocks.appended', 'turn.closed'])
     const last = blocksOfChange(journal.at(-2) ?? { type: 'blocks.appended', blocks: [] })
     expect(last.map(({ type }) => type)).toEqual(['react.thinking', 'assistant.completion', 'react.workspace.publish'])
@@ -58,10 +58,10 @@ describe('the workspace of a turn', () => {
   })
 
   it('is not published for a turn without files, or one that only searched', async () => {
-    const stage = stageOf([answers('Hello.'), calls('react.search_files', {}), answers('Nothing there.')])
-    await stage.say('Hi.')
-    await stage.say('Look.')
-    expect(await published(stage)).toEqual([])
+    const harness = createTestHarness([answers('Hello.'), calls('react.search_files', {}), answers('Nothing there.')])
+    await harness.say('Hi.')
+    await harness.say('Look.')
+    expect(await published(harness)).toEqual([])
   })
 
   it('is published when a stop follows the followup that deferred the answer', async () => {
@@ -75,19 +75,19 @@ describe('the workspace of a turn', () => {
     const onChunk = async () => {
       if (said) return
       said = true
-      await stage.agent.followUp(stage.conversation, 'And more.')
-      void stage.agent.stop(stage.conversation) // its commit is pending while the model finishes
+      await harness.agent.followUp(harness.conversation, 'And more.')
+      void harness.agent.stop(harness.conversation) // its commit is pending while the model finishes
     }
     const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
-    const stage: Harness = stageOf(replies, { store: { ...store, append }, clock })
-    const { turnId } = await stage.say('Write.')
-    expect((await published(stage)).map(({ turn_id }) => turn_id)).toContain(turnId)
+    const harness: Harness = createTestHarness(replies, { store: { ...store, append }, clock })
+    const { turnId } = await harness.say('Write.')
+    expect((await published(harness)).map(({ turn_id }) => turn_id)).toContain(turnId)
   })
 
   it('can be checked out by the next turn, on another machine, too', async () => {
-    const first = stageOf([write('files/app/a.md', 'one'), write('files/notes/n.md', 'n'), answers('Done.')])
+    const first = createTestHarness([write('files/app/a.md', 'one'), write('files/notes/n.md', 'n'), answers('Done.')])
     const { turnId } = await first.say('Write.')
-    const next = stageOf(
+    const next = createTestHarness(
       [calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }), write('files/app/b.md', 'two'), answers('Done.')],
       { store: first.store, clock: first.clock },
     )
@@ -106,11 +106,15 @@ describe('the workspace of a turn', () => {
       const clock = createFixedClock()
       const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
       const workspaces = failingPublish(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }), error)
-      const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Still here.')], { store, clock, workspaces })
-      const result = await stage.say('Write.')
+      const harness = createTestHarness([write('files/app/a.md', 'one'), answers('Done.'), answers('Still here.')], {
+        store,
+        clock,
+        workspaces,
+      })
+      const result = await harness.say('Write.')
       expect(result).toMatchObject({ ok: false, exitReason: 'error', answer: 'Done.' })
       expect(result.error).toMatchObject({ code: 'workspace.failed', details: { code: 'workspace_publish_failed' } })
-      const record = JSON.parse((await published(stage))[0]?.text ?? '') as { message: string }
+      const record = JSON.parse((await published(harness))[0]?.text ?? '') as { message: string }
       expect(record).toMatchObject({
         status: 'failed',
         turn_id: result.turnId,
@@ -118,29 +122,29 @@ describe('the workspace of a turn', () => {
         error: { code: 'workspace_publish_failed' },
       })
       expect(record.message).not.toContain('/var')
-      expect((await stage.journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: 'error' })
-      expect((await stage.say('Hello?')).answer).toBe('Still here.')
+      expect((await harness.journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: 'error' })
+      expect((await harness.say('Hello?')).answer).toBe('Still here.')
     }
   })
 
   it('is published when the budget ends the turn, but not after protocol violations', async () => {
-    const spent = stageOf([write('files/app/a.md', 'one'), 'no channels'], { settings: { maxRounds: 1 } })
+    const spent = createTestHarness([write('files/app/a.md', 'one'), 'no channels'], { settings: { maxRounds: 1 } })
     expect((await spent.say('Write.')).exitReason).toBe('max_iterations')
     expect((await published(spent)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
-    const broken = stageOf([write('files/app/a.md', 'one'), 'bad', 'bad', 'bad', 'bad'])
+    const broken = createTestHarness([write('files/app/a.md', 'one'), 'bad', 'bad', 'bad', 'bad'])
     expect((await broken.say('Write.')).exitReason).toBe('protocol_violation')
     expect(await published(broken)).toEqual([])
   })
 
   it('is published once when an answer was deferred', async () => {
-    const stage = stageOf([
+    const harness = createTestHarness([
       write('files/app/a.md', 'one'),
-      { text: answers('Done.'), onChunk: () => stage.agent.followUp(stage.conversation, 'And b?') },
+      { text: answers('Done.'), onChunk: () => harness.agent.followUp(harness.conversation, 'And b?') },
       write('files/app/b.md', 'two'),
       answers('Both.'),
     ])
-    await stage.say('Write.')
-    const records = (await published(stage)).map(({ text }) => JSON.parse(text ?? '') as { manifest: { files: object } })
+    await harness.say('Write.')
+    const records = (await published(harness)).map(({ text }) => JSON.parse(text ?? '') as { manifest: { files: object } })
     expect(records.map(({ manifest }) => Object.keys(manifest.files))).toEqual([['app/a.md', 'app/b.md']])
   })
 
@@ -148,14 +152,14 @@ describe('the workspace of a turn', () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-    const dying = stageOf([write('files/app/a.md', 'one'), answers('Done.')], {
+    const dying = createTestHarness([write('files/app/a.md', 'one'), answers('Done.')], {
       store: failingStore(store, { append: 4, side: 'before' }),
       clock,
       workspaces,
     })
     await expect(dying.say('Write.')).rejects.toThrow()
     clock.advance(60_000)
-    const heir = stageOf([answers('Done after all.')], { store, clock, workspaces })
+    const heir = createTestHarness([answers('Done after all.')], { store, clock, workspaces })
     await heir.agent.recover()
     expect((await published(heir)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
   })
@@ -163,17 +167,17 @@ describe('the workspace of a turn', () => {
   it('is restored from the journal when the turn is resumed on another machine', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-    const first = stageOf([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), answers('Done.')], { store, clock })
+    const first = createTestHarness([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), answers('Done.')], { store, clock })
     const { turnId } = await first.say('Write.')
     const script = [
       calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
       write('files/app/b.md', 'new'),
       answers('Done.'),
     ]
-    const dying = stageOf(script, { store: failingStore(store, { append: 6, side: 'before' }), clock })
+    const dying = createTestHarness(script, { store: failingStore(store, { append: 6, side: 'before' }), clock })
     await expect(dying.say('Go on.')).rejects.toThrow()
     clock.advance(60_000)
-    const heir = stageOf([write('files/app/c.md', 'three'), answers('Done after all.')], { store, clock })
+    const heir = createTestHarness([write('files/app/c.md', 'three'), answers('Done after all.')], { store, clock })
     const [result] = await heir.agent.recover()
     const workspace = await heir.workspaces.open(localScope, 'c1')
     expect(await contentsBelow(workspace, `${result?.turnId}/files`)).toEqual({ 'app/a.md': 'one', 'app/b.md': 'new', 'app/c.md': 'three' })
@@ -183,30 +187,32 @@ describe('the workspace of a turn', () => {
   it('has the newest published version as its parent, also when that turn is summarised', async () => {
     const wanted = [write('files/app/a.md', 'one')]
     const reply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? answers('Done.')) : 'They wrote a file.')
-    const stage = stageOf(
+    const harness = createTestHarness(
       Array.from({ length: 40 }, () => reply),
       {
         settings: { contextTokens: contextWithRoom(8_000), keepRecentTurns: 1 },
       },
     )
-    const { turnId } = await stage.say('Write.')
-    for (let n = 0; n < 4; n++) await stage.say('Tell me more. '.repeat(700))
-    const inSight = blocksOf(await stage.timeline()).map(({ type }) => type)
+    const { turnId } = await harness.say('Write.')
+    for (let n = 0; n < 4; n++) await harness.say('Tell me more. '.repeat(700))
+    const inSight = blocksOf(await harness.timeline()).map(({ type }) => type)
     expect([inSight.includes('conv.range.summary'), inSight.includes('react.workspace.publish')]).toEqual([true, false])
     wanted.push(write('files/lib/b.md', 'b'))
-    const last = await stage.say('Write more.')
-    const records = (await published(stage)).map(({ text }) => JSON.parse(text ?? '') as { turn_id: string; manifest: { parent?: string } })
+    const last = await harness.say('Write more.')
+    const records = (await published(harness)).map(
+      ({ text }) => JSON.parse(text ?? '') as { turn_id: string; manifest: { parent?: string } },
+    )
     expect(records.at(-1)).toMatchObject({ turn_id: last.turnId, manifest: { parent: turnId } })
   })
 })
 
 describe('ANNOUNCE', () => {
   it('describes the workspace once the turn has opened it, and not before', async () => {
-    const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Bye.')])
-    const { turnId } = await stage.say('Write.')
-    await stage.say('Thanks.')
-    expect(promptOf(stage, 0)).not.toContain('[WORKSPACE]')
-    expect(promptOf(stage, 1)).toContain(
+    const harness = createTestHarness([write('files/app/a.md', 'one'), answers('Done.'), answers('Bye.')])
+    const { turnId } = await harness.say('Write.')
+    await harness.say('Thanks.')
+    expect(promptOf(harness, 0)).not.toContain('[WORKSPACE]')
+    expect(promptOf(harness, 1)).toContain(
       [
         '[WORKSPACE]',
         '  implementation: custom',
@@ -217,6 +223,6 @@ describe('ANNOUNCE', () => {
         '    - app (1 file)',
       ].join('\n'),
     )
-    expect(promptOf(stage, 2)).not.toContain('[WORKSPACE]')
+    expect(promptOf(harness, 2)).not.toContain('[WORKSPACE]')
   })
 })

@@ -96,7 +96,7 @@ function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
 }
 
 /** The block that records the publish; with the error when it failed. No block when there was nothing to publish. */
-export interface PublishResult {
+interface PublishResult {
   readonly drafts: readonly Draft[]
   readonly error?: Failure
 }
