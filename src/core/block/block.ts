@@ -72,8 +72,7 @@ export const blockId = (number: number): string => `b_${number}`
 
 /** The number in a `b_<n>` id; undefined for ids of another shape, which imported blocks may have. */
 export function blockNumber(id: string): number | undefined {
-  const digits = /^b_(\d{1,15})$/.exec(id)?.[1] // 15 digits stay exact as a number
-  return digits === undefined ? undefined : Number(digits)
+  return /^b_\d{1,15}$/.test(id) ? Number(id.slice('b_'.length)) : undefined // 15 digits stay exact as a number
 }
 
 /** An empty meta means the same as none; the timeline keeps blocks without it. */
