@@ -29,8 +29,9 @@ export const separatorBefore = ({ joined }: RunBlock): string => (joined ? '\n' 
 
 /** The text that a block adds to its run, without trailing newlines: the separator decides the distance to the next block. */
 export function ownText({ parts }: RunBlock): string {
-  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
-  return trimTrailingNewlines(texts.join('\n'))
+  let text: string | undefined
+  for (const part of parts) if (part.type === 'text') text = text === undefined ? part.text : `${text}\n${part.text}`
+  return trimTrailingNewlines(text ?? '')
 }
 
 function trimTrailingNewlines(text: string): string {
