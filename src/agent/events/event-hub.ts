@@ -28,7 +28,7 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
 /** The listeners to the live events of one conversation. Without any, live output is not made until one joins. */
 export interface Watchers {
   any(): boolean
-  /** Calls `catchUp` before the next listener joins, to emit what was not emitted so far. Replaced by the next call; dropped when the response is journaled. */
+  /** Calls `catchUp` before the next listener joins, to emit what was not emitted so far. Dropped once the response is journaled. */
   onJoin(catchUp: () => void): void
 }
 
