@@ -10,7 +10,7 @@ import { createCommandLine } from './support/command-line.ts'
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
 
-/** Examples import the package by its name; this condition lets that mean the sources. */
+/** Examples import the package by its name; this condition resolves it to the sources. */
 const example = async (name: string) => (await run(process.execPath, ['--conditions=daybook-source', `examples/${name}.ts`])).stdout
 
 it.each(['minimal', 'own-tool'])('examples/%s.ts runs, and the README shows what it prints', async (name) => {
@@ -27,7 +27,7 @@ it('the README shows examples/minimal.ts as it is', () => {
   expect(readme).toContain(`\`\`\`ts\n${readFileSync('examples/minimal.ts', 'utf8')}\`\`\``)
 })
 
-it('every file the documents link to is there', () => {
+it('every file that the documents link to exists', () => {
   for (const document of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
     for (const [, target] of readFileSync(document, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
       expect(() => readFileSync(target as string), `${document} -> ${target}`).not.toThrow()
@@ -42,7 +42,7 @@ it('every source file that ARCHITECTURE.md names exists', () => {
   expect(named.filter((name) => !paths.some((path) => path === name || path.endsWith(`/${name}`)))).toEqual([])
 })
 
-it.each(['README.md', 'docs/cli.md'])('%s names only commands and options that there are', async (document) => {
+it.each(['README.md', 'docs/cli.md'])('%s names only existing commands and options', async (document) => {
   const lines = [...readFileSync(document, 'utf8').matchAll(/^(?:npx )?daybook ([a-z].*)$/gm)].map(([, words]) => words as string)
   expect(lines.length).toBeGreaterThan(4)
   const line = createCommandLine()

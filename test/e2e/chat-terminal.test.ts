@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openPseudoTerminal, type PseudoTerminal } from '../support/pseudo-terminal.ts'
 
-/** What the model says, one reply per question. */
+/** A configuration with scripted replies, one per question. */
 const configuration = `
 import { answers, scriptedModel } from '${resolve('src/testing/scripted-model.ts')}'
 const unfinished = (text) => ({ text: answers(text).replace('</channel:answer>', ''), chunks: 7, delayMs: 1, stall: true })
@@ -17,7 +17,7 @@ const replies = {
   ],
   later: [answers('Back again.'), answers('Back again.')],
 }
-export default { data: 'data', model: scriptedModel(replies[process.env.STORY]) }
+export default { data: 'data', model: scriptedModel(replies[process.env.SCRIPT]) }
 `
 
 let folder: string
@@ -34,9 +34,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function chat(story: string, ...args: readonly string[]): PseudoTerminal {
-  const words = [process.execPath, resolve('bin/daybook.js'), 'chat', ...args].map((word) => `'${word}'`).join(' ')
-  const terminal = openPseudoTerminal(words, { folder, environment: { PATH: process.env.PATH, STORY: story } })
+function chat(script: string, ...args: readonly string[]): PseudoTerminal {
+  const command = [process.execPath, resolve('bin/daybook.js'), 'chat', ...args].map((word) => `'${word}'`).join(' ')
+  const terminal = openPseudoTerminal(command, { folder, environment: { PATH: process.env.PATH, SCRIPT: script } })
   terminals.push(terminal)
   return terminal
 }
@@ -45,12 +45,12 @@ const enter = '\r'
 const controlC = '\x03'
 const controlD = '\x04'
 
-it('is typed in, streams, is steered, is stopped, and is resumed, in a real terminal', async () => {
+it('a chat in a real terminal takes input, streams, can be steered, stopped and resumed', async () => {
   const first = chat('first', '--conversation', 'c1')
   await first.until('c1 · /help')
   await first.until('› ')
   first.press('hello there')
-  await first.until('hello there') // echoed: this is a terminal
+  await first.until('hello there') // echoed by the terminal
   first.press(enter)
   await first.until('Let me think.')
   await first.until('The first answer, word by word.')
@@ -75,7 +75,7 @@ it('is typed in, streams, is steered, is stopped, and is resumed, in a real term
   first.press(controlC)
   await first.until('to continue: daybook chat --conversation c1')
   expect(await first.exitCode).toBe(0)
-  expect(first.raw).toContain('\x1b[2m') // thoughts are shaded where somebody sees it
+  expect(first.raw).toContain('\x1b[2m') // thinking is dimmed on a terminal
 
   const again = chat('later', '--continue')
   await again.until('> hello there')
@@ -98,7 +98,7 @@ it('is typed in, streams, is steered, is stopped, and is resumed, in a real term
   expect(await again.exitCode).toBe(0)
 }, 90_000)
 
-it('leaves a turn open when it is left in the middle, and says so to whoever comes back', async () => {
+it('a chat closed during a turn leaves the turn open, and the next chat says so', async () => {
   const first = chat('first', '--conversation', 'c1')
   await first.until('› ')
   first.press(`hello${enter}`)

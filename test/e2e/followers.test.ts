@@ -12,16 +12,16 @@ import { closeServers, openServer } from '../support/server-fixture.ts'
 afterEach(closeServers)
 
 const turns = 50
-const crowd = 100
+const followerCount = 100
 
-/** Every third turn uses a tool, and every answer comes in small pieces. */
+/** Every third turn uses a tool, and every answer is streamed in small chunks. */
 const script: readonly Reply[] = Array.from({ length: turns }, (_, turn): readonly Reply[] => {
   const answer = { text: answers(`Answer ${turn}: ${'word '.repeat(20)}`), chunks: 40 }
   return turn % 3 === 0 ? [calls('weather.today', { city: `City ${turn}` }, { notes: 'Looking.' }), answer] : [answer]
 }).flat()
 
-/** Follows to the last turn, and breaks off after so many frames, again and again. */
-async function follower(url: string, patience: readonly number[]) {
+/** Follows to the last turn, and reconnects after the given numbers of frames. */
+async function followToEnd(url: string, framesPerConnection: readonly number[]) {
   let view = emptyView
   let closed = 0
   let connections = 0
@@ -30,7 +30,7 @@ async function follower(url: string, patience: readonly number[]) {
     const leave = new AbortController()
     const last = seqs.at(-1)
     const response = await fetch(url, { headers: last === undefined ? {} : { 'last-event-id': String(last) }, signal: leave.signal })
-    let frames = patience[connections++ % patience.length] as number
+    let frames = framesPerConnection[connections++ % framesPerConnection.length] as number
     try {
       for await (const { id, data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
         const frame = JSON.parse(data) as NativeFrame
@@ -51,31 +51,31 @@ async function follower(url: string, patience: readonly number[]) {
   return { seqs, view, connections }
 }
 
-it('a hundred followers that come and go are told every entry once, and end with the same picture', async () => {
-  const patience = fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 3, maxLength: 8 })
+it('a hundred followers that reconnect often get every entry once and end with the same view', async () => {
+  const framesPerConnection = fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 3, maxLength: 8 })
   await fc.assert(
-    fc.asyncProperty(fc.array(patience, { minLength: crowd, maxLength: crowd }), async (plans) => {
+    fc.asyncProperty(fc.array(framesPerConnection, { minLength: followerCount, maxLength: followerCount }), async (plans) => {
       const { agent, client, server, store } = await openServer({ replies: script, tools: [weather()], server: { requestsPerMinute: 1e6 } })
-      await client.conversations.create({ id: 'c1', title: 'A crowd' })
+      await client.conversations.create({ id: 'c1', title: 'A followerCount' })
       const url = `${server.url}/v1/conversations/c1/events?as=native`
-      const following = plans.map((plan) => follower(url, plan))
+      const following = plans.map((plan) => followToEnd(url, plan))
       for (let turn = 0; turn < turns; turn++) {
         await client.submit('c1', { text: `Question ${turn}` })
         await expect.poll(() => [...agent.running], { interval: 2 }).toEqual([])
       }
-      const told = await Promise.all(following)
-      let truth = emptyView
+      const followed = await Promise.all(following)
+      let expected = emptyView
       const durable: number[] = []
       for await (const entry of store.readJournal('c1', { after: 0 })) {
         durable.push(entry.seq)
-        truth = foldEvent(truth, publicEntry({ type: 'entry', ...entry }))
+        expected = foldEvent(expected, publicEntry({ type: 'entry', ...entry }))
       }
-      expect(truth.turns).toHaveLength(turns)
-      for (const { seqs, view } of told) {
+      expect(expected.turns).toHaveLength(turns)
+      for (const { seqs, view } of followed) {
         expect(seqs).toEqual(durable)
-        expect(view).toEqual(truth)
+        expect(view).toEqual(expected)
       }
-      expect(Math.max(...told.map(({ connections }) => connections))).toBeGreaterThan(5)
+      expect(Math.max(...followed.map(({ connections }) => connections))).toBeGreaterThan(5)
       await closeServers()
     }),
     { numRuns: 1 },

@@ -5,10 +5,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, it } from 'vitest'
 
-it('prints an address in a checkout, and the address answers', async () => {
+it('npm start in a checkout prints an address, and the address responds', async () => {
   const data = mkdtempSync(join(tmpdir(), 'daybook-start-'))
   const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, DAYBOOK_DATA: data, DAYBOOK_PORT: '0' }
-  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true }) // a group of its own: npm and its child
+  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true }) // a separate process group for npm and its child
   const ended = new Promise((resolve) => npm.once('close', resolve))
   try {
     let url: string | undefined

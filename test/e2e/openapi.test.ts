@@ -12,12 +12,12 @@ import { answered, closeServers, openServer, viewWhen } from '../support/server-
 
 afterEach(closeServers)
 
-it('the document is one that a generator of clients can work with', async () => {
+it('the OpenAPI document is valid for client generators', async () => {
   const { client } = await openServer()
   expect(openapiErrors(await client.openapi())).toEqual([])
 })
 
-it('a document that is not is found out', () => {
+it('the check reports the errors of an invalid document', () => {
   const broken = {
     openapi: '3.1.0',
     info: { title: 'x', version: '1' },
@@ -30,28 +30,28 @@ it('a document that is not is found out', () => {
   expect(openapiErrors(broken)).toEqual([
     'GET /a/{id}: names id in its path and  as parameters',
     'GET /a/{id}: 200 is not described',
-    '#/components/schemas/A leads nowhere',
+    '#/components/schemas/A does not exist',
   ])
 })
 
-it('every route of the document is gone through by a client', async () => {
+it('a client uses every route of the document, and no other', async () => {
   const clock = createSystemClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const replies = Array.from({ length: 4 }, (_, index) => answers(`Answer ${index}.`))
   const { agent, server } = await openServer({ replies, store, hosting: hostingOn(store.blobs).hosting })
-  const asked: { readonly method: string; readonly path: string }[] = []
+  const requests: { readonly method: string; readonly path: string }[] = []
   const recording: typeof fetch = (input, init) => {
     const { method, url } = new Request(input, init)
-    asked.push({ method, path: new URL(url).pathname })
+    requests.push({ method, path: new URL(url).pathname })
     return fetch(input, init)
   }
   const client = createClient({ baseUrl: server.url, fetch: recording })
-  const rest = () => expect.poll(() => [...agent.running]).toEqual([])
+  const turnsEnded = () => expect.poll(() => [...agent.running]).toEqual([])
 
   await client.conversations.create({ id: 'c1', title: 'First' })
   await client.submit('c1', { text: 'hello', files: [{ name: 'a.txt', content: new Blob(['abc']) }] })
   const view = await viewWhen(client, 'c1', answered)
-  await rest()
+  await turnsEnded()
   const turnId = view.turns[0]?.id ?? ''
   const { files } = await client.files('c1')
   expect(await (await client.resource(files[0]?.rn ?? '')).text()).toBe('abc')
@@ -70,7 +70,7 @@ it('every route of the document is gone through by a client', async () => {
   const agUi = new HttpAgent({ url: `${server.url}/v1/conversations/c1/ag-ui`, threadId: 'c1', fetch: recording })
   agUi.addMessage({ id: 'm1', role: 'user', content: 'hello' })
   await agUi.runAgent()
-  await rest()
+  await turnsEnded()
   const transport = new DefaultChatTransport({ api: `${server.url}/v1/conversations/c1/ui-message`, fetch: recording })
   const stream = await transport.sendMessages({
     trigger: 'submit-message',
@@ -81,11 +81,15 @@ it('every route of the document is gone through by a client', async () => {
   })
   for await (const _ of stream);
 
-  const shape = (path: string) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
+  const patternOf = (path: string) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
   const operations = operationsIn(await client.openapi())
   expect(operations.length).toBeGreaterThan(20)
-  const untouched = operations.filter(({ method, path }) => !asked.some((each) => each.method === method && shape(path).test(each.path)))
+  const untouched = operations.filter(
+    ({ method, path }) => !requests.some((each) => each.method === method && patternOf(path).test(each.path)),
+  )
   expect(untouched.map(({ method, path }) => `${method} ${path}`)).toEqual([])
-  const unknown = asked.filter(({ method, path }) => !operations.some((each) => each.method === method && shape(each.path).test(path)))
+  const unknown = requests.filter(
+    ({ method, path }) => !operations.some((each) => each.method === method && patternOf(each.path).test(path)),
+  )
   expect(unknown.filter(({ path }) => path !== '/v1/openapi.json')).toEqual([])
 })

@@ -9,7 +9,7 @@ import { pdf } from '../support/sample-files/pdf.ts'
 
 const run = promisify(execFile)
 
-/** The Node that runs this test comes first, as it would for a newcomer who has installed it. */
+/** The Node that runs this test comes first in the path, as after a new installation. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
 
 /** A registry may stall: a download that takes too long is started again. */
@@ -41,14 +41,14 @@ describe('the package, installed from its tarball into an empty folder', () => {
   }, 600_000)
   afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-  it('answers a question about a PDF, and has read it', async () => {
+  it('answers a question about a PDF from its text', async () => {
     const { stdout, stderr } = await daybook('run', 'What were the costs in March?', '--attach', 'report.pdf', '--conversation', 'c1')
     expect(stdout).toContain('Costs were 7 in March')
     expect(stderr).toBe('')
     expect((await daybook('export', 'c1')).stdout).toMatch(/"page_count": ?2/)
   }, 60_000)
 
-  it('serves its page, and ends in order when it is told to', async () => {
+  it('serves its page, and exits cleanly on a signal', async () => {
     const server = spawn(bin, ['serve', '--port', '0'], { cwd: home, env: environment, stdio: ['ignore', 'pipe', 'ignore'] })
     const ended = new Promise<number | null>((resolve) => server.once('close', resolve))
     try {
@@ -80,7 +80,7 @@ describe('the package, installed from its tarball into an empty folder', () => {
   }, 60_000)
 })
 
-/** Every Node of this machine that is too old, if there is one. */
+/** Node versions of this machine that are too old, if any. */
 function olderNodes(): readonly string[] {
   const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))
   const major = (node: string) => Number(execFileSync(node, ['--version'], { encoding: 'utf8' }).slice(1).split('.')[0])

@@ -12,12 +12,12 @@ afterEach(async () => {
   await closeServers()
 })
 
-/** A client that has a connection and reads nothing from it until it is told to. */
-async function sleeper(url: string, path: string) {
+/** A client that opens a connection and reads nothing until `read`. */
+async function connectWithoutReading(url: string, path: string) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => void get(`${url}${path}`, resolve).once('error', reject))
   responses.push(response)
   return {
-    /** Everything that comes, until it is the last. */
+    /** Reads frames up to the last one. */
     async read(isLast: (frame: NativeFrame) => boolean): Promise<readonly NativeFrame[]> {
       const frames: NativeFrame[] = []
       for await (const { data } of serverSentEvents(response)) {
@@ -33,25 +33,25 @@ async function sleeper(url: string, path: string) {
 const events = '/v1/conversations/c1/events?as=native'
 
 describe('a client that does not read', () => {
-  it('finds an answer in fewer, larger pieces, and nothing of it is missing', async () => {
-    const text = 'All work and no play makes a long story. '.repeat(500_000)
+  it('gets an answer in fewer, larger chunks, with no text missing', async () => {
+    const text = 'All work and no play makes a long answer. '.repeat(500_000)
     const { agent, client, server } = await openServer({ replies: [{ text: answers(text), chunks: 1_000 }] })
     await client.conversations.create({ id: 'c1', title: 'Long' })
-    const slow = await sleeper(server.url, events)
+    const slow = await connectWithoutReading(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
     await client.submit('c1', { text: 'Tell me.' })
     await expect.poll(() => [...agent.running]).toEqual([])
     const frames = await slow.read((frame) => frame.type === 'entry' && frame.change.type === 'turn.closed')
-    const pieces = frames.flatMap((frame) => (frame.type === 'lane.delta' && frame.delta.marker === 'answer' ? [frame.delta.text] : []))
-    expect(pieces.length).toBeLessThan(text.length / 1_000 / 2)
-    expect(pieces.join('').length).toBe(text.length)
-    expect(pieces.join('') === text).toBe(true)
+    const chunks = frames.flatMap((frame) => (frame.type === 'lane.delta' && frame.delta.marker === 'answer' ? [frame.delta.text] : []))
+    expect(chunks.length).toBeLessThan(text.length / 1_000 / 2)
+    expect(chunks.join('').length).toBe(text.length)
+    expect(chunks.join('') === text).toBe(true)
   }, 60_000)
 
-  it('is told to start over when too much has happened, and can', async () => {
+  it('gets a resync when the queue is full, and can continue from its last entry', async () => {
     const { agent, client, server } = await openServer()
     await client.conversations.create({ id: 'c1' })
-    const slow = await sleeper(server.url, events)
+    const slow = await connectWithoutReading(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
     const renamed = 1_800
     for (let index = 0; index < renamed; index++) await agent.archive.rename('c1', `${index} ${'x'.repeat(20_000)}`)
@@ -60,7 +60,7 @@ describe('a client that does not read', () => {
     expect(frames.at(-1)).toEqual({ type: 'resync' })
     expect(seqs).toEqual(seqs.map((_, index) => index + 1))
     expect(seqs.length).toBeLessThan(renamed)
-    const again = await sleeper(server.url, `${events}&after=${seqs.length}`)
+    const again = await connectWithoutReading(server.url, `${events}&after=${seqs.length}`)
     const rest = await again.read((frame) => frame.type === 'entry' && frame.seq === renamed)
     expect(rest.flatMap((frame) => (frame.type === 'entry' ? [frame.seq] : []))).toEqual(
       Array.from({ length: renamed - seqs.length }, (_, index) => seqs.length + 1 + index),
@@ -68,14 +68,14 @@ describe('a client that does not read', () => {
   }, 60_000)
 })
 
-it('a request that arrives a letter at a time is not waited for', async () => {
+it('a request whose headers arrive too slowly is answered with 408', async () => {
   const { server } = await openServer({ server: { headersMs: 100 } })
   const answer = await sendBytes(server.url, 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ')
   expect([answer.status, answer.contentType]).toEqual([408, 'application/problem+json'])
   expect(JSON.parse(answer.body)).toMatchObject({ code: 'request.too_slow' })
 })
 
-it('who only asks for the head of a stream does not follow it', async () => {
+it('a HEAD request of an event stream adds no follower', async () => {
   const { client, server } = await openServer()
   await client.conversations.create({ id: 'c1' })
   const { status } = await fetch(`${server.url}${events}`, { method: 'HEAD' })
@@ -83,7 +83,7 @@ it('who only asks for the head of a stream does not follow it', async () => {
   await expect.poll(async () => (await client.metrics()).match(/^daybook_followers \d+$/m)?.[0]).toBe('daybook_followers 0')
 })
 
-it('who leaves is no longer a follower', async () => {
+it('a client that disconnects is no longer counted as a follower', async () => {
   const { client, server } = await openServer()
   await client.conversations.create({ id: 'c1' })
   const followers = async () => (await client.metrics()).match(/^daybook_followers \d+$/m)?.[0]

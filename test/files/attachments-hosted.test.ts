@@ -18,11 +18,11 @@ import { png } from '../support/sample-files/images.ts'
 import { pausedTool } from '../support/scenario-tools.ts'
 import { runTurnWith, toolStarted } from '../support/watch-turn.ts'
 
-describe('files that are hosted', () => {
-  /** A port of its own: what is asked of it is written down, and it can be told to fail at one file. */
-  function hosting(failsAt?: string) {
+describe('hosted attachments', () => {
+  /** A hosting that records its calls and can fail at one file. */
+  function recordingHosting(failsAt?: string) {
     const hosted: NewFile[] = []
-    const forgotten: string[] = []
+    const removed: string[] = []
     const port: Hosting = {
       async host(file) {
         if (failsAt !== undefined && file.physicalPath.endsWith(failsAt)) throw new Failure('hosting.failed', 'the bucket is gone')
@@ -32,13 +32,13 @@ describe('files that are hosted', () => {
       },
       resolve: async () => undefined,
       read: async () => new Uint8Array(),
-      remove: async (_owner, _conversation, turnId) => void forgotten.push(turnId ?? ''),
+      remove: async (_owner, _conversation, turnId) => void removed.push(turnId ?? ''),
     }
-    return { port, hosted, forgotten }
+    return { port, hosted, removed }
   }
 
-  it('have their handles in the meta of their block, and nowhere else', async () => {
-    const { port, hosted } = hosting()
+  it('have their handles only in the meta of their block', async () => {
+    const { port, hosted } = recordingHosting()
     const harness = createMessageHarness({ hosting: port, conversation: conversationKey({ tenant: 't', project: 'p', user: 'u' }, 'chat') })
     await harness.send('See.', [{ name: 'a.png', content: png() }, text('b.txt')])
     const blocks = blocksOf(await harness.timeline())
@@ -56,7 +56,7 @@ describe('files that are hosted', () => {
     expect(JSON.stringify(harness.model.requests)).not.toContain('secret-handle')
   })
 
-  it('can be had by their owner, and by nobody else', async () => {
+  it('can be resolved only by their owner', async () => {
     const blobs = createMemoryBlobs()
     const hosting = createHosting({ objects: createMemoryObjects(), blobs })
     const clock = createFixedClock()
@@ -67,24 +67,24 @@ describe('files that are hosted', () => {
     if (!file) throw new Error('the owner has the handle')
     expect(file).toMatchObject({ filename: 'a.png', mime: 'image/png' })
     expect(Buffer.from(await hosting.read(file))).toEqual(png())
-    expect(await hosting.resolve(rn, { ...localScope, user: 'somebody else' })).toBe(undefined)
+    expect(await hosting.resolve(rn, { ...localScope, user: 'other' })).toBe(undefined)
   })
 
-  it('are all hosted, or the message is refused and no handle stays', async () => {
-    const { port, forgotten } = hosting('b.txt')
+  it('are all hosted, or the message is rejected and no handle stays', async () => {
+    const { port, removed } = recordingHosting('b.txt')
     const harness = createMessageHarness({ hosting: port })
     expect(await rejectionsOf(harness.send('See.', [text('a.txt'), text('b.txt')]))).toMatchObject([
       { name: 'b.txt', reason: 'store_error' },
     ])
-    expect(forgotten).toHaveLength(1)
+    expect(removed).toHaveLength(1)
     expect(harness.names.size).toBe(0)
     expect(await harness.journal()).toEqual([])
     await rejectionsOf(harness.agent.submit(harness.conversation, 'See.', { attachments: [text('b.txt')] }))
-    expect([harness.names.size, forgotten.length]).toEqual([0, 2])
+    expect([harness.names.size, removed.length]).toEqual([0, 2])
   })
 
-  it('but one that came while the turn ran was accepted before: it stays without its handle, and the owner is told', async () => {
-    const { port, forgotten } = hosting('b.txt')
+  it('keep a file of an accepted followup that can not be hosted, without its handle, and onProblem reports it', async () => {
+    const { port, removed } = recordingHosting('b.txt')
     const work = pausedTool()
     const problems: string[] = []
     const harness = createMessageHarness({
@@ -105,18 +105,18 @@ describe('files that are hosted', () => {
       ['a.txt', true, 1],
       ['b.txt', false, 1],
     ])
-    expect([problems, forgotten]).toEqual([['attachment hosting'], []])
+    expect([problems, removed]).toEqual([['attachment hosting'], []])
   })
 })
 
-describe('files that cannot be put where programs look for them', () => {
-  it('cost the turn nothing else: it writes, answers, and its owner is told', async () => {
+describe('attachments that can not be placed in the workspace', () => {
+  it('do not stop the turn, and onProblem reports them', async () => {
     const problems: string[] = []
     const base = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
     const workspaces: Workspaces = {
       ...base,
-      async open(...who) {
-        const workspace = await base.open(...who)
+      async open(...args) {
+        const workspace = await base.open(...args)
         const write: typeof workspace.files.write = async (path, ...rest) => {
           if (path.includes('/attachments/')) throw new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked', path } })
           return workspace.files.write(path, ...rest)

@@ -26,8 +26,8 @@ import { runTurnWith, toolStarted } from '../support/watch-turn.ts'
 const documents = createPdfReader()
 afterAll(() => documents.close())
 
-describe('a message with a file that is refused', () => {
-  it.each(hostile)('leaves nothing of itself: $what', async ({ upload, reason, finding }) => {
+describe('a message with a rejected file', () => {
+  it.each(hostile)('stores nothing: $what', async ({ upload, reason, finding }) => {
     const harness = createMessageHarness({ documents })
     const rejections = await rejectionsOf(harness.send('See.', [text('good.txt'), upload()]))
     expect(rejections).toContainEqual(expect.objectContaining({ reason, ...(finding && { finding }) }))
@@ -36,7 +36,7 @@ describe('a message with a file that is refused', () => {
     expect(harness.model.requests).toEqual([])
   })
 
-  it('leaves a conversation as it was, and the next message is heard', async () => {
+  it('leaves the conversation unchanged, and the next message is accepted', async () => {
     const harness = createMessageHarness()
     await harness.send('See.', [text('a.txt')])
     const before = await harness.store.exportBundle(harness.conversation)
@@ -47,7 +47,7 @@ describe('a message with a file that is refused', () => {
     expect(await harness.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
   })
 
-  it('is refused however it was said', async () => {
+  it('is rejected by submit and by followUp', async () => {
     const harness = createMessageHarness()
     const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
     const { agent, conversation } = harness
@@ -59,7 +59,7 @@ describe('a message with a file that is refused', () => {
     await agent.close()
   })
 
-  it('tools 18.107: each is rejected with its own reason, and what earlier messages of that turn brought stays', async () => {
+  it('tools 18.107: each file is rejected with its own reason, and files of earlier messages of that turn stay', async () => {
     const work = pausedTool()
     const harness = createMessageHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] })
     const bad: readonly Upload[] = [
@@ -68,7 +68,7 @@ describe('a message with a file that is refused', () => {
       { name: 'letter.docm', content: office('docx', [{ name: 'word/vbaProject.bin', content: 'x' }]) },
       { name: 'run.png', content: '#!/bin/sh\necho hi\n' },
     ]
-    const said = new Map<string, Rejection>()
+    const rejected = new Map<string, Rejection>()
     await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
@@ -78,27 +78,27 @@ describe('a message with a file that is refused', () => {
           const [rejection] = await rejectionsOf(
             harness.agent.followUp(harness.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
           )
-          if (rejection) said.set(rejection.name, rejection)
+          if (rejection) rejected.set(rejection.name, rejection)
         }
         expect([...harness.names]).toEqual(before)
         work.finish()
       },
     })
-    expect([...said.values()].map(({ name, reason, finding }) => [name, reason, finding])).toEqual([
+    expect([...rejected.values()].map(({ name, reason, finding }) => [name, reason, finding])).toEqual([
       ['large.png', 'size_limit', undefined],
       ['files.zip', 'preflight_rejected', 'archive'],
       ['letter.docm', 'preflight_rejected', 'macros'],
       ['run.png', 'preflight_rejected', 'type_mismatch'],
     ])
-    expect(new Set([...said.values()].map(({ message }) => message)).size).toBe(4)
-    const entered = JSON.stringify(await harness.journal())
-    expect(entered).toContain('first.txt')
-    for (const gone of ['with.txt', 'And this.', ...said.keys()]) expect(entered).not.toContain(gone)
+    expect(new Set([...rejected.values()].map(({ message }) => message)).size).toBe(4)
+    const journal = JSON.stringify(await harness.journal())
+    expect(journal).toContain('first.txt')
+    for (const absent of ['with.txt', 'And this.', ...rejected.keys()]) expect(journal).not.toContain(absent)
   })
 })
 
-describe('a message with good files', () => {
-  it('is entered with them: a digest for each, and the bytes, which outlive the process and an export', async () => {
+describe('a message with accepted files', () => {
+  it('records a digest for each file, and its bytes survive an export', async () => {
     const harness = createMessageHarness({ documents })
     const uploads = accepted.map(([upload]) => upload).slice(0, 20)
     await harness.send('See.', uploads)
@@ -120,7 +120,7 @@ describe('a message with good files', () => {
     expect(harness.names.size).toBe(0)
   })
 
-  it('gives a number to what can be cited: pictures, or what the settings say (timeline 11.115)', async () => {
+  it('gives a source number to citable files: images by default, or the types of the settings (timeline 11.115)', async () => {
     const uploads = [
       { name: 'a.png', content: png() },
       { name: 'b.pdf', content: pdf(['x']) },
@@ -140,7 +140,7 @@ describe('a message with good files', () => {
     ])
   })
 
-  it('and so do files that the agent makes', async () => {
+  it('gives a source number to citable files that the agent writes', async () => {
     const titles = async (settings: HarnessOptions['settings']) => {
       const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
       const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' })
@@ -152,24 +152,24 @@ describe('a message with good files', () => {
     expect(await titles({ sources: { eligibleMimes: documentEligibleMimes } })).toEqual([['a.md', 'file']])
   })
 
-  it('tells the model what the summariser said', async () => {
+  it('shows the model the summary of the summariser', async () => {
     const harness = createMessageHarness({ attachments: { summarise: async ({ name }) => `all about ${name}` } })
     await harness.send('See.', [text('a.txt')])
     expect(JSON.stringify(harness.model.requests[0])).toContain('summary: all about a.txt')
   })
 
-  it('comes before a message that was sent after it, however long it takes to check', async () => {
+  it('comes before a message that was sent after it, however long its scan takes', async () => {
     const scanning = Promise.withResolvers<{ readonly clean: true }>()
     const harness = createMessageHarness({ attachments: { scan: () => scanning.promise } })
     const first = harness.send('First.', [text('a.txt')])
     const second = harness.send('Second.', [])
     scanning.resolve({ clean: true })
     await Promise.all([first, second])
-    const said = blocksOf(await harness.timeline()).filter(({ type }) => type === 'user.prompt' || type === 'user.followup')
-    expect(said.map(({ text }) => text)).toEqual(['First.', 'Second.'])
+    const messages = blocksOf(await harness.timeline()).filter(({ type }) => type === 'user.prompt' || type === 'user.followup')
+    expect(messages.map(({ text }) => text)).toEqual(['First.', 'Second.'])
   })
 
-  it('and one after a message that was refused is not held up', async () => {
+  it('does not wait for an earlier message that is rejected', async () => {
     const harness = createMessageHarness()
     const refused = rejectionsOf(harness.send('First.', [{ name: 'a.png', content: 'x' }]))
     expect(await harness.send('Second.', [])).toMatchObject({ exitReason: 'complete' })
@@ -177,21 +177,21 @@ describe('a message with good files', () => {
   })
 })
 
-describe('when it can not be entered', () => {
-  it('its bytes go, but not those that were there before', async () => {
+describe('a message that can not be stored', () => {
+  it('loses its own blobs, but no blob that existed before', async () => {
     const blobs = createMemoryBlobs()
     const clock = createFixedClock()
     const whole = createMemoryStore({ blobs, clock })
-    const strange = await blobs.put(Buffer.from('somebody’s'))
+    const existing = await blobs.put(Buffer.from('existing'))
     const harness = createMessageHarness({ clock, store: failingStore(whole, { append: 1, side: 'before' }) })
-    await expect(harness.send('See.', [text('mine.txt', 'mine'), text('theirs.txt', 'somebody’s')])).rejects.toMatchObject({
+    await expect(harness.send('See.', [text('mine.txt', 'mine'), text('theirs.txt', 'existing')])).rejects.toMatchObject({
       code: 'store.failed',
     })
     const mine = await createMemoryBlobs().put(Buffer.from('mine'))
-    expect([await blobs.has(mine.sha256), await blobs.has(strange.sha256)]).toEqual([false, true])
+    expect([await blobs.has(mine.sha256), await blobs.has(existing.sha256)]).toEqual([false, true])
   })
 
-  it('a second delivery under a name that is known brings nothing', async () => {
+  it('that was delivered before under the same event id stores nothing', async () => {
     const harness = createMessageHarness()
     await harness.agent.followUp(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
     await harness.agent.close()
@@ -204,10 +204,10 @@ describe('when it can not be entered', () => {
   })
 })
 
-describe('files of a turn', () => {
-  const look = defineTool({
-    id: 'look.around',
-    description: 'Looks at the files.',
+describe('attachments of a turn', () => {
+  const listFiles = defineTool({
+    id: 'list.files',
+    description: 'Lists the files.',
     params: z.object({}),
     run: async (_, { workspace }) => {
       const { files } = (await (await workspace()).files.list('')) as { files: readonly { path: string; readOnly: boolean }[] }
@@ -215,7 +215,7 @@ describe('files of a turn', () => {
     },
   })
 
-  function workspaces() {
+  function countingWorkspaces() {
     let opened = 0
     const files = createMemoryFiles()
     const workspace = { files, scratch: files, runtime: files, startTurn: async () => {}, describe: async () => ({}) }
@@ -223,14 +223,14 @@ describe('files of a turn', () => {
       opened += 1
       return workspace
     }
-    return { parts: { implementation: 'custom', open, forget: async () => {} } as unknown as Workspaces, opened: () => opened } // of a workspace only its files are used here
+    return { parts: { implementation: 'custom', open, forget: async () => {} } as unknown as Workspaces, opened: () => opened } // only the files of the workspace are used here
   }
 
-  it('lie where programs look for them, from the first look on, also those that came later', async () => {
-    const { parts } = workspaces()
+  it('are in the workspace from its first use on, also those that arrive later', async () => {
+    const { parts } = countingWorkspaces()
     const work = pausedTool()
-    const replies = [calls('look.around'), calls('paused.work'), calls('look.around'), answers('Seen.')]
-    const harness = createMessageHarness({ workspaces: parts, tools: [look, work.tool], replies })
+    const replies = [calls('list.files'), calls('paused.work'), calls('list.files'), answers('Seen.')]
+    const harness = createMessageHarness({ workspaces: parts, tools: [listFiles, work.tool], replies })
     const turn = harness.agent.run({
       conversation: harness.conversation,
       input: 'See.',
@@ -250,8 +250,8 @@ describe('files of a turn', () => {
     ])
   })
 
-  it('cost a turn nothing that never looks', async () => {
-    const { parts, opened } = workspaces()
+  it('do not open the workspace in a turn that does not use it', async () => {
+    const { parts, opened } = countingWorkspaces()
     await createMessageHarness({ workspaces: parts }).send('See.', [text('a.txt')])
     expect(opened()).toBe(0)
   })

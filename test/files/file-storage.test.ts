@@ -21,58 +21,55 @@ const sizeOf = (folder: string): number =>
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
 
-async function stored(replies: readonly string[], attached?: Uint8Array) {
+async function storedBytes(replies: readonly string[], attached?: Uint8Array) {
   const folder = mkdtempSync(join(root, 's-'))
   const clock = createFixedClock()
   const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
   await (await createSqliteStore({ file: join(folder, 'journal.db'), blobs, clock })).close()
-  const empty = settled(folder)
+  const empty = sizeAfterCheckpoint(folder)
   const store = await createSqliteStore({ file: join(folder, 'journal.db'), blobs, clock })
   const hosting = createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(folder, 'hosted') }) }), blobs })
   const harness = createHarness({ replies, clock, store, hosting, settings: { maxRounds: 100, contextTokens: 10_000_000 } })
   const attachments = attached ? [{ name: 'a.pdf', content: attached }] : []
   await harness.agent.run({ conversation: 'c1', input: 'Go.', attachments }).result
   await store.close()
-  return settled(folder) - empty
+  return sizeAfterCheckpoint(folder) - empty
 }
 
-/** Once the log of the journal is merged into it. */
-function settled(folder: string): number {
+/** The size of the folder after the write-ahead log was merged. */
+function sizeAfterCheckpoint(folder: string): number {
   const database = new DatabaseSync(join(folder, 'journal.db'))
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
   return sizeOf(folder)
 }
 
-/** Text that no store could make smaller by keeping it once. */
-const different = (n: number, length: number) =>
+/** Text without repetition, so that no store can make it smaller. */
+const uniqueText = (n: number, length: number) =>
   Array.from({ length: length / 10 }, (_, at) => ((n + 1) * 7_919 * (at + 1)).toString(36).padStart(9, 'x')).join(' ')
 
-const room = (rounds: number) => 2_048 * rounds
+const overhead = (rounds: number) => 2_048 * rounds
 
-it.each(['display', 'file'])(
-  'a %s that is written again and again is stored once for each time, beside what the model wrote',
-  async (kind) => {
-    const rounds = 20
-    const contents = Array.from({ length: rounds }, (_, n) => different(n, 100_000))
-    const replies = contents.map((content) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind }))
-    const bytes = await stored([...replies, answers('Done.')])
-    const payload = [...replies, ...contents].reduce((sum, { length }) => sum + length, 0)
-    expect(bytes).toBeGreaterThan(payload / 2)
-    expect(bytes).toBeLessThan(1.3 * payload + room(rounds + 1))
-  },
-)
-
-it('the same text written twenty times is stored once, beside what the model wrote', async () => {
-  const content = different(1, 100_000)
-  const reply = calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
-  const bytes = await stored([...Array.from({ length: 20 }, () => reply), answers('Done.')])
-  expect(bytes).toBeLessThan(1.3 * (20 * reply.length + content.length) + room(21))
+it.each(['display', 'file'])('a %s that is written many times is stored once per write, beside the response of the model', async (kind) => {
+  const rounds = 20
+  const contents = Array.from({ length: rounds }, (_, n) => uniqueText(n, 100_000))
+  const replies = contents.map((content) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind }))
+  const bytes = await storedBytes([...replies, answers('Done.')])
+  const payload = [...replies, ...contents].reduce((sum, { length }) => sum + length, 0)
+  expect(bytes).toBeGreaterThan(payload / 2)
+  expect(bytes).toBeLessThan(1.3 * payload + overhead(rounds + 1))
 })
 
-it('a file that a user sends is stored once, whoever holds it', async () => {
-  const attached = pdf(['one', 'two'], { extra: [`(${different(1, 1_000_000)})`] })
-  const bytes = await stored([answers('Seen.')], attached)
+it('the same text written twenty times is stored once, beside the responses of the model', async () => {
+  const content = uniqueText(1, 100_000)
+  const reply = calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
+  const bytes = await storedBytes([...Array.from({ length: 20 }, () => reply), answers('Done.')])
+  expect(bytes).toBeLessThan(1.3 * (20 * reply.length + content.length) + overhead(21))
+})
+
+it('an attachment is stored once, although journal, blobs and hosting refer to it', async () => {
+  const attached = pdf(['one', 'two'], { extra: [`(${uniqueText(1, 1_000_000)})`] })
+  const bytes = await storedBytes([answers('Seen.')], attached)
   expect(bytes).toBeGreaterThan(attached.length / 2)
-  expect(bytes).toBeLessThan(1.3 * attached.length + room(1))
+  expect(bytes).toBeLessThan(1.3 * attached.length + overhead(1))
 })

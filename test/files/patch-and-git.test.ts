@@ -26,7 +26,7 @@ function gitDiff(before: string, after: string, context: number): string {
   return git(['diff', '--no-index', '--text', '--no-color', `-U${context}`, 'before', 'after']).stdout
 }
 
-/** What git makes of the text; undefined when it refuses the patch. */
+/** The text after `git apply`; undefined when git rejects the patch. */
 function gitApply(patch: string, text: string, ...options: readonly string[]): string | undefined {
   writeFileSync(join(folder, 'a.md'), text)
   const { status } = git(['apply', '-p0', '--whitespace=nowarn', ...options, '-'], patch)
@@ -44,8 +44,8 @@ const text = fc
   .tuple(fc.array(fc.tuple(line, fc.constantFrom('\n', '\n', '\n', '\r\n')), { maxLength: 25 }), fc.constantFrom('', '', 'end'))
   .map(([lines, end]) => lines.map((parts) => parts.join('')).join('') + end)
 
-describe('patches and git', () => {
-  it('a difference that git finds gives the text that git compared with', () => {
+describe('our patches and git', () => {
+  it('a diff of git, applied to the old text, gives the new text', () => {
     fc.assert(
       fc.property(text, text, fc.nat(3), (before, after, context) => {
         fc.pre(before !== after)
@@ -54,10 +54,10 @@ describe('patches and git', () => {
     )
   })
 
-  it('what is stored of a patch is a patch that git applies to the same effect', () => {
+  it('git applies a stored patch with the same result', () => {
     fc.assert(
       fc.property(text, text, fc.nat(3), (before, after, context) => {
-        fc.pre(before !== after && after !== '') // git takes an empty file away
+        fc.pre(before !== after && after !== '') // git removes an empty file
         const { stored } = ours(gitDiff(before, after, context), before)
         expect(gitApply(stored, before, '--unidiff-zero')).toBe(after)
       }),
@@ -79,8 +79,8 @@ describe('patches and git', () => {
       'hunk_out_of_order',
       'a\nb\nC\nd\ne\nF\ng\nh\n',
     ],
-  ])('differ on %s', (_, hunks, before, said, gitSays) => {
-    expect(ours(file + hunks, before).text).toBe(said)
-    expect(gitApply(file + hunks, before)).toBe(gitSays)
+  ])('differ on %s', (_, hunks, before, ourResult, gitResult) => {
+    expect(ours(file + hunks, before).text).toBe(ourResult)
+    expect(gitApply(file + hunks, before)).toBe(gitResult)
   })
 })

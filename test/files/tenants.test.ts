@@ -19,7 +19,7 @@ import { foldersOnDisk } from '../support/workspace-folders.ts'
 const root = mkdtempSync(join(tmpdir(), 'daybook-tenants-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-const secret = 'the recipe of the house'
+const secret = 'the secret recipe'
 const victim: Scope = { tenant: 'acme', project: 'books', user: 'ann' }
 const victims = {
   'another tenant': { ...victim, tenant: 'globex' },
@@ -27,10 +27,10 @@ const victims = {
   'another user': { ...victim, user: 'eve' },
 }
 
-describe.each(['custom', 'git'] as const)('what belongs to somebody else, %s', (kind) => {
+describe.each(['custom', 'git'] as const)('files and messages of one owner, %s', (kind) => {
   it.each(Object.entries({ ...victims, 'another conversation': victim }))(
-    'cannot be reached through any tool by %s',
-    async (who, scope) => {
+    'can not be reached through any tool by %s',
+    async (relation, scope) => {
       const folder = mkdtempSync(join(root, 'w-'))
       const clock = createFixedClock()
       const blobs = createMemoryBlobs()
@@ -53,10 +53,10 @@ describe.each(['custom', 'git'] as const)('what belongs to somebody else, %s', (
         .flatMap(({ meta }) => (meta?.rn ? [meta.rn, meta.key, meta.hosted_uri] : []))
       expect([hosted.length, handles.length]).toEqual([1, 3])
 
-      const name = who === 'another conversation' ? 'c2' : 'c1'
+      const name = relation === 'another conversation' ? 'c2' : 'c1'
       const declare = defineTool({
         id: 'test.declare',
-        description: 'Says that it has made files.',
+        description: 'Declares files.',
         params: z.object({ files: z.array(z.unknown()) }),
         run: ({ files }) => ({ artifact_type: 'files', files }) as never,
       })
@@ -70,18 +70,18 @@ describe.each(['custom', 'git'] as const)('what belongs to somebody else, %s', (
       const { exitReason } = await intruder.say('Find it.')
       expect(exitReason).toBe('complete')
       expect(intruder.model.left).toBe(0)
-      const told = JSON.stringify([await intruder.journal(), intruder.model.requests])
-      expect(told).not.toContain(secret)
-      expect(told).not.toContain(folder)
+      const output = JSON.stringify([await intruder.journal(), intruder.model.requests])
+      expect(output).not.toContain(secret)
+      expect(output).not.toContain(folder)
       for (const handle of handles) {
-        if (who !== 'another conversation') expect(await hosting.resolve(handle ?? '', scope)).toBeUndefined()
+        if (relation !== 'another conversation') expect(await hosting.resolve(handle ?? '', scope)).toBeUndefined()
       }
       expect(hosted).toHaveLength(1)
     },
   )
 })
 
-/** Every address that could lead there, through every tool that takes one. */
+/** Calls every tool that takes a path with every path that could lead to the files of the owner. */
 function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[] {
   const conversations = ['c1', 'acme/books/ann/c1', 'acme:books:ann:c1']
   const bodies = [`${turnId}.files/app/a.md`, `${turnId}.files/app`, `${turnId}.files`, `${turnId}.user.prompt`]
@@ -96,7 +96,7 @@ function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[
   ]
   const all = [...logical, ...physical, ...handles]
   const index = [`ar:${turnId}.react.turn.index`, `ar:${turnId}.assistant.completion`, `su:${turnId}.conv.range.summary`]
-  const fine = calls('react.plan', { mode: 'new', steps: ['go on'] })
+  const validCall = calls('react.plan', { mode: 'new', steps: ['go on'] })
   return [
     calls('react.read', { paths: [...all, ...index] }),
     calls('react.pull', { paths: all.slice(0, 50) }),
@@ -104,7 +104,7 @@ function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[
     calls('react.checkout', { mode: 'overlay', paths: [`fi:${turnId}.files`] }),
     ...[`fi:conv_c1.${turnId}.files`, `fi:conv_acme/books/ann/c1.${turnId}.files`].flatMap((path) => [
       calls('react.checkout', { mode: 'overlay', paths: [path] }),
-      fine,
+      validCall,
     ]),
     ...all.filter((_, n) => n % 7 === 0).map((path) => calls('react.search_files', { root: path, pattern: '.' })),
     ...all.filter((_, n) => n % 5 === 0).map((path) => calls('react.patch', { path, channel: 'canvas', patch: 'x', kind: 'file' })),
@@ -114,7 +114,7 @@ function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[
     calls('react.read', { paths: ['fi:turn_x.outputs/a.md', 'files/a.md'] }),
     ...[`ref:fi:${turnId}.files/app/a.md`, `ref:fi:conv_c1.${turnId}.files/app/a.md`].flatMap((content) => [
       calls('react.write', { path: 'files/got.md', channel: 'canvas', content, kind: 'display' }),
-      fine,
+      validCall,
     ]),
     calls('react.search_files', { pattern: 'recip[e]' }),
   ]

@@ -27,7 +27,7 @@ const errorOf = (results: readonly string[] | undefined) => {
   return isObject(last) && isObject(last.error) ? (last.error as { code: string }).code : undefined
 }
 
-/** Spelt otherwise it is an honest name: a tool that normalises what the model wrote does not meet the hostile one. */
+/** Tools normalise paths to NFC, so that they never reach a file whose name is not in NFC. */
 const isComposed = ({ path }: HostileThing) => path === path.normalize('NFC')
 
 const write = (path: string) => calls('react.write', { path, channel: 'canvas', content: 'overwritten', kind: 'file' })
@@ -35,17 +35,17 @@ const patch = (path: string) => calls('react.patch', { path, channel: 'canvas', 
 const logical = (turnId: string, path: string) => `fi:${turnId}.files/${path.slice(path.indexOf('/files/') + 7)}`
 const empty: HostilePlace = { things: [], secret: '', outside: () => ({}), outsideFolder: '' }
 
-/** The things a tool meets, the call by which it does, and what it is expected to answer when it must refuse. */
+/** A tool call with a hostile path, and how the tool reports that it rejected the path. */
 interface Attempt {
   readonly tool: string
   readonly use: 'reads' | 'writes' | 'asFolder'
   call(turnId: string, path: string): string
   refuses(results: readonly string[] | undefined): boolean
-  /** Names under which it meets only what it may: it opens nothing large, or reads a folder's name as one. */
+  /** Hostile names that are harmless for this tool: it does not open large files, or it reads the name as that of a folder. */
   readonly harmless?: readonly string[]
 }
 
-const saysMissing = (results: readonly string[] | undefined) => {
+const reportsMissing = (results: readonly string[] | undefined) => {
   const status = parseJson(results?.[0])
   return isObject(status) && Array.isArray(status.paths) && status.paths.every((row) => isObject(row) && row.missing === true)
 }
@@ -62,7 +62,7 @@ const attempts: readonly Attempt[] = [
     tool: 'react.read',
     use: 'reads',
     call: (turnId, path) => calls('react.read', { paths: [logical(turnId, path)] }),
-    refuses: saysMissing,
+    refuses: reportsMissing,
   },
   {
     tool: 'react.pull',
@@ -85,18 +85,18 @@ const attempts: readonly Attempt[] = [
   },
 ]
 
-describe.each(['custom', 'git'] as const)('on a disk that a hostile program has been at, %s', (kind) => {
-  it.each(attempts)('$tool refuses what it must not touch, and the turn goes on', async ({ use, call, refuses, harmless = [] }) => {
+describe.each(['custom', 'git'] as const)('on a disk that a hostile program has changed, %s', (kind) => {
+  it.each(attempts)('$tool rejects every hostile path, and the turn continues', async ({ use, call, refuses, harmless = [] }) => {
     const harness = createAgentOnDisk(kind)
-    let [place, before] = [empty, {}]
+    let [planted, before] = [empty, {}]
     const hostile = async (turnId: string) => {
-      place = await plant(harness.outDir, `${turnId}/files`)
-      before = place.outside()
+      planted = await plant(harness.outDir, `${turnId}/files`)
+      before = planted.outside()
     }
     const names = (await probe()).things
     const { results, exitReason, error } = await harness.turn(hostile, [
       ...names.map((thing) => (turnId: string) => call(turnId, thing.path.replace('turn_1', turnId))),
-      () => write('files/sparse'), // a terabyte is nothing that a turn can leave behind, and it says so
+      () => write('files/sparse'), // replaces a sparse terabyte file, which a turn could not publish
     ])
     expect([exitReason, error?.message]).toEqual(['complete', undefined])
     expect(results.length).toBe(names.length + 1)
@@ -106,15 +106,15 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     )
     expect(mustRefuse.length).toBeGreaterThan(30)
     expect(mustRefuse.filter(({ answer }) => !refuses(answer))).toEqual([])
-    await expectNoHarm(harness, place, before)
+    await expectNoHarm(harness, planted, before)
   })
 
-  it('finds nothing of what lies outside by its content, and names nothing that is not honest', async () => {
+  it('a search finds no content from outside and lists only regular files', async () => {
     const harness = createAgentOnDisk(kind)
-    let [place, before] = [empty, {}]
+    let [planted, before] = [empty, {}]
     const hostile = async (turnId: string) => {
-      place = await plant(harness.outDir, `${turnId}/files`)
-      before = place.outside()
+      planted = await plant(harness.outDir, `${turnId}/files`)
+      before = planted.outside()
     }
     const { results } = await harness.turn(hostile, [
       () => calls('react.search_files', { pattern: 'secret outsid[e]' }),
@@ -124,17 +124,17 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ hits: [] })
     const listed = (JSON.parse(results[1]?.[0] ?? '') as { hits: { path: string }[] }).hits.map(({ path }) => path.split('/').at(-1))
     expect(listed).toEqual(['closed', 'file', 'honest.txt', 'sparse'])
-    await expectNoHarm(harness, place, before)
+    await expectNoHarm(harness, planted, before)
   })
 
-  it('leaves a version of the honest files only, and tells of no others', async () => {
+  it('a published version has the regular files only, and no result names the others', async () => {
     const harness = createAgentOnDisk(kind)
-    let [place, before] = [empty, {}]
+    let [planted, before] = [empty, {}]
     const { turnId, exitReason } = await harness.turn(
       async (id) => {
-        place = await plant(harness.outDir, `${id}/files/app`)
+        planted = await plant(harness.outDir, `${id}/files/app`)
         rmSync(join(harness.outDir, id, 'files/app/sparse'))
-        before = place.outside()
+        before = planted.outside()
       },
       [() => calls('react.search_files', {})],
     )
@@ -144,11 +144,11 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
       () => calls('react.pull', { paths: [`fi:${turnId}.files`] }),
     ])
     expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ materialized: { tree: ['app/closed', 'app/file', 'app/honest.txt'] } })
-    await expectNoHarm(harness, place, before)
+    await expectNoHarm(harness, planted, before)
     expect(JSON.stringify(harness.harness.model.requests)).not.toMatch(/evil|zero.?width/)
   })
 
-  it('brings back an earlier turn where that was turned into links, pipes and devices, or says that it cannot', async () => {
+  it('an earlier turn whose files were replaced by links, pipes and devices is restored, or the tool reports an error', async () => {
     const harness = createAgentOnDisk(kind)
     const names = [...new Set((await probe()).things.map(({ path }) => path.slice('turn_1/files/'.length)))].filter(
       (name) => /^[\w./-]+$/.test(name) && !/\.git|\.\.|^\.?\/|\/$|n{256}|^(link-(in|dangling|folder|above|here)|pipe|file)$/i.test(name),
@@ -158,12 +158,12 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
       async () => {},
       names.map((name) => () => write(`files/${name}`)),
     )
-    let [place, before] = [empty, {}]
+    let [planted, before] = [empty, {}]
     const old = join(harness.outDir, first.turnId, 'files')
     const hostile = async () => {
       renameSync(old, `${mkdtempSync(join(root, 'aside-'))}/files`)
-      place = await plant(harness.outDir, `${first.turnId}/files`)
-      before = place.outside()
+      planted = await plant(harness.outDir, `${first.turnId}/files`)
+      before = planted.outside()
     }
     const ref = (name: string) => `fi:${first.turnId}.files/${name}`
     const { results, exitReason } = await harness.turn(hostile, [
@@ -177,10 +177,10 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     expect(results.length).toBe(3 * names.length + 2)
     for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten') // as it was recorded
     expect(errorOf(results.at(-1))).toBeUndefined()
-    await expectNoHarm(harness, place, before)
+    await expectNoHarm(harness, planted, before)
   })
 
-  it.each(['', '/files', '/outputs', '/attachments'])('follows no link in the place of <turn>%s, whatever is called', async (area) => {
+  it.each(['', '/files', '/outputs', '/attachments'])('no tool follows a link in place of <turn>%s', async (area) => {
     const harness = createAgentOnDisk(kind)
     const first = await harness.turn(async () => {}, [() => write('files/app/a.md')])
     const outside = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
@@ -208,13 +208,13 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
   })
 })
 
-it('gives a parameter nothing of what became of a file that it refers to', async () => {
+it('a ref: parameter gets the recorded content, not the content of a hostile file at its path', async () => {
   const folder = mkdtempSync(join(root, 'refs-'))
   const workspaces = createCustomWorkspaces({ ...foldersOnDisk(folder), blobs: createMemoryBlobs() })
   const workspace = await workspaces.open(localScope, 'c1')
-  const place = await plant(join(folder, 'local/default/local/c1/out/workdir'), 'turn_1/files')
-  const before = place.outside()
-  const things = place.things.filter(({ path, reads }) => reads !== undefined && unsafeReason(path) === undefined)
+  const planted = await plant(join(folder, 'local/default/local/c1/out/workdir'), 'turn_1/files')
+  const before = planted.outside()
+  const things = planted.things.filter(({ path, reads }) => reads !== undefined && unsafeReason(path) === undefined)
   expect(things.length).toBeGreaterThan(20)
   const written = things.map(({ path }) =>
     artifactContentBlock(at('k1', 'turn_1'), {
@@ -236,17 +236,17 @@ it('gives a parameter nothing of what became of a file that it refers to', async
     expect(outcome).toMatchObject({ ok: false, error: { code: 'protocol_violation.param_ref_not_visible' } })
     expect(JSON.stringify(outcome)).toMatch(/ref_file_unsafe/)
   }
-  expect(place.outside()).toEqual(before)
+  expect(planted.outside()).toEqual(before)
 })
 
-it('places what the user sent beside hostile things, never through them', async () => {
+it('attachments are placed beside hostile files, never through them', async () => {
   const folder = mkdtempSync(join(root, 'attached-'))
   const blobs = createMemoryBlobs()
   const workspace = await createCustomWorkspaces({ ...foldersOnDisk(folder), blobs }).open(localScope, 'c1')
-  const place = await plant(join(folder, 'local/default/local/c1/out/workdir'), 'turn_1/attachments')
-  const before = place.outside()
+  const planted = await plant(join(folder, 'local/default/local/c1/out/workdir'), 'turn_1/attachments')
+  const before = planted.outside()
   const blob = await blobs.put(Buffer.from('sent by the user'))
-  for (const { path, writes } of place.things.filter(({ path }) => unsafeReason(path) === undefined)) {
+  for (const { path, writes } of planted.things.filter(({ path }) => unsafeReason(path) === undefined)) {
     const name = path.slice('turn_1/attachments/'.length)
     const attachment = { name, mime: 'text/plain', size_bytes: blob.size, blob }
     const timeline = timelineOf(attachmentBlocks('turn_1', minute(0), attachment))
@@ -254,11 +254,11 @@ it('places what the user sent beside hostile things, never through them', async 
     if (writes === undefined) await placing
     else await expect(placing).rejects.toMatchObject({ code: 'file.unsafe' })
   }
-  expect(place.outside()).toEqual(before)
+  expect(planted.outside()).toEqual(before)
 })
 
 let probed: Promise<HostilePlace> | undefined
-/** The same things are planted everywhere: their names are known beforehand. */
+/** The same hostile files are planted everywhere, so that their names are known in advance. */
 function probe(): Promise<HostilePlace> {
   probed ??= plant(mkdtempSync(join(root, 'probe-')), 'turn_1/files')
   return probed

@@ -11,11 +11,11 @@ import {
 } from '../../src/core/block/index.ts'
 import { assignIds, blocksAtPath, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
-import { changed, opening, timelineOf, withDrafts } from '../support/prompts/timelines.ts'
+import { timelineOf, turnStart, withChanges, withDrafts } from '../support/prompts/timelines.ts'
 import { ask, at, blob, budget, found, ranking, type Situation, search, visitPlan, written } from './scenes.ts'
 
 const hide = (timeline: Timeline, path: string, replacement_text: string): Timeline =>
-  changed(timeline, {
+  withChanges(timeline, {
     type: 'blocks.hidden',
     ids: blocksAtPath(timeline, path).map(({ id }) => id),
     replacement_text,
@@ -23,7 +23,7 @@ const hide = (timeline: Timeline, path: string, replacement_text: string): Timel
   })
 
 export const hidden = (): Situation => {
-  const seen = timelineOf([...opening('turn_1', 0, 'top 3 places to eat?'), ...search(at('turn_1', 0, 'c0'))])
+  const seen = timelineOf([...turnStart('turn_1', 0, 'top 3 places to eat?'), ...search(at('turn_1', 0, 'c0'))])
   const place = at('turn_1', 1, 'c1')
   const asked = withDrafts(
     seen,
@@ -43,7 +43,7 @@ export const hidden = (): Situation => {
 /** As expiry leaves it: an old turn folded into one line per path, a look-up of a recent turn folded into its essence. */
 export const pruned = (): Situation => {
   const before = timelineOf([
-    ...opening('turn_1', 0, 'top 3 places to eat?'),
+    ...turnStart('turn_1', 0, 'top 3 places to eat?'),
     ...attachmentBlocks('turn_1', minute(0), {
       name: 'menu.pdf',
       mime: 'application/pdf',
@@ -54,10 +54,10 @@ export const pruned = (): Situation => {
     ...search(at('turn_1', 0, 'a0')),
     ...written(at('turn_1', 1, 'a1'), 'ranking.md', ranking),
     completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
-    ...opening('turn_2', 4, 'is Katarina open on Mondays?'),
+    ...turnStart('turn_2', 4, 'is Katarina open on Mondays?'),
     ...search(at('turn_2', 0, 'b0')),
     completionBlock('turn_2', minute(5), { text: 'No: Tuesday to Saturday.' }),
-    ...opening('turn_3', 60, 'and Scarpati?'),
+    ...turnStart('turn_3', 60, 'and Scarpati?'),
   ])
   const text = ({ type, text: own = '', path = '' }: Block): string => {
     if (type === 'react.tool.call') return own
@@ -67,7 +67,7 @@ export const pruned = (): Situation => {
   }
   const fold = (timeline: Timeline, path: string, scope: 'old_turn' | 'recent'): Timeline => {
     const group = blocksAtPath(timeline, path)
-    return changed(timeline, {
+    return withChanges(timeline, {
       type: 'blocks.hidden',
       ids: group.map(({ id }) => id),
       replacement_text: text(group.at(-1) as Block),
@@ -91,10 +91,10 @@ export const pruned = (): Situation => {
 
 export const compacted = (): Situation => {
   const full = timelineOf([
-    ...opening('turn_1', 0, 'top 3 places to eat?'),
+    ...turnStart('turn_1', 0, 'top 3 places to eat?'),
     ...written(at('turn_1', 0, 'a0'), 'ranking.md', ranking),
     completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.' }),
-    ...opening('turn_2', 4, 'make it a top 5'),
+    ...turnStart('turn_2', 4, 'make it a top 5'),
     ...search(at('turn_2', 0, 'b0')),
   ])
   const last = blocksOf(full).find(({ path }) => path === 'ar:turn_1.assistant.completion') as Block
@@ -118,7 +118,7 @@ export const compacted = (): Situation => {
     planBlock('turn_2', minute(4), visitPlan),
   ])
   return {
-    timeline: changed(full, { type: 'range.compacted', after_id: last.id, blocks, covered: ['turn_1'] }),
+    timeline: withChanges(full, { type: 'range.compacted', after_id: last.id, blocks, covered: ['turn_1'] }),
     turnId: 'turn_2',
     announce: { budget: budget(1), plans: [visitPlan] },
   }
@@ -126,7 +126,7 @@ export const compacted = (): Situation => {
 
 export const midTurnCompacted = (): Situation => {
   const full = timelineOf([
-    ...opening('turn_1', 0, 'top 3 places to eat, as a report'),
+    ...turnStart('turn_1', 0, 'top 3 places to eat, as a report'),
     ...search(at('turn_1', 0, 'c0')),
     ...written(at('turn_1', 1, 'c1'), 'ranking.md', ranking),
     ...search(at('turn_1', 2, 'c2')),
@@ -154,7 +154,7 @@ export const midTurnCompacted = (): Situation => {
     ].join('\n'),
   }
   return {
-    timeline: changed(
+    timeline: withChanges(
       full,
       { type: 'blocks.hidden', ids: folded.map(({ id }) => id), replacement_text: '', reason: 'compaction' },
       { type: 'blocks.inserted', after_id: (folded.at(-1) as Block).id, blocks: assignIds(full, [checkpoint]) },

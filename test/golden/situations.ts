@@ -20,12 +20,12 @@ import {
 import { emptyPool } from '../../src/core/sources/pool.ts'
 import { assignIds, blocksOf } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
-import { changed, opening, timelineOf } from '../support/prompts/timelines.ts'
+import { timelineOf, turnStart, withChanges } from '../support/prompts/timelines.ts'
 import { compacted, hidden, midTurnCompacted, pruned } from './memory-situations.ts'
 import { ask, at, blob, budget, pool, ranking, type Situation, search, visitPlan, written } from './scenes.ts'
 
 const firstTurn = (): Situation => ({
-  timeline: timelineOf(opening('turn_1', 0, 'could you find top 3 places to eat here in wuppertal')),
+  timeline: timelineOf(turnStart('turn_1', 0, 'could you find top 3 places to eat here in wuppertal')),
   turnId: 'turn_1',
   pool: emptyPool,
   announce: {
@@ -52,7 +52,7 @@ const toolRounds = (): Situation => {
   const chart = produced('scores.png', 'image/png', 22_900)
   return {
     timeline: timelineOf([
-      ...opening('turn_1', 0, 'could you find top 3 places to eat here in wuppertal, with a score sheet'),
+      ...turnStart('turn_1', 0, 'could you find top 3 places to eat here in wuppertal, with a score sheet'),
       thinkingBlock(at('turn_1', 0, 'c0'), 'The user wants a list.'),
       ...search(at('turn_1', 0, 'c0')),
       ...written(at('turn_1', 1, 'c1'), 'ranking.md', ranking),
@@ -78,7 +78,7 @@ const toolRounds = (): Situation => {
 
 const attachments = (): Situation => ({
   timeline: timelineOf([
-    ...opening('turn_1', 0, 'what does the menu cost for two?'),
+    ...turnStart('turn_1', 0, 'what does the menu cost for two?'),
     ...attachmentBlocks('turn_1', minute(0), {
       name: 'menu.pdf',
       mime: 'application/pdf',
@@ -103,7 +103,7 @@ const plans = (): Situation => {
   const opened = at('turn_1', 0, 'c0')
   return {
     timeline: timelineOf([
-      ...opening('turn_1', 0, 'top 3 places to eat?'),
+      ...turnStart('turn_1', 0, 'top 3 places to eat?'),
       ...ask(opened, 'react.plan', { mode: 'new', steps: [...fresh.steps] }),
       planBlock('turn_1', minute(1), fresh, 0),
       toolResultBlock(opened, {
@@ -144,7 +144,7 @@ const notices = (): Situation => {
   }
   return {
     timeline: timelineOf([
-      ...opening('turn_1', 0, 'top 3 places to eat?'),
+      ...turnStart('turn_1', 0, 'top 3 places to eat?'),
       noticeBlock(refused, {
         code: 'protocol_violation.unknown_tool_id',
         message: 'There is no tool web.search. Did you mean web_tools.web_search?',
@@ -179,15 +179,15 @@ const notices = (): Situation => {
 
 const feedback = (): Situation => {
   const told = timelineOf([
-    ...opening('turn_1', 0, 'top 3 places to eat?'),
+    ...turnStart('turn_1', 0, 'top 3 places to eat?'),
     completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
     suggestedFollowupsBlock('turn_1', minute(3), ['Which is cheapest?']),
-    ...opening('turn_2', 30, 'and the cheapest?'),
+    ...turnStart('turn_2', 30, 'and the cheapest?'),
   ])
   const end = blocksOf(told).findLast(({ turn_id }) => turn_id === 'turn_1') as Block
   const said = { text: 'Scarpati is closed for good', origin: 'user' as const, reaction: 'not_ok' as const }
   return {
-    timeline: changed(told, {
+    timeline: withChanges(told, {
       type: 'blocks.inserted',
       after_id: end.id,
       blocks: assignIds(told, [feedbackBlock('turn_1', minute(20), said)]),
@@ -203,7 +203,7 @@ const feedback = (): Situation => {
 
 const followupAndSteer = (): Situation => ({
   timeline: timelineOf([
-    ...opening('turn_1', 0, 'top 3 places to eat?'),
+    ...turnStart('turn_1', 0, 'top 3 places to eat?'),
     ...search(at('turn_1', 0, 'c0')),
     userEventBlock('followup', 'turn_1', minute(2), { messageId: 'm1', text: 'vegetarian, please' }),
     ...search(at('turn_1', 1, 'c1')),
@@ -227,7 +227,7 @@ const largeResults = (): Situation => {
   const images = Array.from({ length: 10 }, (_, n) => ({ artifact_path: `fi:turn_1.outputs/page-${n + 1}.png`, mime: 'image/png' }))
   return {
     timeline: timelineOf([
-      ...opening('turn_1', 0, 'list every restaurant, with a picture of each page'),
+      ...turnStart('turn_1', 0, 'list every restaurant, with a picture of each page'),
       ...ask(place, 'city.list', { city: 'Wuppertal' }),
       toolResultBlock(place, { mime: 'application/json', text: JSON.stringify({ city: 'Wuppertal', rows }) }),
       ...ask(shot, 'pages.shoot', { pages: 10, stamp: 'QUJD'.repeat(700) }),

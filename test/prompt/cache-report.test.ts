@@ -11,7 +11,7 @@ import type { Change } from '../../src/core/timeline/change.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
-import { type Billing, billedModel, cacheOf } from '../support/models/billed-model.ts'
+import { cacheOf, type ModelCacheOptions, scriptedModelWithCache } from '../support/models/model-with-cache.ts'
 import { library, weather } from '../support/scenario-tools.ts'
 
 const rules: ProviderCacheRules = { kind: 'marks', minimumTokens: 1_024, lookBackParts: 20, ttlSeconds: 300, maxMarks: 4 }
@@ -20,8 +20,8 @@ const forecast = calls('weather.today', { city: 'Rome' })
 
 type Parts = Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>>
 
-/** One conversation with one provider, and as many processes as a story needs. */
-function stageWith(options: { readonly rules?: Partial<ProviderCacheRules>; readonly cache?: Billing['cache'] } = {}) {
+/** One conversation with one provider. Each turn runs in a new agent, as if in a new process. */
+function createCacheHarness(options: { readonly rules?: Partial<ProviderCacheRules>; readonly cache?: ModelCacheOptions['cache'] } = {}) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const cache = options.cache ?? cacheOf()
@@ -34,9 +34,9 @@ function stageWith(options: { readonly rules?: Partial<ProviderCacheRules>; read
   return {
     clock,
     store,
-    /** A turn of a process of its own. */
-    async turn(input: string, replies: readonly Reply[], parts: Parts = {}, billing: Partial<Billing> = {}) {
-      const model = billedModel(replies, { cache, clock, ...billing })
+    /** Runs a turn in a new agent. */
+    async turn(input: string, replies: readonly Reply[], parts: Parts = {}, modelOptions: Partial<ModelCacheOptions> = {}) {
+      const model = scriptedModelWithCache(replies, { cache, clock, ...modelOptions })
       const agent = createAgentFrom({ tools: [library(), weather()], ...parts, model, store, clock })
       await agent.run({ conversation: 'c', input }).result
       await agent.close()
@@ -46,37 +46,37 @@ function stageWith(options: { readonly rules?: Partial<ProviderCacheRules>; read
     async blocks() {
       return blocksOf((await store.loadVisible('c'))?.timeline as never)
     },
-    async ledger() {
+    async report() {
       return cacheReport(await journal(), { rulesOf: () => known, count: roughTokens })
     },
   }
 }
 
-const opening = [page(1), page(2), page(3), answers('Read.')]
+const firstTurn = [page(1), page(2), page(3), answers('Read.')]
 
-/** The only miss there is: its cause, and the type of the block that it names. */
-async function onlyMiss(harness: ReturnType<typeof stageWith>) {
-  const { misses } = await harness.ledger()
+/** Cause and block type of every reported miss. */
+async function causesAndBlocks(harness: ReturnType<typeof createCacheHarness>) {
+  const { misses } = await harness.report()
   return misses.map(({ miss }) => [miss?.cause, miss?.block?.type])
 }
 
-describe('each killer of a cache is named by cause and block', () => {
-  it('1: a system text that changes', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', opening, { customisation: 'Today is Monday.' })
+describe('the cache report names the cause and the block of a miss', () => {
+  it('1: the system text changed', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', firstTurn, { customisation: 'Today is Monday.' })
     await harness.turn('And?', [forecast, answers('Clear.')], { customisation: 'Today is Tuesday.' })
-    expect(await onlyMiss(harness)).toEqual([['system text changed', undefined]])
+    expect(await causesAndBlocks(harness)).toEqual([['system text changed', undefined]])
   })
 
-  it('2: tools in another order', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', opening)
+  it('2: the order of the tools changed', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, answers('Clear.')], { tools: [weather(), library()] })
-    expect(await onlyMiss(harness)).toEqual([['tool text changed', undefined]])
+    expect(await causesAndBlocks(harness)).toEqual([['tool text changed', undefined]])
   })
 
-  it('3: a hide, from the block it folds away', async () => {
-    const harness = stageWith()
+  it('3: a hide, starting at the hidden block', async () => {
+    const harness = createCacheHarness()
     const hide = calls('react.hide', { path: 'tc:T.C.result', replacement_text: 'red doors' })
     const replies = [
       page(1),
@@ -94,12 +94,12 @@ describe('each killer of a cache is named by cause and block', () => {
     ]
     await harness.turn('Read.', replies as readonly Reply[])
     const hidden = (await harness.blocks()).find(({ meta }) => meta?.hidden === true)
-    const { misses } = await harness.ledger()
+    const { misses } = await harness.report()
     expect(misses.map(({ iteration, miss }) => [iteration, miss?.cause, miss?.block?.id])).toEqual([[3, 'hide', hidden?.id]])
   })
 
-  it('4: an expiry while the provider still remembers', async () => {
-    const harness = stageWith()
+  it('4: an expiry while the provider still has the cache', async () => {
+    const harness = createCacheHarness()
     const parts = {
       settings: {
         expiry: { ...(await defaults()).expiry, ttlSeconds: 60, bufferSeconds: 0, keepRecentTurns: 1, keepRecentIntactTurns: 1 },
@@ -108,13 +108,13 @@ describe('each killer of a cache is named by cause and block', () => {
     for (const n of [1, 2, 3]) await harness.turn(`Read ${n}.`, [page(n), answers('Read.')], parts)
     harness.clock.advance(100_000)
     await harness.turn('And?', [answers('Red.')], parts)
-    const [miss] = (await harness.ledger()).misses
+    const [miss] = (await harness.report()).misses
     expect(miss?.miss).toMatchObject({ cause: 'expiry', block: { id: expect.stringMatching(/^b_/) } })
-    expect((await harness.ledger()).misses).toHaveLength(1)
+    expect((await harness.report()).misses).toHaveLength(1)
   })
 
-  it('5: a compaction, from its summary on', async () => {
-    const harness = stageWith()
+  it('5: a compaction, starting at its summary', async () => {
+    const harness = createCacheHarness()
     const parts = { settings: { contextTokens: 9_000, keepRecentTurns: 1 } }
     await harness.turn('Read.', [page(1), page(2), answers('Red.')], parts)
     await harness.turn(
@@ -122,19 +122,19 @@ describe('each killer of a cache is named by cause and block', () => {
       ['## Goal\nDoors.\n\n## Done\nRead two pages: red.', answers('Red.')],
       parts,
     )
-    const [miss, ...more] = (await harness.ledger()).misses
+    const [miss, ...more] = (await harness.report()).misses
     expect([miss?.miss?.cause, miss?.miss?.block?.type, more]).toEqual(['compaction', 'conv.range.summary', []])
   })
 
-  it('6: feedback that is put into an old turn while the provider still remembers', async () => {
-    const harness = stageWith()
+  it('6: feedback inserted into an old turn while the provider still has the cache', async () => {
+    const harness = createCacheHarness()
     const parts = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
-    await harness.turn('Read.', opening, parts)
+    await harness.turn('Read.', firstTurn, parts)
     await harness.turn('More.', [forecast, answers('Clear.')], parts)
     const [first] = await harness.blocks()
     const agent = await harness.turn('Go on.', [forecast, answers('Clear.')], parts)
     const speaker = createAgentFrom({
-      model: billedModel([], { cache: cacheOf(), clock: harness.clock }),
+      model: scriptedModelWithCache([], { cache: cacheOf(), clock: harness.clock }),
       store: harness.store,
       clock: harness.clock,
     })
@@ -142,89 +142,91 @@ describe('each killer of a cache is named by cause and block', () => {
     await speaker.close()
     void agent
     await harness.turn('And?', [answers('Clear.')], parts)
-    expect(await onlyMiss(harness)).toEqual([['feedback inserted', 'turn.feedback']])
+    expect(await causesAndBlocks(harness)).toEqual([['feedback inserted', 'turn.feedback']])
   })
 
-  it('7: a pause longer than the provider remembers', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', opening)
+  it('7: a pause longer than the time to live of the cache', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', firstTurn)
     harness.clock.advance(400_000)
     await harness.turn('And?', [forecast, answers('Clear.')], { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } })
-    const { misses } = await harness.ledger()
+    const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
   })
 
-  it('7, for an hour: what was written to live longer is not missed sooner', async () => {
+  it('7, with a cache of one hour: a miss within the hour is not reported as a time gap', async () => {
     const cache = cacheOf({ ttlSeconds: 3_600 })
-    const harness = stageWith({ rules: { longTtlSeconds: 3_600 }, cache })
+    const harness = createCacheHarness({ rules: { longTtlSeconds: 3_600 }, cache })
     const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
-    await harness.turn('Read.', opening, never, { long: true })
+    await harness.turn('Read.', firstTurn, never, { long: true })
     harness.clock.advance(600_000)
-    await harness.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // ten minutes, and it forgot
+    await harness.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // the provider lost its cache after ten minutes
     harness.clock.advance(4_000_000)
     await harness.turn('And?', [answers('Clear.')], never, { long: true })
-    const { misses } = await harness.ledger()
+    const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual([
       'nothing changed and time was not up: the provider no longer had it',
       '67 min without a call; the provider keeps 60 min',
     ])
   })
 
-  it('8: another model', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', opening)
+  it('8: a different model', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, answers('Clear.')], {}, { name: 'other', cache: cacheOf() })
-    await harness.turn('And?', [answers('Clear.')]) // the first still has what it had
-    const { misses } = await harness.ledger()
+    await harness.turn('And?', [answers('Clear.')]) // the first model still has its cache
+    const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['another model was asked: scripted, then other'])
   })
 
-  it('9: more parts between two marks than the provider looks back over', async () => {
-    const harness = stageWith()
+  it('9: more parts between two marks than the look-back of the provider', async () => {
+    const harness = createCacheHarness()
     const { clock, store } = harness
-    let said = 0
-    const talkative = async (conversation: string) => {
-      for (let n = 0; n < 25 && said < 25; n++) await agent.followUp(conversation, `And ${said++}?`)
+    let sent = 0
+    const sendFollowups = async (conversation: string) => {
+      for (let n = 0; n < 25 && sent < 25; n++) await agent.followUp(conversation, `And ${sent++}?`)
     }
     const agent = createAgentFrom({
-      model: billedModel([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),
+      model: scriptedModelWithCache([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),
       store,
       clock,
       settings: { cache: { minRounds: 99, offsetRounds: 4, markUserInput: false } },
-      tools: [{ ...weather(), run: async (_params, call) => talkative(call.conversationId).then(() => ({ ok: true, output: 'clear' })) }],
+      tools: [
+        { ...weather(), run: async (_params, call) => sendFollowups(call.conversationId).then(() => ({ ok: true, output: 'clear' })) },
+      ],
     })
     await agent.run({ conversation: 'c', input: 'Rome?' }).result
     await agent.close()
-    expect(await onlyMiss(harness)).toEqual([['look-back exceeded', 'react.tool.result']])
+    expect(await causesAndBlocks(harness)).toEqual([['look-back exceeded', 'react.tool.result']])
   })
 
-  it('10: a prompt that is too short to be kept', async () => {
-    const harness = stageWith({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
+  it('10: a prompt below the minimum size of the cache', async () => {
+    const harness = createCacheHarness({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
     await harness.turn('Rome?', [answers('Clear.')])
-    expect(await onlyMiss(harness)).toEqual([['below minimum', 'stage.gate']])
+    expect(await causesAndBlocks(harness)).toEqual([['below minimum', 'stage.gate']])
   })
 
-  it('11: more marks than the provider takes', async () => {
-    const harness = stageWith({ rules: { maxMarks: 1 } })
-    const unmarked: Billing['sends'] = (request) => ({
+  it('11: more marks than the provider accepts', async () => {
+    const harness = createCacheHarness({ rules: { maxMarks: 1 } })
+    const unmarked: ModelCacheOptions['transformRequest'] = (request) => ({
       ...request,
       parts: request.parts.map(({ cache: _cache, ...part }) => part as typeof part & object) as typeof request.parts,
     })
-    await harness.turn('Read.', opening, {}, { sends: unmarked })
-    const { misses } = await harness.ledger()
+    await harness.turn('Read.', firstTurn, {}, { transformRequest: unmarked })
+    const { misses } = await harness.report()
     expect(new Set(misses.map(({ miss }) => miss?.cause))).toEqual(new Set<MissCause>(['mark limit']))
     expect(misses[0]?.miss?.block?.id).toMatch(/^b_/)
   })
 
-  it('12: a provider that does not say', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', [answers('Clear.')], {}, { tells: 'nothing' })
-    expect(await onlyMiss(harness)).toEqual([['not reported', undefined]])
+  it('12: a provider that reports no cache usage', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', [answers('Clear.')], {}, { reports: 'nothing' })
+    expect(await causesAndBlocks(harness)).toEqual([['not reported', undefined]])
   })
 
-  it('13: other code that shows the same block', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', opening)
+  it('13: code that renders the same block differently', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', firstTurn)
     const before = blockRenderers['user.prompt']
     vi.spyOn(blockRenderers, 'user.prompt').mockImplementation((block, context) =>
       before(block, context).map((part) => (part.type === 'text' ? { ...part, text: `${part.text}.` } : part)),
@@ -232,15 +234,15 @@ describe('each killer of a cache is named by cause and block', () => {
     await harness.turn('And?', [answers('Clear.')])
     vi.restoreAllMocks()
     const prompt = (await harness.blocks()).find(({ type }) => type === 'user.prompt')
-    const { misses } = await harness.ledger()
+    const { misses } = await harness.report()
     expect(misses.map(({ miss }) => [miss?.cause, miss?.block?.id])).toEqual([['rendered differently', prompt?.id]])
   })
 
-  it('14: a provider that forgot', async () => {
-    const harness = stageWith()
-    await harness.turn('Read.', opening)
+  it('14: a provider that dropped its cache', async () => {
+    const harness = createCacheHarness()
+    await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, answers('Clear.')], {}, { cache: cacheOf() })
-    expect(await onlyMiss(harness)).toEqual([['dropped by provider', undefined]])
+    expect(await causesAndBlocks(harness)).toEqual([['dropped by provider', undefined]])
   })
 })
 
@@ -248,21 +250,21 @@ async function defaults() {
   return (await import('../../src/agent/settings.ts')).defaultAgentSettings
 }
 
-describe('a thousand clean rounds', () => {
-  const found = { ...rules, kind: 'prefix' as const, maxMarks: 0 }
+describe('a thousand rounds without a cause for a miss', () => {
+  const prefixRules = { ...rules, kind: 'prefix' as const, maxMarks: 0 }
   it.each([
-    ['marks', 20, cacheOf(), rules],
-    ['a beginning that is found by itself', 4, cacheOf({ kind: 'prefix' }), found],
+    ['cache marks', 20, cacheOf(), rules],
+    ['an automatic prefix', 4, cacheOf({ kind: 'prefix' }), prefixRules],
   ])(
-    'raise no alarm: %s',
+    'are reported without a miss: %s',
     async (_, turns, cache, known) => {
-      const harness = stageWith({ cache, rules: known })
+      const harness = createCacheHarness({ cache, rules: known })
       const settings = { maxRounds: 60, contextTokens: 1e9 }
       for (let turn = 0; turn < turns; turn++) {
         const replies = Array.from({ length: 49 }, (_, n) => (n % 12 === 0 ? page(n) : forecast))
         await harness.turn(`Turn ${turn}.`, [...replies, answers('Done.')], { settings })
       }
-      const { rows, misses, hitRate } = await harness.ledger()
+      const { rows, misses, hitRate } = await harness.report()
       expect(rows).toHaveLength(turns * 50)
       expect(misses).toEqual([])
       expect(hitRate).toBeGreaterThan(0.9)

@@ -9,7 +9,7 @@ import { roughTokens } from '../../src/core/estimate/tokens.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { billed, cacheOf } from '../support/models/billed-model.ts'
+import { cacheOf, withCache } from '../support/models/model-with-cache.ts'
 import type { Scenario } from '../support/scenario.ts'
 
 const here = join(import.meta.dirname, '../scenarios')
@@ -21,7 +21,7 @@ const providers = {
   prefix: { rules: { ...marks, kind: 'prefix', maxMarks: 0 } as const, cache: () => cacheOf({ kind: 'prefix' }) },
 }
 
-/** What these stories do to their own cache. Steers, stops, faults, retries, wrapping up and taking up cost none of the others any. */
+/** The expected cache misses of scenarios. Steers, stops, faults, retries, wrap-ups and resumed turns cause none. */
 const causes: Readonly<Record<string, readonly string[]>> = {
   '030-compacted-between-turns': ['compaction'],
   '031-condensed-within-a-turn': ['compaction'],
@@ -36,30 +36,31 @@ const chargeOf: ChargeOf = (usage) => chargeFor(usage, { ...row, input: 3, cache
 
 async function journalOf(name: string, cache: ReturnType<typeof cacheOf>) {
   const scenario = ((await import(`../scenarios/${name}/scenario.ts`)) as { default: Scenario }).default
-  const cast = scenario.setup()
+  const setup = scenario.setup()
   const clock = createFixedClock()
-  const harness = createHarness({ ...cast, clock, model: billed(cast.model ?? scriptedModel(cast.replies), { cache, clock }) })
+  const harness = createHarness({ ...setup, clock, model: withCache(setup.model ?? scriptedModel(setup.replies), { cache, clock }) })
   await (scenario.run ?? ((given) => given.say('Please do it.')))(harness)
   await harness.agent.close()
   return (await harness.journal()).map((change, index) => ({ seq: index + 1, change }))
 }
 
-describe.each(Object.keys(providers) as (keyof typeof providers)[])('on a cache by %s', (kind) => {
-  it.each(names)('%s: the ledger has no alarm but for what the story did, and every sum is the bill', async (name) => {
+describe.each(Object.keys(providers) as (keyof typeof providers)[])('with a provider cache by %s', (kind) => {
+  it.each(names)('%s: the report has only the expected misses, and every breakdown adds up to the total usage', async (name) => {
     const { rules, cache } = providers[kind]
     const journal = await journalOf(name, cache())
     const { misses } = cacheReport(journal, { rulesOf: () => rules, count: roughTokens })
     const found = misses.map(({ miss }) => miss?.cause)
     if (kind === 'marks') expect(found).toEqual(causes[name] ?? [])
-    else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found)) // what it finds by itself is found in whole blocks
+    else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found)) // an automatic prefix cache stores whole blocks only, so that a small miss may not show
     const { total, calls, ...parts } = costReport(journal, { chargeOf, count: roughTokens })
-    for (const part of [parts.turns, parts.roles, parts.models, parts.blocks]) expect(whole(part)).toEqual(whole(new Map([['', total]])))
+    for (const part of [parts.turns, parts.roles, parts.models, parts.blocks])
+      expect(totalOf(part)).toEqual(totalOf(new Map([['', total]])))
     for (const { role, shares } of calls)
       if (role === 'compaction') expect(shares.filter(({ tokens }) => tokens.output > 0).map(({ key }) => key)).not.toContain('unused')
   })
 })
 
-function whole(sums: ReadonlyMap<string, Sum>) {
+function totalOf(sums: ReadonlyMap<string, Sum>) {
   const { money, tokens } = [...sums.values()].reduce(addSums, zeroSum)
   const { uncached, cacheRead, cacheWrite, output } = tokens
   return { money, uncached, cacheRead, cacheWrite, output }

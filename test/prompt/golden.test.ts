@@ -7,7 +7,7 @@ import { goldenPrompt } from '../support/prompts/golden-prompt.ts'
 
 const folder = join(import.meta.dirname, '../golden')
 
-/** Accept what changed with `npm run golden`, then read the difference as the model will. */
+/** Accept a change with `npm run golden`, then read the difference as the model will. */
 const accepting = process.env.UPDATE_GOLDEN === '1'
 
 describe('the prompt as the model reads it', () => {
@@ -18,7 +18,7 @@ describe('the prompt as the model reads it', () => {
     expect(prompt).toBe(readFileSync(file, 'utf8'))
   })
 
-  it('has no golden that nothing renders', () => {
+  it('has no golden without a situation', () => {
     const kept = readdirSync(folder).filter((name) => name.endsWith('.txt'))
     expect(kept.sort()).toEqual(
       Object.keys(situations)

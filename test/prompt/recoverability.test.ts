@@ -24,7 +24,7 @@ import { assignIds, blocksOf, emptyTimeline, type Timeline } from '../../src/cor
 import { blockOrigin, completion, header, minute, prompt } from '../../src/testing/blocks.ts'
 import { compact, shownText, shownTokens, tokens } from '../support/prompts/compaction.ts'
 
-/** A conversation, written entry by entry, with everything it ever entered. */
+/** A timeline and the journal that it was built from. */
 interface Conversation {
   timeline: Timeline
   readonly journal: Change[]
@@ -48,7 +48,7 @@ const historyOf = (conversation: Conversation): BlockHistory => {
   }
 }
 
-const happening = fc.oneof(
+const anyAction = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
@@ -77,27 +77,27 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('plan' as const), steps: fc.integer({ min: 1, max: 5 }), fresh: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('followup' as const) }) },
 )
-type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
-/** Some turns begin after a pause long enough for old content to expire. */
-const someTurn = fc.record({
-  happenings: fc.array(happening, { minLength: 1, maxLength: 9 }),
+type Action = typeof anyAction extends fc.Arbitrary<infer T> ? T : never
+/** Some turns start after a pause in which old content expires. */
+const anyTurn = fc.record({
+  actions: fc.array(anyAction, { minLength: 1, maxLength: 9 }),
   afterPause: fc.nat({ max: 3 }).map((n) => n === 0),
 })
 
 const words = (count: number) => 'word '.repeat(count)
 
-/** One turn from its request to its answer; compacts whenever the context is full, also in the middle of it. */
+/** Runs one turn from its request to its answer, and compacts whenever the context is full, also in the middle of the turn. */
 function runTurn(
   conversation: Conversation,
   number: number,
-  { happenings, afterPause }: { readonly happenings: readonly Happening[]; readonly afterPause: boolean },
+  { actions, afterPause }: { readonly actions: readonly Action[]; readonly afterPause: boolean },
   compactions: { count: number },
 ) {
   const turnId = `turn_${number}`
   append(conversation, [header(turnId, number), prompt(`request number ${number}: ${words(10)}`, turnId, number)])
   if (afterPause) write(conversation, ...expiryOf(conversation, turnId))
-  happenings.forEach((what, index) => {
-    append(conversation, draftsOf(conversation, what, turnId, index))
+  actions.forEach((each, index) => {
+    append(conversation, draftsOf(conversation, each, turnId, index))
     if (shownTokens(conversation.timeline) > LIMIT) compactNow(conversation, turnId, compactions)
   })
   append(conversation, [completion(`answer number ${number} ${words(60)}`, turnId, number)])
@@ -119,34 +119,34 @@ function compactNow(conversation: Conversation, turnId: string, compactions: { c
   )
 }
 
-function draftsOf(conversation: Conversation, what: Happening, turnId: string, index: number): readonly Draft[] {
+function draftsOf(conversation: Conversation, action: Action, turnId: string, index: number): readonly Draft[] {
   const at = blockOrigin(`${turnId}c${index}`, turnId, index)
   const called = (toolId: string, params = {}) => toolCallBlock(at, { toolId, params })
-  switch (what.kind) {
+  switch (action.kind) {
     case 'search': {
       const { next_sid } = conversation.timeline.sources
-      const rows = Array.from({ length: what.found }, (_, i) => ({
+      const rows = Array.from({ length: action.found }, (_, i) => ({
         sid: next_sid + i,
         url: `https://${next_sid + i}.example`,
         title: `S${next_sid + i}`,
       }))
-      write(conversation, { type: 'sources.merged', ts: at.ts, rows, next_sid: next_sid + what.found })
+      write(conversation, { type: 'sources.merged', ts: at.ts, rows, next_sid: next_sid + action.found })
       return [
         called('web_tools.web_search', { query: 'q' }),
-        toolResultBlock(at, { mime: 'application/json', text: JSON.stringify(rows) + ' '.repeat(what.words) }),
+        toolResultBlock(at, { mime: 'application/json', text: JSON.stringify(rows) + ' '.repeat(action.words) }),
       ]
     }
     case 'file': {
-      const path = `fi:${turnId}.files/file-${what.name}.md`
+      const path = `fi:${turnId}.files/file-${action.name}.md`
       const digest = { artifact_path: path, mime: 'text/markdown', kind: 'display' as const, visibility: 'external' as const }
       return [
         called('react.write', { path }),
         artifactDigestBlock(at, digest),
-        artifactContentBlock(at, { path, mime: 'text/markdown', text: words(what.words), digest }),
+        artifactContentBlock(at, { path, mime: 'text/markdown', text: words(action.words), digest }),
       ]
     }
     case 'exec': {
-      const digests = Array.from({ length: what.files }, (_, i) => ({
+      const digests = Array.from({ length: action.files }, (_, i) => ({
         artifact_path: `fi:${turnId}.outputs/${index}-${i}.csv`,
         mime: 'text/csv',
         kind: 'file' as const,
@@ -158,8 +158,8 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
       ]
     }
     case 'note': {
-      const path = `fi:${turnId}.files/note-${what.name}.md`
-      const text = `[${what.tag}] remark ${what.name} of ${turnId};`
+      const path = `fi:${turnId}.files/note-${action.name}.md`
+      const text = `[${action.tag}] remark ${action.name} of ${turnId};`
       return [
         called('react.write', { path }),
         artifactDigestBlock(at, { artifact_path: path, visibility: 'internal' }),
@@ -168,12 +168,12 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
     }
     case 'plan': {
       const known = allBlocks(conversation).flatMap((block) => readPlan(block) ?? [])
-      const open = what.fresh ? undefined : known.at(-1)
+      const open = action.fresh ? undefined : known.at(-1)
       const plan: Plan = open
         ? { ...open, status: { ...open.status, '1': 'done' }, last_ts: at.ts }
         : {
             plan_id: `plan:${turnId}:${index}`,
-            steps: Array.from({ length: what.steps }, (_, i) => `step ${i} of ${turnId} ${index};`),
+            steps: Array.from({ length: action.steps }, (_, i) => `step ${i} of ${turnId} ${index};`),
             status: {},
             current: true,
           }
@@ -186,12 +186,12 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
     case 'followup':
       return [userEventBlock('followup', turnId, at.ts, { messageId: `m${index}`, text: `also ${turnId} ${index};` })]
     default:
-      return what satisfies never
+      return action satisfies never
   }
 }
 
-/** What must never be lost, each as words to be found. */
-function worthKeeping(conversation: Conversation): readonly { readonly what: string; readonly words: string }[] {
+/** Texts that must stay visible or reachable by one read. */
+function requiredTexts(conversation: Conversation): readonly { readonly what: string; readonly words: string }[] {
   const blocks = conversation.journal.flatMap((change) => (change.type === 'blocks.appended' ? change.blocks : []))
   const notes = new Map(blocks.filter(({ type }) => type === 'react.note').map((note) => [note.path, note]))
   const preferences = [...notes.values()].flatMap(({ text }) => noteSegments(text ?? '').filter(({ tag }) => tag === 'P'))
@@ -209,8 +209,8 @@ function worthKeeping(conversation: Conversation): readonly { readonly what: str
   ]
 }
 
-/** What is shown, and beside it what each path that is shown leads to: one look-up, never two. */
-function reach(conversation: Conversation): { readonly shown: string; readonly oneLookUp: string } {
+/** The visible text, and the texts that one read of each visible path returns. */
+function textsInReach(conversation: Conversation): { readonly shown: string; readonly oneLookUp: string } {
   const shown = shownText(conversation.timeline)
   const history = historyOf(conversation)
   const paths = new Set((shown.match(/\b(?:ar|fi|tc|su|so):[^\s"'|]+(?:\[[^\]]*\])?/g) ?? []).map(trimmed))
@@ -226,31 +226,31 @@ function reach(conversation: Conversation): { readonly shown: string; readonly o
 
 const trimmed = (path: string) => (path.startsWith('so:') ? path : path.replace(/[\]),.;]+$/, ''))
 
-function score(conversation: Conversation): { readonly kept: number; readonly inSight: number; readonly lost: readonly string[] } {
-  const { shown, oneLookUp } = reach(conversation)
-  const all = worthKeeping(conversation)
+function score(conversation: Conversation): { readonly kept: number; readonly visible: number; readonly lost: readonly string[] } {
+  const { shown, oneLookUp } = textsInReach(conversation)
+  const all = requiredTexts(conversation)
   const lost = all.filter(({ words: text }) => !shown.includes(text) && !oneLookUp.includes(text))
   return {
     kept: all.length,
-    inSight: all.filter(({ words: text }) => shown.includes(text)).length,
+    visible: all.filter(({ words: text }) => shown.includes(text)).length,
     lost: lost.map(({ what, words: text }) => `${what}: ${text}`),
   }
 }
 
-it.each([1, 3, 10])('after %i compactions everything worth keeping is in sight or one look-up away', (wanted) => {
-  const sums = { histories: 0, kept: 0, inSight: 0, lost: 0 }
+it.each([1, 3, 10])('after %i compactions every required text is visible or reachable by one read', (wanted) => {
+  const sums = { histories: 0, kept: 0, visible: 0, lost: 0 }
   fc.assert(
-    fc.property(fc.infiniteStream(someTurn), (someTurns) => {
+    fc.property(fc.infiniteStream(anyTurn), (turns) => {
       const conversation: Conversation = { timeline: emptyTimeline(), journal: [] }
       const compactions = { count: 0 }
       for (let number = 1; compactions.count < wanted; number++) {
-        const next = someTurns.next()
+        const next = turns.next()
         if (!next.done) runTurn(conversation, number, next.value, compactions)
       }
-      const { kept, inSight, lost } = score(conversation)
+      const { kept, visible, lost } = score(conversation)
       sums.histories++
       sums.kept += kept
-      sums.inSight += inSight
+      sums.visible += visible
       sums.lost += lost.length
       expect(lost).toEqual([])
     }),
@@ -258,15 +258,15 @@ it.each([1, 3, 10])('after %i compactions everything worth keeping is in sight o
   )
   const percent = (part: number) => `${((100 * part) / sums.kept).toFixed(1)} %`
   console.log(
-    `recoverability after ${wanted}: ${percent(sums.kept - sums.lost)} of ${sums.kept} in ${sums.histories} histories, ${percent(sums.inSight)} in sight`,
+    `recoverability after ${wanted}: ${percent(sums.kept - sums.lost)} of ${sums.kept} in ${sums.histories} histories, ${percent(sums.visible)} visible`,
   )
 })
 
-it('would notice a loss: without the digest of its summary, much of a long conversation is gone', () => {
+it('the check detects a loss: without the digest of the summary, many texts of a long conversation are missing', () => {
   const conversation: Conversation = { timeline: emptyTimeline(), journal: [] }
   const compactions = { count: 0 }
-  const busy: readonly Happening[] = Array.from({ length: 8 }, (_, i) => ({ kind: 'file' as const, name: i, words: 200 }))
-  for (let number = 1; compactions.count < 12; number++) runTurn(conversation, number, { happenings: busy, afterPause: false }, compactions)
+  const busy: readonly Action[] = Array.from({ length: 8 }, (_, i) => ({ kind: 'file' as const, name: i, words: 200 }))
+  for (let number = 1; compactions.count < 12; number++) runTurn(conversation, number, { actions: busy, afterPause: false }, compactions)
   expect(score(conversation).lost).toEqual([])
   const [summary, ...rest] = blocksOf(conversation.timeline)
   const { compaction_digest: _digest, ...meta } = (summary as Block).meta ?? {}
@@ -274,16 +274,16 @@ it('would notice a loss: without the digest of its summary, much of a long conve
   expect(score({ timeline: blind, journal: conversation.journal }).lost.length).toBeGreaterThan(10)
 })
 
-it('DESIGN 12: what a compaction writes does not grow with the conversation, and nothing is further away for it', () => {
+it('the size of a compaction entry does not grow with the conversation, and every required text stays reachable', () => {
   const conversation: Conversation = { timeline: emptyTimeline(), journal: [] }
-  const busy: readonly Happening[] = [
+  const busy: readonly Action[] = [
     ...Array.from({ length: 10 }, (_, name) => ({ kind: 'file' as const, name, words: 20 })),
     { kind: 'plan', steps: 3, fresh: true },
     { kind: 'search', words: 5, found: 10 },
   ]
   const written = () => conversation.journal.filter(({ type }) => type === 'range.compacted').map((change) => JSON.stringify(change).length)
   for (let number = 1; written().length < 60; number++) {
-    runTurn(conversation, number, { happenings: busy, afterPause: false }, { count: 0 })
+    runTurn(conversation, number, { actions: busy, afterPause: false }, { count: 0 })
   }
   expect(Math.max(...written().slice(30))).toBeLessThan(1.3 * Math.max(...written().slice(10, 30)))
   expect(score(conversation).lost).toEqual([])

@@ -31,7 +31,7 @@ const texts = [
 ]
 const optional = <T>(...values: readonly T[]) => fc.constantFrom<T | undefined>(undefined, ...values)
 
-/** What an import may hold: few addresses, calls and rounds, so that everything meets everything. */
+/** Any block of an imported timeline. There are few paths, calls and rounds, so that all combinations occur. */
 const anyBlock: fc.Arbitrary<Draft> = fc
   .record({
     type: fc.constantFrom<string>(...blockTypes, 'not.known'),
@@ -52,7 +52,7 @@ const anyBlock: fc.Arbitrary<Draft> = fc
   .map(({ iteration, hidden, ...block }) => JSON.parse(JSON.stringify({ ...block, meta: { iteration, ...hidden } })))
 
 describe('the prompt', () => {
-  it('only ever grows, whatever the blocks are: what was shown is shown again, and parts change only in a round that goes on', () => {
+  it('only grows, whatever the blocks are: shown blocks are shown again, and parts change only in the current round', () => {
     fc.assert(
       fc.property(fc.array(anyBlock, { maxLength: 14 }), fc.array(anyBlock, { maxLength: 8 }), (before, after) => {
         const short = timelineOf(before)
@@ -73,7 +73,7 @@ describe('the prompt', () => {
     )
   })
 
-  it('only ever grows: whatever follows, the parts that were sent before are sent again, byte for byte', () => {
+  it('only grows: whatever follows, earlier parts are sent again byte for byte', () => {
     fc.assert(
       fc.property(conversations, fc.nat(), (steps, pick) => {
         const seen = 1 + (pick % steps.length)
@@ -103,29 +103,29 @@ describe('the prompt', () => {
     )
   })
 
-  it('does not depend on what the renderer saw before, whatever was hidden, inserted, compacted or imported in between', () => {
+  it('does not depend on earlier renders of the same renderer, whatever was hidden, inserted, compacted or imported in between', () => {
     fc.assert(
       fc.property(journals({ maxLength: 15 }), (changes) => {
-        const remembering = createRenderer()
+        const reused = createRenderer()
         let timeline = emptyTimeline()
         for (const change of changes) {
           timeline = applyChange(timeline, change)
-          expect(remembering.render(timeline, plainOptions('t2'))).toEqual(createRenderer().render(timeline, plainOptions('t2')))
+          expect(reused.render(timeline, plainOptions('t2'))).toEqual(createRenderer().render(timeline, plainOptions('t2')))
         }
       }),
       { numRuns: 60 },
     )
   })
 
-  it('does not depend on what the renderer saw of a growing conversation', () => {
+  it('does not depend on earlier renders of a growing conversation', () => {
     fc.assert(
       fc.property(conversations, (steps) => {
-        const remembering = createRenderer()
+        const reused = createRenderer()
         let timeline = emptyTimeline()
         for (const step of steps) {
           timeline = withDrafts(timeline, step)
           const options = current(step)
-          expect(remembering.render(timeline, options)).toEqual(createRenderer().render(timeline, options))
+          expect(reused.render(timeline, options)).toEqual(createRenderer().render(timeline, options))
         }
       }),
       { numRuns: 60 },
@@ -133,7 +133,7 @@ describe('the prompt', () => {
   })
 })
 
-describe('what nobody but the runtime may know', () => {
+describe('internal data', () => {
   const secret = fc.constantFrom('s3://SECRET-bucket/a', 'ef:SECRET:x', '/srv/SECRET/a.md', 'C:\\SECRET\\a.md')
   const hosting: fc.Arbitrary<Meta> = fc.record(
     { hosted_uri: secret, rn: secret, key: secret, local_path: secret, physical_path: secret, managed: secret },
@@ -213,8 +213,8 @@ describe('what nobody but the runtime may know', () => {
   })
 })
 
-describe('two processes', () => {
-  it('print the same bytes for every situation, in two time zones and two languages, and those are the goldens', () => {
+describe('rendering in two processes', () => {
+  it('gives the bytes of the goldens, in two time zones and two languages', () => {
     const script = join(import.meta.dirname, '../support/prompts/print-goldens.ts')
     const print = (environment: NodeJS.ProcessEnv) =>
       execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
@@ -222,10 +222,10 @@ describe('two processes', () => {
         encoding: 'utf8',
         maxBuffer: 2 ** 26,
       })
-    const kept = Object.keys(situations).map((name) => readFileSync(join(import.meta.dirname, '../golden', `${name}.txt`), 'utf8'))
+    const goldens = Object.keys(situations).map((name) => readFileSync(join(import.meta.dirname, '../golden', `${name}.txt`), 'utf8'))
     const turkish = print({ TZ: 'Pacific/Kiritimati', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' })
     const arabic = print({ TZ: 'America/St_Johns', LANG: 'ar_EG.UTF-8', LC_ALL: 'ar_EG.UTF-8' })
     expect(turkish).toBe(arabic)
-    expect(turkish).toBe(kept.join('\f'))
+    expect(turkish).toBe(goldens.join('\f'))
   })
 })

@@ -23,7 +23,7 @@ const draw = defineTool({
   run: () => 'a picture',
 })
 
-/** Accept what changed with UPDATE_GOLDEN=1, then read the difference as the model will. */
+/** Accept a change with UPDATE_GOLDEN=1, then read the difference as the model will. */
 function compare(name: string, actual: string): void {
   const file = join(import.meta.dirname, '../golden/system', name)
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)
@@ -31,11 +31,11 @@ function compare(name: string, actual: string): void {
 }
 
 describe('the system text', () => {
-  it('is what the model reads: how to answer, how to work, the tools, what the owner adds', () => {
+  it('has the response format, the working rules, the tools and the instructions of the owner, as in the golden', () => {
     compare('system.txt', systemText({ tools: builtInTools(), customisation: 'Call the user “dear friend”.' }))
   })
 
-  it('lists every tool in its own words, in the order given', () => {
+  it('lists every tool with its own description, in the given order', () => {
     compare('catalog.txt', catalogText([...builtInTools(), search(), program(), weather(), draw]))
   })
 
@@ -81,7 +81,7 @@ describe('the system text', () => {
     expect(write).toMatch(/constraint: write the parameters in exactly this order: path, channel, content, kind/)
   })
 
-  it('does not depend on the moment it is made, nor on who asks', () => {
+  it('does not depend on the time or on the user', () => {
     expect(systemText({ tools: builtInTools() })).toBe(systemText({ tools: [...builtInTools()] }))
     expect(systemText({ tools: builtInTools(), instructions: 'Be brief.' })).toMatch(
       /^\[HOW YOU ANSWER\][\s\S]*\n\nBe brief\.\n\n\[AVAILABLE/,

@@ -7,20 +7,20 @@ import { type FakeProviderName, startFakeProvider } from '../../src/testing/fake
 import type { FakeRequest } from '../../src/testing/fake-providers/provider-format.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls } from '../../src/testing/scripted-model.ts'
-import { everyProvider, modelNames, paperBytes, pictureBytes } from '../support/models/provider-models.ts'
+import { everyProvider, imageBytes, modelNames, pdfBytes } from '../support/models/provider-models.ts'
 import { weather } from '../support/scenario-tools.ts'
 
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
 const rome = calls('weather.today', { city: 'Rome' })
 
-/** Folds away the latest result that the request shows. */
+/** Hides the latest result that the request shows. */
 const hideLatest = ({ raw }: FakeRequest) => {
   const path = [...raw.matchAll(/tc:[\w.-]+\.result/g)].at(-1)?.[0] ?? ''
   return calls('react.hide', { path, replacement_text: 'The weather of Rome: clear.' })
 }
 
-/** One turn in which the user throws in a followup with a picture and a paper, and the model folds a result away. */
-async function tell(name: FakeProviderName) {
+/** One turn in which the user sends a followup with an image and a PDF, and the model hides a result. */
+async function runTurn(name: FakeProviderName) {
   const clock = createFixedClock()
   const script = [title, rome, rome, rome, rome, rome, rome, hideLatest, rome, answers('Clear.')]
   const provider = await startFakeProvider(name, script, { now: () => Date.parse(clock.now()), minimumTokens: 0 })
@@ -36,8 +36,8 @@ async function tell(name: FakeProviderName) {
         run: async () => {
           called++
           const attachments = [
-            { name: 'photo.png', content: pictureBytes },
-            { name: 'paper.pdf', content: paperBytes },
+            { name: 'photo.png', content: imageBytes },
+            { name: 'paper.pdf', content: pdfBytes },
           ]
           if (called === 2) await agent.followUp('c1', 'And this?', { attachments })
           return { ok: true, output: `clear ${called}` }
@@ -56,7 +56,7 @@ async function tell(name: FakeProviderName) {
 
 const marksIn = (raw: string) => (raw.match(/"(?:cache_control|prompt_cache_breakpoint)":/g) ?? []).length
 
-/** The bytes that were sent, without marks, up to what is true only now. */
+/** The sent bytes without marks, up to the tail. */
 const beginning = ({ raw }: FakeRequest) => {
   const bare = raw.replace(/,"(?:cache_control|prompt_cache_breakpoint)":\{[^}]*\}/g, '')
   const from = bare.indexOf('[TURN ')
@@ -65,16 +65,16 @@ const beginning = ({ raw }: FakeRequest) => {
   return bare.slice(from, Math.min(...[sources, announce].filter((at) => at !== -1)))
 }
 
-/** Without what closes a part and opens the next, which depends on what comes. */
+/** The common prefix, without the punctuation between two parts, which depends on the next part. */
 const shared = (one: string, other: string) => {
   let length = 0
   while (length < one.length && one[length] === other[length]) length++
   return length
 }
 
-describe.each(everyProvider)('a turn with a followup, a picture, a paper and a hide, as %s gets it', (name) => {
-  it('only grows, but for the one hide; and never has more than four marks', async () => {
-    const { answer, requests } = await tell(name)
+describe.each(everyProvider)('a turn with a followup, an image, a PDF and a hide, as %s gets it', (name) => {
+  it('only grows, except after the hide, and never has more than four marks', async () => {
+    const { answer, requests } = await runTurn(name)
     expect(answer).toBe('Clear.')
     expect(requests).toHaveLength(9)
     expect(requests.some(({ raw }) => raw.includes('photo.png'))).toBe(true)
@@ -86,7 +86,7 @@ describe.each(everyProvider)('a turn with a followup, a picture, a paper and a h
       return kept >= before.lastIndexOf('"}') - 1 ? [] : [{ index, lost: before.slice(kept) }]
     })
     expect(edited.map(({ index }) => index)).toEqual([6]) // the call after the hide
-    expect(edited[0]?.lost).toContain('clear 6') // what was folded away is among what is lost, and nothing before it
+    expect(edited[0]?.lost).toContain('clear 6') // the hidden result is in the changed part, and nothing before it changed
     expect(edited[0]?.lost).not.toContain('clear 5')
   })
 })

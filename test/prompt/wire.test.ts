@@ -4,26 +4,26 @@ import { describe, expect, it } from 'vitest'
 import { isObject, type Json } from '../../src/core/json.ts'
 import type { FakeProviderName } from '../../src/testing/fake-providers/fake-provider.ts'
 import { everyProvider } from '../support/models/provider-models.ts'
-import { tellStory } from '../support/models/wire-conversation.ts'
+import { runConversation } from '../support/models/wire-conversation.ts'
 
 const folder = join(import.meta.dirname, '../golden', 'wire')
 
-describe.each(everyProvider)('three turns with a picture and a paper, as %s gets them', (name) => {
-  let told: ReturnType<typeof tellStory> | undefined
-  const story = () => (told ??= tellStory(name))
+describe.each(everyProvider)('three turns with an image and a PDF, as %s gets them', (name) => {
+  let running: ReturnType<typeof runConversation> | undefined
+  const conversation = () => (running ??= runConversation(name))
 
-  it('is told to the end', async () => {
-    expect(await story()).toMatchObject({ last: { answer: 'Bye.', exitReason: 'complete' }, left: 0 })
-    expect((await story()).decisions).toHaveLength(7)
+  it('runs to its end', async () => {
+    expect(await conversation()).toMatchObject({ last: { answer: 'Bye.', exitReason: 'complete' }, left: 0 })
+    expect((await conversation()).decisions).toHaveLength(7)
   })
 
-  it('the last request', async () => {
-    const { decisions } = await story()
+  it('the last request is the golden', async () => {
+    const { decisions } = await conversation()
     compare(join(folder, `${name}.txt`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
   })
 
-  it('never more than four marks, the last of them right before the tail, and none on the tail', async () => {
-    for (const { raw } of (await story()).decisions) {
+  it('a request has at most four marks, the last right before the tail, and none on the tail', async () => {
+    for (const { raw } of (await conversation()).decisions) {
       const marks = marksIn(JSON.parse(raw) as Json)
       if (name === 'google' || name === 'compatible') expect(marks).toEqual([])
       else {
@@ -36,8 +36,8 @@ describe.each(everyProvider)('three turns with a picture and a paper, as %s gets
     }
   })
 
-  it('what was cached by one call is the beginning of the next, byte for byte', async () => {
-    const { decisions } = await story()
+  it('the cached part of a request is the beginning of the next request, byte for byte', async () => {
+    const { decisions } = await conversation()
     const sent = decisions.map(({ raw }) => unmarked(JSON.parse(raw) as Json))
     const before = sent.map((body) => JSON.stringify(contentIn(name, body).slice(0, -2)).slice(0, -1))
     for (const [index, beginning] of before.entries()) {
@@ -47,20 +47,20 @@ describe.each(everyProvider)('three turns with a picture and a paper, as %s gets
     }
   })
 
-  it('each call reads what the one before it wrote', async () => {
-    const bills = (await story()).usages as readonly { cache_read: number; cache_write: number; uncached: number }[]
-    for (const [index, bill] of bills.entries()) {
-      const last = bills[index - 1]
+  it('each call reads the part that the call before it wrote to the cache', async () => {
+    const usages = (await conversation()).usages as readonly { cache_read: number; cache_write: number; uncached: number }[]
+    for (const [index, usage] of usages.entries()) {
+      const last = usages[index - 1]
       if (last === undefined) continue
       const known = name === 'google' || name === 'compatible' ? undefined : last.cache_read + last.cache_write
-      if (known !== undefined) expect(bill.cache_read).toBe(known)
-      else expect(bill.cache_read).toBeGreaterThan(0.8 * (last.cache_read + last.uncached) - 1_500) // in whole blocks, less the tail
+      if (known !== undefined) expect(usage.cache_read).toBe(known)
+      else expect(usage.cache_read).toBeGreaterThan(0.8 * (last.cache_read + last.uncached) - 1_500) // in whole blocks, less the tail
     }
   })
 })
 
-it('an older model of OpenAI gets no marks, but the key that keeps a conversation together', async () => {
-  const { decisions } = await tellStory('openai', {}, 'openai/gpt-5.4')
+it('an older OpenAI model gets no marks, but the cache key of the conversation', async () => {
+  const { decisions } = await runConversation('openai', {}, 'openai/gpt-5.4')
   const bodies = decisions.map(({ raw }) => JSON.parse(raw) as { prompt_cache_key: string; prompt_cache_options?: unknown })
   expect(bodies.flatMap((body) => marksIn(body as Json))).toEqual([])
   expect(new Set(bodies.map(({ prompt_cache_key }) => prompt_cache_key)).size).toBe(1)
@@ -68,8 +68,8 @@ it('an older model of OpenAI gets no marks, but the key that keeps a conversatio
   expect(bodies[0]?.prompt_cache_options).toBeUndefined()
 })
 
-it('with a cache of an hour every mark says so, and the bill tells such writes apart', async () => {
-  const { decisions, usages } = await tellStory('anthropic', { cacheTtlSeconds: 3_600 })
+it('with a cache of one hour every mark says so, and the usage reports these writes separately', async () => {
+  const { decisions, usages } = await runConversation('anthropic', { cacheTtlSeconds: 3_600 })
   for (const { raw } of decisions) {
     for (const mark of marksIn(JSON.parse(raw) as Json)) expect(mark).toEqual({ type: 'ephemeral', ttl: '1h' })
   }
@@ -110,14 +110,14 @@ function withoutContent(name: FakeProviderName, body: Json): Json {
   return copy
 }
 
-/** The system text has goldens of its own. */
+/** Replaces the system text, which has its own goldens. */
 function shortened(value: Json): Json {
   if (typeof value === 'string') return value.length > 2_500 ? `<${value.slice(0, 40)}…>` : value
   if (Array.isArray(value)) return value.map(shortened)
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner as Json)])) : value
 }
 
-/** `UPDATE_GOLDEN=1` accepts what is there now; read the difference before you do. */
+/** `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
 function compare(file: string, actual: string): void {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, actual)
   expect(actual).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')

@@ -1,20 +1,20 @@
-/** What must hold of an OpenAPI 3.1 document for a generator of clients to work with it. Says what does not. */
+/** Checks the parts of an OpenAPI 3.1 document that client generators need, and returns the errors. */
 export function openapiErrors(document: unknown): readonly string[] {
   const root = document as Document
-  const faults: string[] = []
-  if (!/^3\.1\.\d+$/.test(root.openapi ?? '')) faults.push(`openapi is ${root.openapi}`)
-  if (!root.info?.title || !root.info.version) faults.push('info needs title and version')
+  const errors: string[] = []
+  if (!/^3\.1\.\d+$/.test(root.openapi ?? '')) errors.push(`openapi is ${root.openapi}`)
+  if (!root.info?.title || !root.info.version) errors.push('info needs title and version')
   const names = new Set<string>()
   for (const { method, path, operation } of operationsIn(root)) {
     const where = `${method} ${path}`
     const name = operation.operationId ?? where
-    if (names.has(name)) faults.push(`${where}: ${name} is there twice`)
+    if (names.has(name)) errors.push(`${where}: ${name} appears twice`)
     names.add(name)
-    faults.push(...operationErrors(operation, path).map((fault) => `${where}: ${fault}`))
+    errors.push(...operationErrors(operation, path).map((error) => `${where}: ${error}`))
   }
-  if (names.size === 0) faults.push('there are no paths')
-  faults.push(...brokenReferences(root))
-  return faults
+  if (names.size === 0) errors.push('there are no paths')
+  errors.push(...brokenReferences(root))
+  return errors
 }
 
 export interface Operation {
@@ -59,13 +59,15 @@ function operationErrors({ summary, parameters = [], requestBody, responses = {}
       ? []
       : [`names ${named} in its path and ${inPath.map(({ name }) => name)} as parameters`]),
     ...inPath.flatMap(({ name, required }) => (required === true ? [] : [`parameter ${name} must be required`])),
-    ...parameters.flatMap(({ name, in: place, schema }) => (name && place && schema ? [] : [`parameter ${name} is half described`])),
+    ...parameters.flatMap(({ name, in: place, schema }) =>
+      name && place && schema ? [] : [`parameter ${name} is described incompletely`],
+    ),
     ...(new Set(parameters.map(({ name, in: place }) => `${place} ${name}`)).size === parameters.length
       ? []
-      : ['a parameter is there twice']),
+      : ['a parameter appears twice']),
     ...(Object.keys(responses).length > 0 ? [] : ['has no responses']),
     ...Object.entries(responses).flatMap(([status, { description }]) => [
-      ...(/^[1-5]\d\d$|^default$/.test(status) ? [] : [`${status} is no status`]),
+      ...(/^[1-5]\d\d$|^default$/.test(status) ? [] : [`${status} is not a status`]),
       ...(description ? [] : [`${status} is not described`]),
     ]),
     ...bodies.flatMap(([type, { schema }]) => (type.includes('/') && schema ? [] : [`content ${type} has no schema`])),
@@ -73,15 +75,15 @@ function operationErrors({ summary, parameters = [], requestBody, responses = {}
 }
 
 function brokenReferences(root: Document): readonly string[] {
-  const faults: string[] = []
+  const errors: string[] = []
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     if ('$ref' in value && typeof value.$ref === 'string' && resolved(root, value.$ref) === undefined)
-      faults.push(`${value.$ref} leads nowhere`)
+      errors.push(`${value.$ref} does not exist`)
     for (const item of Object.values(value)) visit(item)
   }
   visit(root)
-  return faults
+  return errors
 }
 
 function resolved(root: unknown, reference: string): unknown {

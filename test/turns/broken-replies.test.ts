@@ -20,7 +20,7 @@ const exec = defineTool({
 
 const tools = [weather(), exec]
 
-/** Every lane counts its deltas from 0 without a gap; a new attempt at it, and a lane that is begun anew, from 0 again. */
+/** The deltas of a lane are numbered from 0 without a gap. A new attempt and a restarted lane begin at 0 again. */
 function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   const next = new Map<string, number>()
   const gaps: string[] = []
@@ -33,23 +33,23 @@ function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   return gaps
 }
 
-/** Conversations of five replies each, as many turns as they make: ten thousand in all, in batches so that a failure is soon found. */
+/** Conversations of five replies each: ten thousand replies in all, in batches so that a failure shows early. */
 const batches = 8
 const conversations = 250
 const replies = 5
 
-describe('whatever a model writes', () => {
+describe('with any model output', () => {
   it.each(Array.from({ length: batches }, (_, batch) => batch + 1))(
-    'every turn ends with a sentence, and the loop never breaks (batch %i)',
+    'every turn ends with an answer and a closed turn (batch %i)',
     async (batch) => {
       const ends = new Map<string, number>()
       await fc.assert(
         fc.asyncProperty(fc.array(brokenReply, { minLength: replies, maxLength: replies }), async (script) => {
           const harness = createHarness({ replies: script, tools, settings: { maxRounds: 3 } })
           while (harness.model.left > 0) {
-            const said = await harness.say('Do it.')
-            ends.set(said.exitReason, (ends.get(said.exitReason) ?? 0) + 1)
-            await expectSpoken(harness, said)
+            const turn = await harness.say('Do it.')
+            ends.set(turn.exitReason, (ends.get(turn.exitReason) ?? 0) + 1)
+            await expectAnswered(harness, turn)
           }
         }),
         { numRuns: conversations, seed: batch },
@@ -60,19 +60,19 @@ describe('whatever a model writes', () => {
   )
 })
 
-async function expectSpoken(harness: Harness, said: RecordedTurn): Promise<void> {
-  expect(said.error === undefined || said.error.cause !== undefined).toBe(true) // a provider's error, never one of ours
-  expect(said.answer.trim()).not.toBe('')
-  expect(laneText(said.events, 'answer').trim()).not.toBe('')
-  expect(gapsIn(said.events)).toEqual([])
+async function expectAnswered(harness: Harness, turn: RecordedTurn): Promise<void> {
+  expect(turn.error === undefined || turn.error.cause !== undefined).toBe(true) // errors come from the provider, never from our code
+  expect(turn.answer.trim()).not.toBe('')
+  expect(laneText(turn.events, 'answer').trim()).not.toBe('')
+  expect(gapsIn(turn.events)).toEqual([])
 
   const timeline = await harness.timeline()
   expect(timeline.openTurn).toBeUndefined()
-  const blocks = blocksOfTurn(timeline, said.turnId)
+  const blocks = blocksOfTurn(timeline, turn.turnId)
   const called = blocks.filter(({ type }) => type === 'react.tool.call').map(({ call_id }) => call_id)
   const answered = new Set(blocks.filter(({ type }) => type === 'react.tool.result').map(({ call_id }) => call_id))
   expect(called.filter((callId) => !answered.has(callId))).toEqual([])
   expect(blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Do it.')
   const written = blocks.findLast(({ type }) => type === 'assistant.completion')?.text ?? ''
-  expect(rewriteSids(written, new Map())).toBe(said.answer) // there are no sources here that it could cite
+  expect(rewriteSids(written, new Map())).toBe(turn.answer) // the conversation has no sources
 }

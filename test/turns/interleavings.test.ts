@@ -13,25 +13,46 @@ import { defineTool } from '../../src/tools/define.ts'
 
 const conversation = 'c1'
 
-/** What people do to a conversation while it works, and after how many turns of the event loop. */
-type Deed = {
-  readonly deed: 'say' | 'followUp' | 'redirect' | 'wrapUp' | 'stop' | 'regret' | 'feedback' | 'notify' | 'alarm' | 'follow'
+/** An action of a user during a turn, and the number of event loop turns before it. */
+type UserAction = {
+  readonly kind:
+    | 'run'
+    | 'followUp'
+    | 'redirect'
+    | 'wrapUp'
+    | 'stop'
+    | 'followUpAndStop'
+    | 'feedback'
+    | 'notify'
+    | 'reactiveNotify'
+    | 'follow'
   readonly after: number
   readonly twice: boolean
 }
-/** What the model does when it is asked, and how slowly. */
-type Move = { readonly move: 'call' | 'write' | 'answer' | 'repeat' | 'nonsense'; readonly slowness: number }
+/** A kind of model reply, and how slowly it is streamed. */
+type ModelAction = { readonly kind: 'call' | 'write' | 'answer' | 'repeat' | 'nonsense'; readonly slowness: number }
 
-const deeds: fc.Arbitrary<readonly Deed[]> = fc.array(
+const userActions: fc.Arbitrary<readonly UserAction[]> = fc.array(
   fc.record({
-    deed: fc.constantFrom('say', 'followUp', 'redirect', 'wrapUp', 'stop', 'regret', 'feedback', 'notify', 'alarm', 'follow'),
+    kind: fc.constantFrom(
+      'run',
+      'followUp',
+      'redirect',
+      'wrapUp',
+      'stop',
+      'followUpAndStop',
+      'feedback',
+      'notify',
+      'reactiveNotify',
+      'follow',
+    ),
     after: fc.nat(12),
     twice: fc.boolean(),
   }),
   { minLength: 1, maxLength: 10 },
 )
-const moves: fc.Arbitrary<readonly Move[]> = fc.array(
-  fc.record({ move: fc.constantFrom('call', 'write', 'answer', 'repeat', 'nonsense'), slowness: fc.nat(3) }),
+const modelActions: fc.Arbitrary<readonly ModelAction[]> = fc.array(
+  fc.record({ kind: fc.constantFrom('call', 'write', 'answer', 'repeat', 'nonsense'), slowness: fc.nat(3) }),
   { maxLength: 12 },
 )
 
@@ -40,14 +61,14 @@ const note = (reason: unknown) => void unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', note))
 afterAll(() => void process.off('unhandledRejection', note))
 
-it('whatever comes in while turns run, and whenever: every event is folded once, every turn ends, the journal says it all, and replays', async () => {
+it('with any events at any time during turns, every event is folded once, every turn ends, and the journal replays to the same timeline', async () => {
   await fc.assert(
-    fc.asyncProperty(deeds, moves, fc.constantFrom(0, 1), async (done, moved, exitGraceMs) => {
+    fc.asyncProperty(userActions, modelActions, fc.constantFrom(0, 1), async (actions, replyKinds, exitGraceMs) => {
       const settings = { exitGraceMs, stopGraceMs: 5, maxRounds: 6, recordPrompts: true }
-      const harness = createHarness({ replies: replies(moved), tools: [work()], settings })
-      const followers = await liveThrough(harness, done)
-      await settled(harness)
-      harness.clock.advance(3_600_000) // then feedback waits no longer, either
+      const harness = createHarness({ replies: replies(replyKinds), tools: [work()], settings })
+      const followers = await performAll(harness, actions)
+      await untilIdle(harness)
+      harness.clock.advance(3_600_000) // now the cache is cold, so that waiting feedback is folded too
       await harness.say('Anything left?')
       const journal = await harness.journal()
       checkEvents(journal)
@@ -55,8 +76,8 @@ it('whatever comes in while turns run, and whenever: every event is folded once,
       expect(await harness.timeline()).toMatchObject({ inbox: [] })
       const replayed = journal.reduce(applyChange, emptyTimeline())
       expect(toPayload(replayed)).toEqual(toPayload(await harness.timeline()))
-      const again = await replay(harness.store, conversation, { tools: [work()], settings })
-      expect(again.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
+      const replays = await replay(harness.store, conversation, { tools: [work()], settings })
+      expect(replays.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
       await harness.agent.close()
       for (const { after, events } of followers) checkFollower(await events, after, journal.length)
       expect(unhandled).toEqual([])
@@ -65,33 +86,33 @@ it('whatever comes in while turns run, and whenever: every event is folded once,
   )
 }, 60_000)
 
-/** Each in its time. Whoever runs a turn gets a result. */
-async function liveThrough(harness: Harness, done: readonly Deed[]) {
+/** Performs the actions with their delays, and waits for every result. */
+async function performAll(harness: Harness, actions: readonly UserAction[]) {
   const { agent } = harness
   const results: Promise<unknown>[] = [agent.run({ conversation, input: 'Begin.' }).result]
   const followers: { readonly after: number; readonly events: Promise<readonly TurnEvent[]> }[] = []
-  for (const [index, { deed, after, twice }] of done.entries()) {
+  for (const [index, { kind, after, twice }] of actions.entries()) {
     await ticks(after)
     const eventId = `e${index}`
-    const act = (): Promise<unknown> => {
-      if (deed === 'say') return agent.run({ conversation, input: eventId }).result
-      if (deed === 'followUp') return agent.followUp(conversation, eventId, { eventId })
-      if (deed === 'redirect') return agent.steer(conversation, eventId, { eventId })
-      if (deed === 'wrapUp') return agent.steer(conversation, eventId, { eventId, mode: 'wrap_up' })
-      if (deed === 'stop') return agent.steer(conversation, '', { eventId })
-      if (deed === 'regret') return Promise.all([agent.followUp(conversation, eventId, { eventId }), agent.stop(conversation)])
-      if (deed === 'feedback') return agent.feedback(conversation, { turnId: 'turn_0_never0', eventId })
-      return agent.notify(conversation, eventId, { eventId, reactive: deed === 'alarm' })
+    const perform = (): Promise<unknown> => {
+      if (kind === 'run') return agent.run({ conversation, input: eventId }).result
+      if (kind === 'followUp') return agent.followUp(conversation, eventId, { eventId })
+      if (kind === 'redirect') return agent.steer(conversation, eventId, { eventId })
+      if (kind === 'wrapUp') return agent.steer(conversation, eventId, { eventId, mode: 'wrap_up' })
+      if (kind === 'stop') return agent.steer(conversation, '', { eventId })
+      if (kind === 'followUpAndStop') return Promise.all([agent.followUp(conversation, eventId, { eventId }), agent.stop(conversation)])
+      if (kind === 'feedback') return agent.feedback(conversation, { turnId: 'turn_0_never0', eventId })
+      return agent.notify(conversation, eventId, { eventId, reactive: kind === 'reactiveNotify' })
     }
-    if (deed === 'follow') followers.push({ after: after % 4, events: gathered(agent.follow(conversation, { after: after % 4 })) })
-    else results.push(act(), ...(twice && deed !== 'say' ? [act()] : []))
+    if (kind === 'follow') followers.push({ after: after % 4, events: collect(agent.follow(conversation, { after: after % 4 })) })
+    else results.push(perform(), ...(twice && kind !== 'run' ? [perform()] : []))
   }
   await Promise.all(results)
   return followers
 }
 
-/** No turn is open, and none is about to be. */
-async function settled(harness: Harness): Promise<void> {
+/** Waits until no turn is open and no followup waits to become one. */
+async function untilIdle(harness: Harness): Promise<void> {
   for (;;) {
     const { openTurn, inbox } = await harness.timeline()
     if (openTurn === undefined && !inbox.some(({ kind }) => kind === 'followup')) return
@@ -108,20 +129,20 @@ function checkEvents(journal: readonly Change[]): void {
   expect(folded.toSorted()).toEqual(ids.toSorted())
   for (const change of journal) {
     if (change.type !== 'event.folded') continue
-    const places = change.event_ids.map((id) => ids.indexOf(id))
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    const positions = change.event_ids.map((id) => ids.indexOf(id))
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b))
   }
   checkStops(journal)
-  const said = blocksOf(journal.reduce(applyChange, emptyTimeline())).filter(
+  const messages = blocksOf(journal.reduce(applyChange, emptyTimeline())).filter(
     ({ type }) => type === 'user.followup' || type === 'user.prompt',
   )
-  const words = said.flatMap(({ text = '' }) => (text.startsWith('e') ? [text] : []))
-  expect(new Set(words).size).toBe(words.length)
+  const texts = messages.flatMap(({ text = '' }) => (text.startsWith('e') ? [text] : []))
+  expect(new Set(texts).size).toBe(texts.length)
 }
 
-/** What waits when a stop comes was said to the turn that it stops, and to no other. */
+/** A followup that waits when a stop arrives is folded into the stopped turn. */
 function checkStops(journal: readonly Change[]): void {
-  const takenBy = new Map(
+  const turnOf = new Map(
     journal.flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id] as const) : [])),
   )
   const waiting = new Set<string>()
@@ -130,7 +151,7 @@ function checkStops(journal: readonly Change[]): void {
     if (change.type !== 'event.accepted') continue
     const { event_id, kind, text, target_turn_id } = change.event
     if (kind === 'followup') waiting.add(event_id)
-    if (kind === 'steer' && text === '') for (const id of waiting) expect(takenBy.get(id)).toBe(target_turn_id)
+    if (kind === 'steer' && text === '') for (const id of waiting) expect(turnOf.get(id)).toBe(target_turn_id)
   }
 }
 
@@ -152,27 +173,27 @@ function checkFollower(events: readonly TurnEvent[], after: number, count: numbe
   expect(seqs).toEqual(Array.from({ length: count - after }, (_, n) => after + n + 1))
 }
 
-async function gathered(events: AsyncIterable<TurnEvent>): Promise<readonly TurnEvent[]> {
+async function collect(events: AsyncIterable<TurnEvent>): Promise<readonly TurnEvent[]> {
   const all: TurnEvent[] = []
   for await (const event of events) all.push(event)
   return all
 }
 
-function replies(moved: readonly Move[]): readonly Reply[] {
-  const scripted = moved.map(({ move, slowness }, index): Reply => {
-    return { text: words(move, index), chunks: 60, onChunk: () => ticks(slowness) }
+function replies(actions: readonly ModelAction[]): readonly Reply[] {
+  const scripted = actions.map(({ kind, slowness }, index): Reply => {
+    return { text: replyText(kind, index), chunks: 60, onChunk: () => ticks(slowness) }
   })
   return [...scripted, ...Array.from({ length: 60 }, (_, n) => answers(`That was all, for the ${n}th time.`))]
 }
 
-function words(move: Move['move'], index: number): string {
-  if (move === 'call') return calls('some.work', { ticks: index % 4 })
-  if (move === 'write') return calls('react.write', { path: 'files/a.md', channel: 'canvas', content: `${index}`, kind: 'file' })
-  if (move === 'repeat') return answers('The same as ever, and nothing else.')
-  return move === 'nonsense' ? 'Sure, I can do that.' : answers(`Answer number ${index}, and a different one it is.`)
+function replyText(kind: ModelAction['kind'], index: number): string {
+  if (kind === 'call') return calls('some.work', { ticks: index % 4 })
+  if (kind === 'write') return calls('react.write', { path: 'files/a.md', channel: 'canvas', content: `${index}`, kind: 'file' })
+  if (kind === 'repeat') return answers('The same as ever, and nothing else.')
+  return kind === 'nonsense' ? 'Sure, I can do that.' : answers(`Answer number ${index}, and a different one it is.`)
 }
 
-/** Takes a few turns of the event loop; now and then it does not listen. */
+/** Takes a few event loop turns; with three it ignores its signal. */
 const work = () =>
   defineTool({
     id: 'some.work',

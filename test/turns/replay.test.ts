@@ -20,35 +20,35 @@ const scenarios = await Promise.all(
   names.map(async (name) => ({ name, scenario: ((await import(`../scenarios/${name}/scenario.ts`)) as { default: Scenario }).default })),
 )
 
-/** Plays a story, then what was recorded of it. */
-async function replayed(scenario: Scenario, recordPrompts: boolean) {
-  const cast = scenario.setup()
-  const settings = { ...cast.settings, recordPrompts }
-  const harness = createHarness({ ...cast, settings })
-  await (scenario.run ?? ((given) => given.say('Please do it.')))(harness)
+/** Runs a scenario, then replays its journal. */
+async function runAndReplay(scenario: Scenario, recordPrompts: boolean) {
+  const setup = scenario.setup()
+  const settings = { ...setup.settings, recordPrompts }
+  const harness = createHarness({ ...setup, settings })
+  await (scenario.run ?? ((harness) => harness.say('Please do it.')))(harness)
   await harness.agent.close()
   const parts = scenario.setup()
   const turns = await replay(harness.store, harness.conversation, { ...parts, settings })
   const answered = (await harness.journal()).filter((change) => change.type === 'response.received' && change.role === undefined)
-  expect(turns.reduce((sum, { rounds }) => sum + rounds, 0)).toBe(answered.length) // each was looked at
+  expect(turns.reduce((sum, { rounds }) => sum + rounds, 0)).toBe(answered.length) // every round was replayed
   return turns
 }
 
-describe('what was recorded of a story', () => {
+describe('the recorded journal of a scenario', () => {
   let turns = 0
-  it.each(scenarios)('$name is what the present code does', async ({ scenario }) => {
-    const found = await replayed(scenario, true)
+  it.each(scenarios)('$name replays without a divergence', async ({ scenario }) => {
+    const found = await runAndReplay(scenario, true)
     turns += found.length
     expect(found.flatMap(({ divergence }) => (divergence ? [divergenceText(divergence)] : []))).toEqual([])
   })
 
-  it('are fifty turns and more', () => expect(turns).toBeGreaterThanOrEqual(50))
+  it('the scenarios have at least fifty turns', () => expect(turns).toBeGreaterThanOrEqual(50))
 })
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** A conversation of two turns, its text beyond ASCII. */
-async function recorded(settings: { readonly recordPrompts: boolean }) {
+/** A conversation of two turns with text outside ASCII. */
+async function recordConversation(settings: { readonly recordPrompts: boolean }) {
   const replies = [
     calls('weather.today', { city: 'Zürich' }),
     answers('Klar, 21°.'),
@@ -58,24 +58,24 @@ async function recorded(settings: { readonly recordPrompts: boolean }) {
   const harness = createHarness({ replies, tools: [weather()], settings })
   await harness.say('Wie ist das Wetter in Zürich?')
   await harness.say('Und in Köln?')
-  return { harness, again: (parts = {}) => replay(harness.store, harness.conversation, { tools: [weather()], settings, ...parts }) }
+  return { harness, replayAgain: (parts = {}) => replay(harness.store, harness.conversation, { tools: [weather()], settings, ...parts }) }
 }
 
-/** Another letter in every block of that type that says so, behind the word. */
-function plant(type: keyof typeof blockRenderers, word: string): void {
+/** Changes the character after the word in every block of this type. */
+function changeRenderer(type: keyof typeof blockRenderers, word: string): void {
   const before = blockRenderers[type]
   const misspelt = (part: Part): Part => (part.type === 'text' ? { ...part, text: part.text.replace(`${word}"`, `${word}!`) } : part)
   vi.spyOn(blockRenderers, type).mockImplementation((block, context) => before(block, context).map(misspelt))
 }
 
-describe('a renderer with one other letter', () => {
-  it('is found at the block and the byte where the letter stands', async () => {
-    const { harness, again } = await recorded({ recordPrompts: true })
+describe('a renderer that changes one character', () => {
+  it('is reported with the block and the byte of the change', async () => {
+    const { harness, replayAgain } = await recordConversation({ recordPrompts: true })
     const [result] = (await harness.timeline()).buffer.blocks.filter(
       ({ type, text }) => type === 'react.tool.result' && text?.includes('Zürich'),
     )
-    plant('react.tool.result', 'Zürich')
-    const [first, second] = await again()
+    changeRenderer('react.tool.result', 'Zürich')
+    const [first, second] = await replayAgain()
     const shown = renderedText(harness, 'Zürich"')
     expect(first?.divergence).toMatchObject({
       kind: 'prompt',
@@ -86,70 +86,70 @@ describe('a renderer with one other letter', () => {
       recorded: expect.stringMatching(/^"/),
       present: expect.stringMatching(/^!/),
     })
-    expect(second?.divergence).toMatchObject({ where: 'block', iteration: 0, block: { id: result?.id } }) // the old turn is shown there, too
+    expect(second?.divergence).toMatchObject({ where: 'block', iteration: 0, block: { id: result?.id } }) // the second turn shows the old turn, too
   })
 
   it.each([
     ['user.prompt', 'Wetter', 0],
     ['react.tool.call', 'weather.today', 1],
     ['assistant.completion', 'Klar', 0],
-  ] as const)('is found wherever it is: %s, behind %s', async (type, word, iteration) => {
-    const { harness, again } = await recorded({ recordPrompts: true })
+  ] as const)('is reported in every block type: %s, after %s', async (type, word, iteration) => {
+    const { harness, replayAgain } = await recordConversation({ recordPrompts: true })
     const found = (await harness.timeline()).buffer.blocks.find((block) => block.type === type)
-    const before = blockRenderers[type] as (...given: Parameters<(typeof blockRenderers)[typeof type]>) => readonly Part[]
+    const before = blockRenderers[type] as (...args: Parameters<(typeof blockRenderers)[typeof type]>) => readonly Part[]
     let byte = -1
-    vi.spyOn(blockRenderers, type).mockImplementation((...given: Parameters<typeof before>) =>
-      before(...given).map((part) => {
+    vi.spyOn(blockRenderers, type).mockImplementation((...args: Parameters<typeof before>) =>
+      before(...args).map((part) => {
         if (part.type !== 'text' || !part.text.includes(word)) return part
         const at = part.text.indexOf(word) + word.length
         byte = Buffer.byteLength(part.text.slice(0, at))
         return { ...part, text: `${part.text.slice(0, at)}~${part.text.slice(at + 1)}` }
       }),
     )
-    const turns = await again()
+    const turns = await replayAgain()
     const { divergence } = turns.find((turn) => turn.divergence) ?? {}
     expect(divergence).toMatchObject({ kind: 'prompt', where: 'block', iteration, block: { id: found?.id, type }, byte })
     expect(divergence).toMatchObject({ present: expect.stringMatching(/^~/), recorded: expect.not.stringMatching(/^~/) })
   })
 
-  it('is found at the block when only hashes were kept', async () => {
-    const { again } = await recorded({ recordPrompts: false })
-    plant('react.tool.result', 'Köln')
-    const [first, second] = await again()
+  it('is reported with the block when only hashes were recorded', async () => {
+    const { replayAgain } = await recordConversation({ recordPrompts: false })
+    changeRenderer('react.tool.result', 'Köln')
+    const [first, second] = await replayAgain()
     expect(first?.divergence).toBeUndefined()
     expect(second?.divergence).toMatchObject({ kind: 'prompt', where: 'block', iteration: 1, block: { type: 'react.tool.result' } })
     expect(second?.divergence).not.toHaveProperty('byte')
   })
 
-  /** The shown block as it was sent, from the model's own record. */
-  function renderedText(harness: Awaited<ReturnType<typeof recorded>>['harness'], word: string): string {
+  /** The rendered block, from the requests that the model got. */
+  function renderedText(harness: Awaited<ReturnType<typeof recordConversation>>['harness'], word: string): string {
     const parts = harness.model.requests.filter(({ role }) => role === 'decision')[1]?.parts ?? []
     const sent = parts.map((part) => (part.type === 'text' ? part.text : '')).find((text) => text.includes(word)) ?? ''
     return sent.split('\n\n').find((block) => block.includes(word) && block.includes('sky')) ?? ''
   }
 })
 
-describe('a change of the agent', () => {
-  it('of its words is found in the system text, of its tools in the tools; whoever asks is told what else changes', async () => {
-    const { again } = await recorded({ recordPrompts: true })
+describe('a changed agent', () => {
+  it('diverges in the system text or the tools, and anySystem ignores both', async () => {
+    const { replayAgain } = await recordConversation({ recordPrompts: true })
     const where = async (parts: object) =>
-      (await again(parts)).map(({ divergence }) => divergence && 'where' in divergence && divergence.where)
+      (await replayAgain(parts)).map(({ divergence }) => divergence && 'where' in divergence && divergence.where)
     expect(await where({ customisation: 'Be brief.' })).toEqual(['system text', 'system text'])
     expect(await where({ tools: [weather(), slowTool()] })).toEqual(['tools', 'tools'])
     expect(await where({ customisation: 'Be brief.', anySystem: true })).toEqual([undefined, undefined])
   })
 
-  it('that refuses what was done then is found where the two part', async () => {
-    const { again } = await recorded({ recordPrompts: true })
-    const [first] = await again({ tools: [], anySystem: true })
+  it('that rejects a recorded call diverges at that entry', async () => {
+    const { replayAgain } = await recordConversation({ recordPrompts: true })
+    const [first] = await replayAgain({ tools: [], anySystem: true })
     expect(first?.divergence && divergenceText(first.divergence)).toMatch(
       /^entry \d+: on record .*react\.tool\.call.*; now .*react\.notice/,
     )
   })
 
-  it('of its budget is found in the tail, where the budget is told', async () => {
-    const { again } = await recorded({ recordPrompts: true })
-    const [first] = await again({ settings: { maxRounds: 9 } })
+  it('with another budget diverges in the tail, which shows the budget', async () => {
+    const { replayAgain } = await recordConversation({ recordPrompts: true })
+    const [first] = await replayAgain({ settings: { maxRounds: 9 } })
     expect(first?.divergence).toMatchObject({
       kind: 'prompt',
       where: 'tail',
@@ -158,24 +158,24 @@ describe('a change of the agent', () => {
     })
   })
 
-  it('of its marks is found at the block that the mark stood behind', async () => {
-    const { again } = await recorded({ recordPrompts: true })
-    const [, second] = await again({ settings: { cache: { minRounds: 99, offsetRounds: 4, markUserInput: true } } })
+  it('with other cache marks diverges at the block of the mark', async () => {
+    const { replayAgain } = await recordConversation({ recordPrompts: true })
+    const [, second] = await replayAgain({ settings: { cache: { minRounds: 99, offsetRounds: 4, markUserInput: true } } })
     expect(second?.divergence).toMatchObject({ kind: 'prompt', where: 'marks', block: { id: expect.stringMatching(/^b_/) } })
   })
 })
 
-describe('a turn on record', () => {
-  it('is chosen by its id, and one that is not there is missing', async () => {
-    const { harness, again: _again } = await recorded({ recordPrompts: false })
+describe('a recorded turn', () => {
+  it('is selected by its id, and an unknown id fails with turn.missing', async () => {
+    const { harness, replayAgain: _replayAgain } = await recordConversation({ recordPrompts: false })
     const [opened] = (await harness.journal()).filter(({ type }) => type === 'turn.opened')
     const turnId = opened?.type === 'turn.opened' ? opened.turn_id : ''
     expect((await replay(harness.store, harness.conversation, { tools: [weather()] }, turnId)).map((turn) => turn.turnId)).toEqual([turnId])
     await expect(replay(harness.store, harness.conversation, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
   })
 
-  it('whose history was let go is not judged', async () => {
-    const { harness } = await recorded({ recordPrompts: false })
+  it('whose history was removed is reported as torn', async () => {
+    const { harness } = await recordConversation({ recordPrompts: false })
     const cut = {
       ...harness.store,
       async *readJournal(...asked: Parameters<typeof harness.store.readJournal>) {
@@ -185,7 +185,7 @@ describe('a turn on record', () => {
     expect(await replay(cut, harness.conversation)).toEqual([1, 2].map(() => ({ turnId: expect.any(String), rounds: 0, torn: true })))
   })
 
-  it('that was played by the clock on the wall is the same by the times on record', async () => {
+  it('that ran on the system clock replays with the recorded times', async () => {
     const clock = createSystemClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const replies = [calls('weather.today', { city: 'Rome' }), { text: answers('Clear.'), delayMs: 20 }]
@@ -194,7 +194,7 @@ describe('a turn on record', () => {
     expect(await replay(store, 'c', { tools: [weather()] })).toEqual([{ turnId: expect.any(String), rounds: 2 }])
   })
 
-  it('that a process left behind and another took up is one turn; one that is still open is gone through as far as it came', async () => {
+  it('that another process resumed replays as one turn, and an unfinished turn replays as far as it was recorded', async () => {
     let started = () => {}
     const running = new Promise<void>((resolve) => {
       started = resolve

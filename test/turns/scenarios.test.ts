@@ -24,22 +24,22 @@ const scenarios = await Promise.all(
 
 for (const { name, scenario } of scenarios) {
   it(`${name}: ${scenario.title}`, async () => {
-    const inMemory = await perform(scenario, 'memory')
-    const onDisk = await perform(scenario, name)
-    expect(onDisk.journal).toEqual(inMemory.journal) // byte for byte: the clock and the dice are the same
+    const inMemory = await runScenario(scenario, 'memory')
+    const onDisk = await runScenario(scenario, name)
+    expect(onDisk.journal).toEqual(inMemory.journal) // byte for byte: clock and random numbers are the same
     compare(join(here, name, 'timeline.txt'), inMemory.timeline)
     if (scenario.prompt) compare(join(here, name, 'prompt.txt'), inMemory.prompt)
   })
 }
 
-async function perform(scenario: Scenario, where: string) {
+async function runScenario(scenario: Scenario, storage: string) {
   const clock = createFixedClock()
   const store =
-    where === 'memory'
+    storage === 'memory'
       ? createMemoryStore({ blobs: createMemoryBlobs(), clock })
       : await createSqliteStore({
-          file: join(folder, `${where}.sqlite`),
-          blobs: await createFileBlobs({ folder: join(folder, where) }),
+          file: join(folder, `${storage}.sqlite`),
+          blobs: await createFileBlobs({ folder: join(folder, storage) }),
           clock,
         })
   const hosting = createHosting({ objects: createMemoryObjects(), blobs: store.blobs })
@@ -60,7 +60,7 @@ async function perform(scenario: Scenario, where: string) {
   }
 }
 
-/** `UPDATE_GOLDEN=1` accepts what is there now; read the difference before you do. */
+/** `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
 function compare(file: string, actual: string): void {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)
   expect(`${actual}\n`).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')

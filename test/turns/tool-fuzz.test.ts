@@ -11,9 +11,9 @@ import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 
-const roomy = { maxRounds: 100_000, contextTokens: 1_000_000_000 }
+const unlimited = { maxRounds: 100_000, contextTokens: 1_000_000_000 }
 
-/** What a model, a careless one or one that was talked into it, may put where a path, a text, a number or a list belongs. */
+/** Invalid and hostile values for paths, texts, numbers and lists. */
 const paths = fc.constantFrom(
   ...['', ' ', '.', '..', '/', '/etc/passwd', '../../x', 'files/a.md', 'files/a.md/', 'files/', 'files', 'outputs/b.json', 'a\0b', 'C:\\x'],
   ...[
@@ -74,7 +74,7 @@ const values = fc.letrec((tie) => ({
   ),
 })).value
 
-/** Mostly the right names in the right order, so that the call is not refused before it reaches the tool. */
+/** Mostly the right names in the right order, so that the call is not rejected before it reaches the tool. */
 function paramsFor(tool: Tool): fc.Arbitrary<object> {
   const shaped = tool.parameters.map(({ name, type, required }) => {
     const fits =
@@ -103,7 +103,7 @@ const skills = { read: async () => undefined }
 const knowledgeSearch = { search: async () => Promise.reject('no') }
 const everything = { memory, knowledge, skills, knowledgeSearch }
 
-/** Every decision of the model is answered: by a notice alone when it was refused, else by a call and a result. */
+/** Every call has a result; call, notices and result are in this order. */
 function expectAnswered(blocks: readonly Block[]): void {
   const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : []))
   for (const callId of callIds) {
@@ -112,9 +112,9 @@ function expectAnswered(blocks: readonly Block[]): void {
     )
     expect(results.length).toBeGreaterThan(0)
     for (const { text } of results) {
-      const said = parseJson(text)
-      if (isObject(said) && said.ok === false && 'status' in said)
-        expect(said).toMatchObject({ status: 'error', error: { code: expect.any(String), message: expect.any(String) } })
+      const result = parseJson(text)
+      if (isObject(result) && result.ok === false && 'status' in result)
+        expect(result).toMatchObject({ status: 'error', error: { code: expect.any(String), message: expect.any(String) } })
     }
     const types = blocks.filter(({ call_id }) => call_id === callId).map(({ type }) => type)
     const order = types.filter((type) => ['react.tool.call', 'react.notice', 'react.tool.result'].includes(type))
@@ -126,16 +126,16 @@ const rank = (type: string) => ['react.tool.call', 'react.notice', 'react.tool.r
 const tools = builtInTools(everything)
 
 describe.each(tools.map((tool) => [tool.id, tool] as const))('%s', (id, tool) => {
-  it('answers whatever it is called with, and the turn goes on', async () => {
+  it('returns a result for any parameters, and the turn continues', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(paramsFor(tool), { minLength: 5, maxLength: 5 }), async (given) => {
-        const fine = calls('react.plan', { mode: 'new', steps: ['go on'] }) // so that refusals do not come in a row
+        const fine = calls('react.plan', { mode: 'new', steps: ['go on'] }) // so that rejected calls are not consecutive
         const replies = [
           calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'one\ntwo\n', kind: 'file' }),
           ...given.flatMap((params) => [calls(id, params), fine]),
           answers('Done.'),
         ]
-        const harness = createHarness({ replies, builtIn: everything, settings: roomy })
+        const harness = createHarness({ replies, builtIn: everything, settings: unlimited })
         const { exitReason, error } = await harness.say('Go.')
         expect([exitReason, error]).toEqual(['complete', undefined])
         expect(harness.model.left).toBe(0)
@@ -162,40 +162,40 @@ const thrower = (what: unknown) => () => {
   throw what
 }
 const trap = new Proxy({}, { get: thrower(new Error('trap')), ownKeys: thrower(new Error('trap')), has: thrower(new Error('trap')) })
-const unspeakable = {
+const unprintable = {
   toString: thrower(new Error('no')),
   get message() {
     throw new Error('no')
   },
 }
 
-/** What a tool of somebody else may do. */
-const doings: Readonly<Record<string, () => unknown>> = {
+/** What the tool of another author may do. */
+const behaviours: Readonly<Record<string, () => unknown>> = {
   'throws an error': thrower(new Error('at /home/me/secret/x')),
-  'throws a word': thrower('word'),
-  'throws nothing': thrower(undefined),
-  'throws what cannot be printed': thrower(unspeakable),
+  'throws a string': thrower('word'),
+  'throws undefined': thrower(undefined),
+  'throws a value that can not be printed': thrower(unprintable),
   'rejects with a proxy': () => Promise.reject(trap),
   'returns nothing': () => undefined,
   'returns a symbol': () => Symbol('x'),
   'returns a function': () => () => 1,
   'returns a big number': () => 10n,
   'returns a big number deep down': () => ({ a: [{ b: 10n }] }),
-  'returns what is not a number': () => Number.NaN,
-  'returns itself': cyclic,
-  'returns itself in an envelope': () => ({ ok: true, ret: cyclic() }),
-  'returns itself in the details of an error': () => ({ ok: false, error: { code: 'x', message: 'y', details: cyclic() } }),
-  'returns something very deep': () => nested(100_000),
-  'returns a trap': () => trap,
+  'returns NaN': () => Number.NaN,
+  'returns a cyclic value': cyclic,
+  'returns a cyclic value in an envelope': () => ({ ok: true, ret: cyclic() }),
+  'returns a cyclic value in the details of an error': () => ({ ok: false, error: { code: 'x', message: 'y', details: cyclic() } }),
+  'returns a very deep value': () => nested(100_000),
+  'returns a throwing proxy': () => trap,
   'returns a map': () => new Map([[1, 2]]),
-  'returns what throws when it is written': () => ({ toJSON: thrower(new Error('no')) }),
-  'returns half a character and a NUL': () => 'a\ud800\0b',
+  'returns a value whose toJSON throws': () => ({ toJSON: thrower(new Error('no')) }),
+  'returns a lone surrogate and a NUL': () => 'a\ud800\0b',
   'returns 100 MB': () => 'x '.repeat(50_000_000),
   'returns 100 MB of base64': () => 'A'.repeat(100_000_000),
   'returns very many keys': () => Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n])),
   'returns an odd envelope': () => ({ ok: false, error: 5, ret: Symbol('x') }),
-  'returns an error without words': () => ({ ok: false }),
-  'declares files that are none': () => ({
+  'returns an error without a message': () => ({ ok: false }),
+  'declares invalid files': () => ({
     artifact_type: 'files',
     files: [
       null,
@@ -213,25 +213,26 @@ const doings: Readonly<Record<string, () => unknown>> = {
     artifact_type: 'files',
     files: Array.from({ length: 100_000 }, (_, n) => ({ path: `outputs/${n}` })),
   }),
-  'declares a list that is none': () => ({ artifact_type: 'files', files: { length: 5 } }),
-  'makes artifacts that are none': () => succeeded({ artifacts: [null, {}, { digest: {} }] as never }),
-  'makes an artifact at no path': () => succeeded({ artifacts: [{ digest: { artifact_path: 5 }, mime: 7, text: 8 }] as never }),
-  'gives notices that are none': () => succeeded({ notices: [null, { code: 5 }] as never }),
-  'gives blocks that are none': () => succeeded({ drafts: [null, { type: 5 }] as never, after: [{}] as never }),
-  'gives sources that are none': () => succeeded({ sources: [null, { url: 5 }, { title: {} }] as never }),
-  'changes what it must not': () => succeeded({ changes: [{ type: 'turn.closed', turn_id: 'x' }, null, { type: 'nonsense' }] as never }),
-  'never comes back': () => new Promise(() => {}),
+  'declares an invalid list': () => ({ artifact_type: 'files', files: { length: 5 } }),
+  'makes invalid artifacts': () => succeeded({ artifacts: [null, {}, { digest: {} }] as never }),
+  'makes an artifact without a path': () => succeeded({ artifacts: [{ digest: { artifact_path: 5 }, mime: 7, text: 8 }] as never }),
+  'returns invalid notices': () => succeeded({ notices: [null, { code: 5 }] as never }),
+  'returns invalid blocks': () => succeeded({ drafts: [null, { type: 5 }] as never, after: [{}] as never }),
+  'returns invalid sources': () => succeeded({ sources: [null, { url: 5 }, { title: {} }] as never }),
+  'returns changes that a tool must not make': () =>
+    succeeded({ changes: [{ type: 'turn.closed', turn_id: 'x' }, null, { type: 'nonsense' }] as never }),
+  'never returns': () => new Promise(() => {}),
 }
 
-describe('a tool of somebody else', () => {
-  it.each(Object.entries(doings))('that %s does not end the turn', async (_, run) => {
+describe('a tool of another author', () => {
+  it.each(Object.entries(behaviours))('that %s does not end the turn', async (_, run) => {
     const tool = defineTool({
       id: 'test.tool',
       description: 'Anything.',
       params: z.object({}),
       timeoutMs: 2_000,
       async run(_params, call) {
-        await call.workspace() // what it returned is also written down for programs
+        await call.workspace() // results are also written to the workspace for programs
         return run() as never
       },
     })
@@ -239,7 +240,7 @@ describe('a tool of somebody else', () => {
     const harness = createHarness({
       replies: [calls('test.tool'), answers('Done.'), answers('Still here.')],
       tools: [tool],
-      settings: { ...roomy, stopGraceMs: 10 },
+      settings: { ...unlimited, stopGraceMs: 10 },
       onProblem: (problem) => problems.push(problem),
     })
     const { exitReason, error } = await harness.say('Go.')
@@ -248,14 +249,14 @@ describe('a tool of somebody else', () => {
     expectAnswered(blocks)
     expect(JSON.stringify(harness.model.requests)).not.toContain('/home/me')
     expect(JSON.stringify(harness.model.requests).length).toBeLessThan(500_000)
-    expect((await harness.say('And?')).answer).toBe('Still here.') // the journal can be read again
+    expect((await harness.say('And?')).answer).toBe('Still here.') // the journal can still be read
     expect(problems.filter(({ where }) => where !== 'result of test.tool')).toEqual([])
   })
 
   it.each([
-    ['does not come back in time', 'tool_timeout', {}, (): unknown => new Promise(() => {})],
-    ['is given what its schema refuses', 'invalid_params', { size: -1 }, (): unknown => 'ran'],
-    ['returns what is no JSON', 'result_unfit', {}, (): unknown => cyclic()],
+    ['does not return in time', 'tool_timeout', {}, (): unknown => new Promise(() => {})],
+    ['gets parameters that its schema rejects', 'invalid_params', { size: -1 }, (): unknown => 'ran'],
+    ['returns a value that is not JSON', 'result_unfit', {}, (): unknown => cyclic()],
   ])('that %s is answered with %s', async (_, code, params, run) => {
     const schema = z.object({ size: z.number().min(0).optional() })
     const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { callViolations, planViolations, responseViolations } from '../../src/core/decision/violations.ts'
 
-/** Also a violation each, though they are found while a tool runs, or are nobody's fault. */
+/** Codes of notices that are found while a tool runs, or that are not caused by the model. */
 const others = [
   ...['protocol_violation.path_rewritten', 'protocol_violation.write_extension_mismatch', 'protocol_violation.param_ref_not_visible'],
   ...['checkout_invalid_mode', 'checkout_missing_paths', 'checkout_invalid_paths'].map((code) => `protocol_violation.${code}`),
@@ -19,12 +19,12 @@ function warned(code: string): string {
 }
 
 const folder = join(import.meta.dirname, '../scenarios')
-const told = readdirSync(folder)
+const timelines = readdirSync(folder)
   .map((name) => readFileSync(join(folder, name, 'timeline.txt'), 'utf8'))
   .join('\n')
 
 const codes = [...[...responseViolations, ...callViolations, ...planViolations].map((code) => `protocol_violation.${code}`), ...others]
 
-it.each(codes)('a story tells of %s', (code) => {
-  expect(told).toMatch(new RegExp(`react\\.notice +${code.replaceAll('.', '\\.')}[: ]`))
+it.each(codes)('a scenario shows the notice %s', (code) => {
+  expect(timelines).toMatch(new RegExp(`react\\.notice +${code.replaceAll('.', '\\.')}[: ]`))
 })

@@ -1,6 +1,15 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
-import { ask, everyProvider, marked, modelNames, paper, picture, requestOf, text } from '../../../test/support/models/provider-models.ts'
+import {
+  ask,
+  everyProvider,
+  imagePart,
+  marked,
+  modelNames,
+  pdfPart,
+  requestOf,
+  text,
+} from '../../../test/support/models/provider-models.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { type FakeProvider, type FakeProviderName, type FakeScript, startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
@@ -109,7 +118,7 @@ describe('the request', () => {
       'anthropic',
       ['Hi.'],
       async (model, provider) => {
-        await ask(model, requestOf([marked(picture()), paper()]))
+        await ask(model, requestOf([marked(imagePart()), pdfPart()]))
         const [{ content }] = bodyOf(provider).messages as [{ content: readonly { type: string; text?: string; cache_control?: object }[] }]
         expect(content[0]).toMatchObject({ type: 'text', text: expect.stringMatching(/^\[image not shown: image\/png, 70 bytes/) })
         expect(content[0]?.cache_control).toEqual({ type: 'ephemeral' })
@@ -128,7 +137,7 @@ describe('the request', () => {
   it('throws the Failure of a store that lost the bytes, because it is not the provider’s error', () =>
     withProvider('google', ['Hi.'], async (model, provider) => {
       const lost = new Failure('blob.missing', 'it is gone')
-      await expect(ask(model, requestOf([picture()], { read: () => Promise.reject(lost) }))).rejects.toBe(lost)
+      await expect(ask(model, requestOf([imagePart()], { read: () => Promise.reject(lost) }))).rejects.toBe(lost)
       expect(provider.requests).toEqual([])
     }))
 
@@ -164,7 +173,7 @@ describe('an AI SDK model passed to modelFrom', () => {
     let call: LanguageModelV3CallOptions | undefined
     const words: LanguageModelV3StreamPart = { type: 'text-delta', id: '1', delta: 'Hi.' }
     const model = modelFrom(v3Model([words, finish], (options) => (call = options)))
-    const events = await ask(model, requestOf([marked(picture())]))
+    const events = await ask(model, requestOf([marked(imagePart())]))
     const usage = { uncached: 6, cacheRead: 4, cacheWrite: 0, output: 2, reasoning: 0 }
     expect(events).toEqual([
       { type: 'text.delta', text: 'Hi.' },

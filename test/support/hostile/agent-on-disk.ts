@@ -26,7 +26,7 @@ export function removeAll(): void {
 
 type Kind = 'custom' | 'git'
 
-/** Blobs whose every byte was shown to the test. */
+/** A blob store that records every stored byte. */
 function watchedBlobs(): { readonly blobs: BlobStore; readonly put: Uint8Array[] } {
   const [real, put] = [createMemoryBlobs(), [] as Uint8Array[]]
   return {
@@ -41,7 +41,7 @@ function watchedBlobs(): { readonly blobs: BlobStore; readonly put: Uint8Array[]
   }
 }
 
-/** A whole agent whose files lie on a real disk, and a tool by which a hostile program reaches into them between two calls. */
+/** An agent with files on a real disk, and a tool through which a hostile program changes these files between two calls. */
 export function createAgentOnDisk(kind: Kind) {
   const folder = mkdtempSync(join(root, `${kind}-`))
   const { blobs, put } = watchedBlobs()
@@ -63,7 +63,7 @@ export function createAgentOnDisk(kind: Kind) {
   })
   const declare = defineTool({
     id: 'test.declare',
-    description: 'Says that it has made files.',
+    description: 'Declares files.',
     params: z.object({ paths: z.array(z.string()) }),
     run: ({ paths }) => ({ artifact_type: 'files', files: paths.map((path) => ({ path, filename: 'made.txt' })) }),
   })
@@ -83,7 +83,7 @@ export function createAgentOnDisk(kind: Kind) {
     hosted,
     put,
     folder,
-    /** One turn: the hostile program first, then these calls. Gives what each of them was answered. */
+    /** Runs one turn: the hostile program first, then these calls. Returns the results of each call. */
     async turn(plant: (turnId: string) => Promise<void>, next: readonly ((turnId: string) => string)[]) {
       let id = ''
       replies.push(calls('test.hostile'))
@@ -106,17 +106,17 @@ export function createAgentOnDisk(kind: Kind) {
 
 type AgentOnDisk = ReturnType<typeof createAgentOnDisk>
 
-/** Nothing outside was changed, nothing of it was seen, and nobody was told where anything lies. */
+/** Nothing outside the workspace was changed or read, and no output contains a path of the disk. */
 export async function expectNoHarm(
   { harness, put, hosted, folder }: AgentOnDisk,
   place: HostilePlace,
   before: Readonly<Record<string, string>>,
 ) {
   expect(place.outside()).toEqual(before)
-  const told = JSON.stringify([await harness.journal(), harness.model.requests])
-  for (const word of [place.secret, place.outsideFolder, folder]) expect(told).not.toContain(word)
-  const kept = [...put, ...hosted.map(({ content }) => content)].filter((bytes) => bytes instanceof Uint8Array)
-  expect(kept.filter((bytes) => Buffer.from(bytes).includes(place.secret))).toEqual([])
+  const output = JSON.stringify([await harness.journal(), harness.model.requests])
+  for (const word of [place.secret, place.outsideFolder, folder]) expect(output).not.toContain(word)
+  const stored = [...put, ...hosted.map(({ content }) => content)].filter((bytes) => bytes instanceof Uint8Array)
+  expect(stored.filter((bytes) => Buffer.from(bytes).includes(place.secret))).toEqual([])
 }
 
 export async function plant(outDir: string, inside: string): Promise<HostilePlace> {

@@ -1,14 +1,14 @@
 import type { HostileFixture, Mode } from './fixture.ts'
 import type { HostileRequest } from './send.ts'
 
-/** One hostile request, and what it must be told. */
+/** One hostile request, and the expected response. */
 export interface Attempt {
   readonly description: string
-  /** Both, when not said. */
+  /** Both modes when not set. */
   readonly mode?: Mode
   readonly request: (world: HostileFixture, mode: Mode) => HostileRequest | { readonly bytes: string | Uint8Array }
   readonly status: number
-  /** Undefined: it is answered, and the answer is harmless. */
+  /** Undefined: the request succeeds, and its response is harmless. */
   readonly code?: string
 }
 

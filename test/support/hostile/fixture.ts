@@ -20,20 +20,20 @@ import { answered, viewWhen } from '../server-fixture.ts'
 
 export type Mode = 'local' | 'bearer'
 
-/** One store, and two servers on it: one for whoever is at the machine, one for people with tokens. */
+/** One store and two servers on it: one for local users without authentication, one with bearer tokens. */
 export interface HostileFixture {
   readonly url: Readonly<Record<Mode, string>>
-  /** Of the attacker, who has a conversation `mine` in either. */
+  /** The token of the attacker, who has a conversation `mine` on both servers. */
   readonly token: string
   readonly tokenOf: (claims: Readonly<Record<string, unknown>>) => string
-  /** What Ann of another tenant has. */
+  /** The data of Ann, a user of another tenant. */
   readonly ann: VictimData
-  /** The attacker's own file. */
+  /** The resource name of the attacker's own file. */
   readonly file: Readonly<Record<Mode, string>>
-  /** Must be in no response and in no line of the log. */
+  /** Texts that must not be in any response or log line. */
   readonly secrets: readonly string[]
   readonly lines: readonly string[]
-  /** Everything that is kept: a hostile request leaves it as it was. */
+  /** All stored data. A hostile request must not change it. */
   snapshot(): Promise<unknown>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ const audience = 'daybook'
 export const eve: Scope = { tenant: 'rival', project: 'main', user: 'eve' }
 const annScope: Scope = { tenant: 'acme', project: 'main', user: 'ann' }
 
-/** In Ann's title, message, file and answer, each with its own word. */
+/** A different word in each of Ann's title, message, file and answer. */
 const planted = ['MARZIPAN', 'TURNPIKE', 'OBSIDIAN', 'PERSIMMON'].map((word) => `${word}-of-ann`)
 const environment = 'QUICKSILVER-of-the-process'
 
@@ -136,7 +136,7 @@ export async function openHostileFixture(): Promise<HostileFixture> {
   }
 }
 
-/** Where the code lies is nobody's business either. */
+/** Paths of the code must not leak either. */
 const environmentPaths = [process.cwd(), 'node_modules', '.ts:']
 
 const filesUnder = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
@@ -153,7 +153,7 @@ const claimsOf = ({ tenant, project, user }: Scope) => ({ tenant, project, sub: 
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Signed by hand: a library would refuse to make most of what is sent here. `header` and `signature` replace what is right. */
+/** Signs a token by hand, because a library would refuse to create most of these tokens. */
 export function tokenOf(
   claims: Readonly<Record<string, unknown>>,
   { header = { alg: 'HS256', typ: 'JWT' }, key = secret, hash = 'sha256' }: { header?: object; key?: string | null; hash?: string } = {},

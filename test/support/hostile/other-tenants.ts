@@ -3,20 +3,25 @@ import { type Attempt, get, json, post } from './attempt.ts'
 const missing = 'conversation.missing'
 const theirs = '/v1/conversations/plans'
 
-/** What belongs to somebody else. It is told as if it were not there. */
+/** Requests for data of another tenant. The server responds as if it did not exist. */
 export const otherTenantAttempts: readonly Attempt[] = [
   get('a conversation', theirs, 404, missing),
   get('a timeline', `${theirs}/timeline`, 404, missing),
   get('an event stream', `${theirs}/events`, 404, missing),
   get('an event stream as the AI SDK reads it', `${theirs}/events?as=ui-message`, 404, missing),
   get('a turn log', ({ ann }) => `${theirs}/turns/${ann.turn}/log`, 404, missing),
-  get('a turn log by way of an own conversation', ({ ann }) => `/v1/conversations/mine/turns/${ann.turn}/log`, 404, 'turn.missing'),
+  get('a turn log through the attacker’s conversation', ({ ann }) => `/v1/conversations/mine/turns/${ann.turn}/log`, 404, 'turn.missing'),
   get('sources', `${theirs}/sources`, 404, missing),
   get('files', `${theirs}/files`, 404, missing),
   get('an export', `${theirs}/export`, 404, missing),
   get('a prompt', ({ ann }) => `${theirs}/rounds/${ann.turn}/0/prompt`, 404, missing),
-  get('a prompt by way of an own conversation', ({ ann }) => `/v1/conversations/mine/rounds/${ann.turn}/0/prompt`, 404, 'turn.missing'),
-  get('a ledger', `${theirs}/ledger`, 404, missing),
+  get(
+    'a prompt through the attacker’s conversation',
+    ({ ann }) => `/v1/conversations/mine/rounds/${ann.turn}/0/prompt`,
+    404,
+    'turn.missing',
+  ),
+  get('a cost report', `${theirs}/ledger`, 404, missing),
   post('a fork', `${theirs}/fork`, '{}', 404, missing),
   post('a fork at their turn', '/v1/conversations/mine/fork', '{"at_turn":"turn_0_000000"}', 422, 'change.invalid'),
   post('a question', `${theirs}/turns`, '{"text":"what is in here?"}', 404, missing),
@@ -35,7 +40,7 @@ export const otherTenantAttempts: readonly Attempt[] = [
   get('a list', '/v1/conversations', 200),
   get('a search for their words', '/v1/conversations?search=MARZIPAN', 200),
   get('a search for everything', '/v1/conversations?search=%25', 200),
-  { ...get('a page behind their cursor', ({ ann }) => `/v1/conversations?cursor=${encodeURIComponent(ann.cursor)}`, 200), mode: 'bearer' },
+  { ...get('a page with their cursor', ({ ann }) => `/v1/conversations?cursor=${encodeURIComponent(ann.cursor)}`, 200), mode: 'bearer' },
   get('a store key as a name', '/v1/conversations/acme%2Fmain%2Fann%2Fplans', 404, missing),
   get('a store key that was encoded twice', '/v1/conversations/acme%252Fmain%252Fann%252Fplans', 404, missing),
   get('a file by its resource name', ({ ann }) => `/v1/resources/${encodeURIComponent(ann.rn)}`, 404, 'resource.missing'),
@@ -43,7 +48,7 @@ export const otherTenantAttempts: readonly Attempt[] = [
   get('a file by its address', ({ ann }) => `/v1/resources/${encodeURIComponent(ann.uri)}`, 404, 'resource.missing'),
   get('a file by its hash', ({ ann }) => `/v1/resources/${ann.sha256}`, 404, 'resource.missing'),
   {
-    description: 'whether a file is what somebody thinks it is',
+    description: 'a conditional request with a guessed file hash',
     request: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { 'if-none-match': `"${ann.sha256}"` } }),
     status: 404,
     code: 'resource.missing',
@@ -79,14 +84,14 @@ export const otherTenantAttempts: readonly Attempt[] = [
     code: missing,
   },
   {
-    description: 'a scope whose names run into each other',
+    description: 'a scope whose names join to the same key',
     mode: 'bearer',
     request: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme/main', project: 'ann', sub: 'plans' })) }),
     status: 404,
     code: missing,
   },
   {
-    description: 'bytes that somebody else keeps, named by their hash in a bundle',
+    description: 'a bundle that references a blob of another tenant by its hash',
     request: ({ ann }) => ({
       method: 'POST',
       path: '/v1/conversations/import?as=stolen',
@@ -99,8 +104,14 @@ export const otherTenantAttempts: readonly Attempt[] = [
     status: 422,
     code: 'bundle.invalid',
   },
-  post('a bundle that is put into their place', '/v1/conversations/import?as=acme%2Fmain%2Fann%2Fplans', '{}', 400, 'request.invalid'),
-  post('a fork that is put into their place', '/v1/conversations/mine/fork', '{"id":"acme/main/ann/plans"}', 400, 'request.invalid'),
+  post(
+    'an import under the key of their conversation',
+    '/v1/conversations/import?as=acme%2Fmain%2Fann%2Fplans',
+    '{}',
+    400,
+    'request.invalid',
+  ),
+  post('a fork under the key of their conversation', '/v1/conversations/mine/fork', '{"id":"acme/main/ann/plans"}', 400, 'request.invalid'),
   {
     description: 'another tenant in a header',
     mode: 'bearer',

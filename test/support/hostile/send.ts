@@ -1,10 +1,10 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 
-/** A request as an attacker makes it: nothing is normalised, nothing is forbidden. */
+/** A request that is sent without normalisation or checks. */
 export interface HostileRequest {
   readonly method?: string
-  /** As it goes over the wire. */
+  /** Sent exactly as given. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string | Uint8Array | Iterable<Uint8Array>
@@ -12,53 +12,53 @@ export interface HostileRequest {
 
 export interface HostileResponse {
   readonly status: number
-  /** Head and body, as one text: what must not leak must be in none of it. */
+  /** Head and body as one text, to be searched for leaked data. */
   readonly text: string
   readonly contentType: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: string
 }
 
-/** A body that is given piece by piece is sent in chunks, without saying how long it will be. */
+/** A body given as an iterable is sent in chunks, without a content-length. */
 export function send(url: string, { method = 'GET', path, headers = {}, body }: HostileRequest): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   const whole = typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? body : undefined
   const length = whole && !hasLength(headers) ? { 'content-length': String(whole.byteLength) } : {}
   return new Promise((resolve, reject) => {
-    const asked = request({ hostname, port, method, path, headers: { ...length, ...headers } as Record<string, string>, agent: false })
-    asked.on('response', (response) => {
+    const outgoing = request({ hostname, port, method, path, headers: { ...length, ...headers } as Record<string, string>, agent: false })
+    outgoing.on('response', (response) => {
       const pieces: Buffer[] = []
       const done = () => {
         const text = Buffer.concat(pieces).toString('utf8')
         const contentType = response.headers['content-type'] ?? ''
         const head = response.rawHeaders.join('\n')
-        asked.destroy()
+        outgoing.destroy()
         resolve({ status: response.statusCode ?? 0, text: `${head}\n${text}`, contentType, headers: response.headers, body: text })
       }
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        if (response.headers['content-type']?.startsWith('text/event-stream')) done() // it would never end
+        if (response.headers['content-type']?.startsWith('text/event-stream')) done() // the stream does not end
       })
       response.once('end', done)
       response.once('error', done)
     })
-    asked.once('error', reject)
-    if (whole) asked.end(whole)
-    else if (body === undefined) asked.end()
-    else writeChunks(asked, body as Iterable<Uint8Array>)
+    outgoing.once('error', reject)
+    if (whole) outgoing.end(whole)
+    else if (body === undefined) outgoing.end()
+    else writeChunks(outgoing, body as Iterable<Uint8Array>)
   })
 }
 
 const hasLength = (headers: HostileRequest['headers']) =>
   Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name))
 
-function writeChunks(asked: ReturnType<typeof request>, pieces: Iterable<Uint8Array>): void {
-  asked.on('error', () => {}) // refused before the end: the answer says so
-  for (const piece of pieces) asked.write(piece)
-  asked.end()
+function writeChunks(outgoing: ReturnType<typeof request>, pieces: Iterable<Uint8Array>): void {
+  outgoing.on('error', () => {}) // the server rejected the request before its end: the response says so
+  for (const piece of pieces) outgoing.write(piece)
+  outgoing.end()
 }
 
-/** Bytes on a bare connection, and everything that comes back until it is closed. */
+/** Sends bytes on a TCP connection and collects the response until it is closed. */
 export function sendBytes(url: string, bytes: string | Uint8Array): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

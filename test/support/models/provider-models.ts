@@ -5,7 +5,7 @@ import type { Model, ModelRequest } from '../../../src/ports/model.ts'
 import type { FakeProviderName } from '../../../src/testing/fake-providers/fake-provider.ts'
 import { pdf } from '../sample-files/pdf.ts'
 
-/** A model of each provider, as it is asked for. */
+/** The name of a model of each provider, as a user configures it. */
 export const modelNames: Readonly<Record<FakeProviderName, string>> = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-6-sol',
@@ -15,15 +15,15 @@ export const modelNames: Readonly<Record<FakeProviderName, string>> = {
 export const everyProvider = Object.keys(modelNames) as readonly FakeProviderName[]
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-export const pictureBytes: Uint8Array = Buffer.from(png, 'base64')
-export const paperBytes: Uint8Array = pdf(['A paper.'])
+export const imageBytes: Uint8Array = Buffer.from(png, 'base64')
+export const pdfBytes: Uint8Array = pdf(['A paper.'])
 
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const blobOf = (bytes: Uint8Array) => ({ sha256: hash(bytes), size: bytes.length })
 
 export const text = (words: string): Part => ({ type: 'text', text: words })
-export const picture = (): Part => ({ type: 'image', media_type: 'image/png', blob: blobOf(pictureBytes) })
-export const paper = (): Part => ({ type: 'document', media_type: 'application/pdf', blob: blobOf(paperBytes) })
+export const imagePart = (): Part => ({ type: 'image', media_type: 'image/png', blob: blobOf(imageBytes) })
+export const pdfPart = (): Part => ({ type: 'document', media_type: 'application/pdf', blob: blobOf(pdfBytes) })
 export const marked = (part: Part): Part => ({ ...part, cache: true })
 
 export function requestOf(parts: readonly Part[], rest: Partial<ModelRequest> = {}): ModelRequest {
@@ -34,7 +34,7 @@ export function requestOf(parts: readonly Part[], rest: Partial<ModelRequest> = 
     maxTokens: 1_000,
     temperature: 0.5,
     cacheKey: 'c1',
-    read: async ({ sha256 }) => (sha256 === hash(pictureBytes) ? pictureBytes : paperBytes),
+    read: async ({ sha256 }) => (sha256 === hash(imageBytes) ? imageBytes : pdfBytes),
     ...rest,
   }
 }

@@ -8,16 +8,16 @@ import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Upload } from '../../../src/tools/attachments/upload.ts'
 import { weather } from '../scenario-tools.ts'
-import { modelNames, paperBytes, pictureBytes } from './provider-models.ts'
+import { imageBytes, modelNames, pdfBytes } from './provider-models.ts'
 
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
 const rome = calls('weather.today', { city: 'Rome' })
 
-/** Three turns: a picture and a tool, a paper and two tools, a question. Every call but the first, which asks for a title, decides. */
+/** Three turns: an image and a tool, a PDF and two tools, a question. Every call is a decision except the first, which asks for a title. */
 const script = [title, rome, answers('Clear.'), rome, calls('weather.today', { city: 'Oslo' }), answers('Read.'), rome, answers('Bye.')]
 
-/** Tells the story to a provider, through a real agent, and returns what it was asked on the way. */
-export async function tellStory(name: FakeProviderName, options: NamedModelOptions = {}, model = modelNames[name]) {
+/** Runs the conversation with a real agent on a fake provider, and returns the requests that the provider got. */
+export async function runConversation(name: FakeProviderName, options: NamedModelOptions = {}, model = modelNames[name]) {
   const clock = createFixedClock()
   const provider = await startFakeProvider(name, script, { now: () => Date.parse(clock.now()), minimumTokens: 0 })
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -27,11 +27,11 @@ export async function tellStory(name: FakeProviderName, options: NamedModelOptio
     clock,
     tools: [weather()],
   })
-  const say = (input: string, attachments: readonly Upload[] = []) => agent.run({ conversation: 'c1', input, attachments }).result
+  const send = (input: string, attachments: readonly Upload[] = []) => agent.run({ conversation: 'c1', input, attachments }).result
   try {
-    await say('What is this?', [{ name: 'photo.png', content: pictureBytes }])
-    await say('And this?', [{ name: 'paper.pdf', content: paperBytes }])
-    const last = await say('Thank you.')
+    await send('What is this?', [{ name: 'photo.png', content: imageBytes }])
+    await send('And this?', [{ name: 'paper.pdf', content: pdfBytes }])
+    const last = await send('Thank you.')
     const decisions: readonly FakeRequest[] = provider.requests.slice(1)
     const usages: unknown[] = []
     for await (const { change } of store.readJournal('c1', { after: 0 })) if (change.type === 'response.received') usages.push(change.usage)

@@ -52,13 +52,13 @@ export const answer = (planned: CompactionPlan, text = 'What happened so far.'):
 export const finish = (timeline: Timeline, planned: CompactionPlan, answers: SummaryAnswers = answer(planned)): CompactionResult =>
   finishCompaction(timeline, planned, answers, { now: minute(5000), tokens, slice })
 
-export interface Compacted {
+export interface CompactionOutcome {
   readonly timeline: Timeline
   readonly changes: readonly Change[]
 }
 
 /** Plans and finishes; throws when there was nothing to compact or it was skipped. */
-export function compact(timeline: Timeline, options: Partial<CompactionOptions> = {}, text?: string): Compacted {
+export function compact(timeline: Timeline, options: Partial<CompactionOptions> = {}, text?: string): CompactionOutcome {
   const planned = plan(timeline, options)
   if (!planned) throw new Error('no compaction was planned')
   const finished = finish(timeline, planned, answer(planned, text))
@@ -85,7 +85,7 @@ export const open = (n: number, rounds = 1, size?: number): readonly Draft[] => 
   prompt(`question ${n}`, `t${n}`, n),
   ...Array.from({ length: rounds }, (_, i) => round(`t${n}`, i, size)).flat(),
 ]
-export const noted = (turnId: string, name: string, text: string, callId = name): readonly Draft[] => {
+export const noteDrafts = (turnId: string, name: string, text: string, callId = name): readonly Draft[] => {
   const path = `fi:${turnId}.files/${name}.md`
   return [
     call(callId, 'react.write', turnId, 5),
@@ -93,7 +93,7 @@ export const noted = (turnId: string, name: string, text: string, callId = name)
     internalNoteBlock(blockOrigin(callId, turnId, 5), path, text),
   ]
 }
-export const drawn = (plan_id: string, steps: readonly string[], turnId: string, more: Partial<Plan> = {}) =>
+export const planDraft = (plan_id: string, steps: readonly string[], turnId: string, more: Partial<Plan> = {}) =>
   planBlock(turnId, minute(1), { plan_id, steps: [...steps], status: {}, ...more })
 export const summaryOf = (timeline: Timeline) => blockAt(timeline, 0) as Block
 export const types = (timeline: Timeline) => blocksOf(timeline).map(({ type }) => type)

@@ -17,9 +17,9 @@ export const timelineOf = (drafts: readonly Draft[]): Timeline => withDrafts(emp
 /** The same from whole blocks: what an import may hold. */
 export const timelineOfBlocks = (blocks: readonly Block[]): Timeline => applyChange(emptyTimeline(), { type: 'blocks.appended', blocks })
 
-export const changed = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)
+export const withChanges = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)
 
-export const opening = (turnId: string, at: number, text: string): readonly Draft[] => [
+export const turnStart = (turnId: string, at: number, text: string): readonly Draft[] => [
   turnHeaderBlock(turnId, minute(at)),
   userPromptBlock(turnId, minute(at), text),
 ]

@@ -30,10 +30,10 @@ const file = (
   more: { readonly mime?: string } = {},
 ): Hostile => ({ what, upload: () => ({ name, content: content(), ...more }), reason: 'preflight_rejected', finding })
 
-/** Files that must never be taken. Made when they are needed: some are large. */
+/** Files that must be rejected. Created when needed, because some are large. */
 export const hostile: readonly Hostile[] = [
-  { what: 'nothing at all', upload: () => ({ name: 'a.png', content: '' }), reason: 'empty' },
-  { what: 'a picture of 6 MiB', upload: () => ({ name: 'a.png', content: joined(png(), Buffer.alloc(6 * MiB)) }), reason: 'size_limit' },
+  { what: 'an empty file', upload: () => ({ name: 'a.png', content: '' }), reason: 'empty' },
+  { what: 'an image of 6 MiB', upload: () => ({ name: 'a.png', content: joined(png(), Buffer.alloc(6 * MiB)) }), reason: 'size_limit' },
   { what: 'a PDF of 11 MiB', upload: () => ({ name: 'a.pdf', content: joined('%PDF-1.7', Buffer.alloc(11 * MiB)) }), reason: 'size_limit' },
   { what: 'a text of 11 MiB', upload: () => ({ name: 'a.txt', content: 'x'.repeat(11 * MiB) }), reason: 'size_limit' },
   {
@@ -42,20 +42,20 @@ export const hostile: readonly Hostile[] = [
     reason: 'message_size_limit',
   },
 
-  file('a script that is called a picture', 'a.png', () => '#!/bin/sh\nrm -rf /', 'type_mismatch'),
-  file('a script that is declared a picture', 'a', () => '#!/bin/sh\nrm -rf /', 'type_mismatch', { mime: 'image/png' }),
-  file('a PNG that is called a JPEG', 'a.jpg', () => png(), 'type_mismatch'),
-  file('a PDF that is called a text', 'a.txt', () => pdf(['x']), 'type_mismatch'),
-  file('a workbook that is called a letter', 'a.docx', () => office('xlsx'), 'type_mismatch'),
+  file('a script named as an image', 'a.png', () => '#!/bin/sh\nrm -rf /', 'type_mismatch'),
+  file('a script that is declared as an image', 'a', () => '#!/bin/sh\nrm -rf /', 'type_mismatch', { mime: 'image/png' }),
+  file('a PNG named as a JPEG', 'a.jpg', () => png(), 'type_mismatch'),
+  file('a PDF named as a text', 'a.txt', () => pdf(['x']), 'type_mismatch'),
+  file('a workbook named as a letter', 'a.docx', () => office('xlsx'), 'type_mismatch'),
   file('a program', 'a.exe', () => joined('MZ', Buffer.alloc(100)), 'unsupported_type'),
-  file('a program that is called a picture', 'a.png', () => joined('\x7fELF', Buffer.alloc(100)), 'unsupported_type'),
+  file('a program named as an image', 'a.png', () => joined('\x7fELF', Buffer.alloc(100)), 'unsupported_type'),
   file('random bytes', 'a.bin', () => Buffer.from([1, 2, 3, 0xff, 0]), 'unsupported_type'),
   file('a text with a NUL', 'a.txt', () => 'a\0b', 'unsupported_type'),
   file('a text in Latin-1', 'a.txt', () => Buffer.from('Grüße', 'latin1'), 'unsupported_type'),
-  file('UTF-16 that breaks off', 'a.txt', () => Buffer.from([0xff, 0xfe, 0x41]), 'unsupported_type'),
-  file('a drawing that can hold programs', 'a.svg', () => '<svg onload="x()"/>', 'unsupported_type'),
+  file('incomplete UTF-16', 'a.txt', () => Buffer.from([0xff, 0xfe, 0x41]), 'unsupported_type'),
+  file('an SVG, which can contain scripts', 'a.svg', () => '<svg onload="x()"/>', 'unsupported_type'),
   file('an old Office file', 'a.doc', () => Buffer.from('d0cf11e0a1b11ae100000000', 'hex'), 'unsupported_type'),
-  file('a name that reads backwards', 'photo\u202Egnp.exe', () => png(), 'misleading_name'),
+  file('a name with a right-to-left override', 'photo\u202Egnp.exe', () => png(), 'misleading_name'),
 
   file('a PNG without its end', 'a.png', () => cutBy(png(), 12), 'damaged'),
   file('half a PNG', 'a.png', () => cutBy(png({ width: 99, height: 99 }), 60), 'damaged'),
@@ -69,7 +69,7 @@ export const hostile: readonly Hostile[] = [
     'damaged',
   ),
   file(
-    'a PNG that hides something behind its pixels',
+    'a PNG with hidden data after its pixels',
     'a.png',
     () => joined(header(2, 2), chunk('IDAT', joined(deflateSync(Buffer.alloc(6)), 'hidden')), chunk('IEND')),
     'damaged',
@@ -84,18 +84,18 @@ export const hostile: readonly Hostile[] = [
   file('a GIF of 4 billion pixels', 'a.gif', () => gif({ width: 65_535, height: 65_535 }), 'too_much_inside'),
   file('a GIF of 1,001 frames', 'a.gif', () => gif({ frames: 1_001 }), 'too_much_inside'),
   file('a WebP without its end', 'a.webp', () => cutBy(webp(), 3), 'damaged'),
-  file('a WebP without a picture', 'a.webp', () => riff('RIFF', joined('WEBP', riff('EXIF', Buffer.alloc(8)))), 'damaged'),
+  file('a WebP without an image', 'a.webp', () => riff('RIFF', joined('WEBP', riff('EXIF', Buffer.alloc(8)))), 'damaged'),
   file('a WebP of 268 million pixels', 'a.webp', () => webp({ width: 16_384, height: 16_384 }), 'too_much_inside'),
 
   file('a PNG that is also an archive', 'a.png', () => joined(png(), zip([note])), 'polyglot'),
   file('a PNG that hides an archive in a chunk', 'a.png', () => png({ extra: [chunk('teXt', zip([note]))] }), 'polyglot'),
-  file('a PNG with a page behind it', 'a.png', () => joined(png(), html), 'polyglot'),
+  file('a PNG with an HTML page after it', 'a.png', () => joined(png(), html), 'polyglot'),
   file('a GIF that is also a program', 'a.gif', () => gif({ comment: '<script>alert(1)</script>' }), 'polyglot'),
   file('a program that begins as a GIF', 'a.gif', () => 'GIF89a=1;/*<script>*/alert(1)', 'polyglot'),
   file('a GIF that is also an archive', 'a.gif', () => joined(gif(), zip([note])), 'polyglot'),
   file('a JPEG that is also a PDF', 'a.jpg', () => jpeg({ comment: pdf(['x']).toString('latin1') }), 'polyglot'),
   file('a JPEG that is also an archive', 'a.jpg', () => joined(jpeg(), zip([note])), 'polyglot'),
-  file('a WebP with a page behind it', 'a.webp', () => joined(webp(), html), 'polyglot'),
+  file('a WebP with an HTML page after it', 'a.webp', () => joined(webp(), html), 'polyglot'),
   file('a PDF that is also an archive', 'a.pdf', () => joined(pdf(['x']), zip([note])), 'polyglot'),
   file(
     'a PDF that is also an archive, by its comment',
@@ -103,7 +103,7 @@ export const hostile: readonly Hostile[] = [
     () => joined('%PDF-1.7\n', zip([note], { comment: '\n%%EOF\n' })),
     'polyglot',
   ),
-  file('a PDF with a page behind it', 'a.pdf', () => joined(pdf(['x']), html), 'polyglot'),
+  file('a PDF with an HTML page after it', 'a.pdf', () => joined(pdf(['x']), html), 'polyglot'),
   file('an archive with a PDF before it', 'a.docx', () => office('docx', [], { before: pdf(['x']) }), 'polyglot'),
 
   file('a PDF without its end', 'a.pdf', () => cutBy(pdf(['x']), 8), 'damaged'),
@@ -112,17 +112,17 @@ export const hostile: readonly Hostile[] = [
   file('a PDF that was changed six times', 'a.pdf', () => joined(pdf(['x']), '%%EOF\n'.repeat(6)), 'too_much_inside'),
   file('a PDF of 100,001 objects', 'a.pdf', () => joined('%PDF-1.7\n', '1 0 obj\n'.repeat(100_001), '%%EOF'), 'too_much_inside'),
   file(
-    'a PDF that says so of packed ones',
+    'a PDF that declares as many packed objects',
     'a.pdf',
     () => pdf(['x'], { extra: ['<< /Type /ObjStm /N 99999999 /First 0 >>'] }),
     'too_much_inside',
   ),
   file('a PDF of 2,001 object streams', 'a.pdf', () => joined('%PDF-1.7\n', '/ObjStm '.repeat(2_001), '%%EOF'), 'too_much_inside'),
-  file('a PDF that says it holds a gigabyte', 'a.pdf', () => pdf(['x'], { extra: ['<< /Length 1073741824 >>'] }), 'too_much_inside'),
+  file('a PDF that declares a gigabyte', 'a.pdf', () => pdf(['x'], { extra: ['<< /Length 1073741824 >>'] }), 'too_much_inside'),
   file('a PDF of 501 pages', 'a.pdf', () => pdf(new Array(501).fill('x')), 'too_much_inside'),
 
   file('an archive', 'a.zip', () => zip([note]), 'archive'),
-  file('an archive that is called a document', 'a.docx', () => zip([note]), 'archive'),
+  file('an archive named as a document', 'a.docx', () => zip([note]), 'archive'),
   file('an empty archive', 'a.docx', () => zip([]), 'archive'),
   file('a document with macros', 'a.docm', () => office('docx', [{ name: 'word/vbaProject.bin', content: 'x' }]), 'macros'),
   file(

@@ -4,29 +4,32 @@ import { type CacheSimulator, type CacheSimulatorOptions, createCacheSimulator }
 import type { FixedClock } from '../../../src/testing/fixed-clock.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../../src/testing/scripted-model.ts'
 
-/** A provider's cache that several models of a test may share, as several processes share a provider. */
+/** The prompt cache of a provider. Several models of a test can share it, as several processes share a provider. */
 export const cacheOf = (options: Partial<CacheSimulatorOptions> = {}): CacheSimulator =>
   createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens, ...options })
 
-export interface Billing {
+export interface ModelCacheOptions {
   readonly cache: CacheSimulator
   readonly clock: FixedClock
   readonly name?: string
-  /** What the adapter makes of a request before it goes out. */
-  readonly sends?: (request: ModelRequest) => ModelRequest
-  /** What the provider tells of its bill; all of it by default. */
-  readonly tells?: 'nothing'
-  /** What is written lives for an hour, and the bill says so. */
+  /** Changes a request before it is sent, as an adapter might. */
+  readonly transformRequest?: (request: ModelRequest) => ModelRequest
+  /** `nothing`: the provider does not report cache usage. By default it reports all of it. */
+  readonly reports?: 'nothing'
+  /** Cache writes live for an hour, and the usage reports them as such. */
   readonly long?: true
 }
 
-/** A script whose bills are those of a provider with a cache. */
-export function billedModel(replies: readonly Reply[], billing: Billing): ScriptedModel {
-  return billed(scriptedModel(replies, { name: billing.name ?? 'scripted', window: 1e9 }), billing)
+/** A scripted model that reports the usage of a provider with a prompt cache. */
+export function scriptedModelWithCache(replies: readonly Reply[], options: ModelCacheOptions): ScriptedModel {
+  return withCache(scriptedModel(replies, { name: options.name ?? 'scripted', window: 1e9 }), options)
 }
 
-/** The same for a script that is there already. */
-export function billed(model: ScriptedModel, { cache, clock, sends = (same) => same, tells, long }: Billing): ScriptedModel {
+/** Adds the usage of a prompt cache to an existing scripted model. */
+export function withCache(
+  model: ScriptedModel,
+  { cache, clock, transformRequest: sends = (same) => same, reports, long }: ModelCacheOptions,
+): ScriptedModel {
   return {
     name: model.name,
     window: model.window,
@@ -38,7 +41,7 @@ export function billed(model: ScriptedModel, { cache, clock, sends = (same) => s
       const { system, parts } = sends(request)
       const { uncached, cacheRead, cacheWrite } = cache.call({ system, parts, at: Date.parse(clock.now()) / 1000 })
       const known =
-        tells === 'nothing'
+        reports === 'nothing'
           ? { uncached: uncached + cacheRead + cacheWrite, cacheRead: 0, cacheWrite: 0 }
           : { uncached, cacheRead, cacheWrite, ...(long && { cacheWriteLong: cacheWrite }) }
       for await (const event of model.stream(request, signal)) {
