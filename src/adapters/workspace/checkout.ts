@@ -7,7 +7,7 @@ import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } 
 import { filesFolder, findTurnFiles, listBelow, readFiles, type StoredFile, sha256Of, type VersionStore } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
 
-export interface CheckoutContext {
+interface CheckoutContext {
   readonly versions: VersionStore
   readonly files: Files
   readonly runtime: Files

@@ -28,7 +28,7 @@ export interface VersionStore {
 }
 
 /** The files of a turn that a ref names, by path below their area. */
-export interface TurnFiles {
+interface TurnFiles {
   /** In the version store: read only when needed. */
   readonly stored: ReadonlyMap<string, StoredFile>
   /** From the journal, or from the turn's folder on this machine. */

@@ -6,7 +6,7 @@ import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspa
 import { findTurnFiles, listBelow, readFiles, type VersionStore } from './files.ts'
 import { isWithin } from './names.ts'
 
-export interface HydrationContext {
+interface HydrationContext {
   readonly versions: VersionStore
   readonly files: Files
   readonly history: RecordedFiles

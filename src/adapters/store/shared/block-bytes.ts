@@ -3,7 +3,7 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 
 /** Changes as the store logs them, with the bytes that it moved to the blob store, by hash. */
-export interface StoredChanges {
+interface StoredChanges {
   readonly changes: readonly Change[]
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }

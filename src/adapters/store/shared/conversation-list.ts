@@ -60,7 +60,7 @@ function applyToInfo(info: MutableInfo, change: Change): void {
 }
 
 /** The position of a conversation in the list, which is ordered by activity, newest first, then by id. */
-export interface Cursor {
+interface Cursor {
   readonly activity: string
   readonly id: string
 }

@@ -11,7 +11,7 @@ import { isObject } from '../../../core/json.ts'
  */
 export const LARGE_TEXT = 8 * 1024
 
-export interface EncodedRow {
+interface EncodedRow {
   readonly body: string
   /** Large texts by hash, to be stored before the row. */
   readonly texts: ReadonlyMap<string, Uint8Array>

@@ -1,5 +1,5 @@
 /** Runs one piece of work at a time, in the order of the calls. A failed piece of work rejects its own promise only. */
-export type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
+type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 
 export function createMutex(): Mutex {
   let last: Promise<unknown> = Promise.resolve()

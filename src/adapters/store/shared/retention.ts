@@ -8,7 +8,7 @@ export interface TimedEntry extends Entry {
 }
 
 /** Limits of what retention may remove from a journal. */
-export interface RemovalLimits {
+interface RemovalLimits {
   /** Entries from this time on stay. */
   readonly before: string
   /** Loading starts at this entry: it and later ones stay. */

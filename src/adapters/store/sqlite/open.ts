@@ -8,7 +8,7 @@ import { makeFolder } from './make-folder.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
 
 /** Two connections: the writer, and a reader that sees only committed data. */
-export interface Connections {
+interface Connections {
   readonly writer: DatabaseSync
   readonly reader: DatabaseSync
 }

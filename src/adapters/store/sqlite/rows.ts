@@ -20,7 +20,7 @@ export const SEQ = 'entry & 4294967295'
 export const ENTRIES_AFTER = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
 
 /** An entry to be written, with the hashes of the blobs that it needs. */
-export interface JournalRow {
+interface JournalRow {
   readonly seq: number
   readonly change: Change
   readonly body: string

@@ -62,7 +62,7 @@ it('migrates a file of the first version: finds its waiting followups and keeps 
     again: [...turn, accepted('e1', 3), folded(['e1'], 4), accepted('e1', 5)],
     twice: [...turn, accepted('e1', 3), accepted('e1', 4), folded(['e1'], 5)],
     answered: [...turn, accepted('e1', 3), accepted('e2', 4), folded(['e2', 'e1'], 5, 't2')],
-    told: [...turn, accepted('e1', 3, 'steer'), accepted('e2', 3, 'external')],
+    others: [...turn, accepted('e1', 3, 'steer'), accepted('e2', 3, 'external')],
     quiet: turn,
   }
   const file = firstVersion('old.db', journals)

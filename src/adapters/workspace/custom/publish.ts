@@ -8,7 +8,7 @@ import { filesFolder, isEmpty, readPublishable, type StoredFile, sha256Of, type 
 import { nextLineage, publishOutcomes } from '../publish-record.ts'
 import { type CustomVersions, changesBetween, nextManifest, storeManifest } from './versions.ts'
 
-export interface CustomPublishContext {
+interface CustomPublishContext {
   readonly versions: CustomVersions
   readonly files: Files
   readonly runtime: Files

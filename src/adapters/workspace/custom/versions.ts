@@ -87,7 +87,7 @@ async function readStoredFile(rel: string, { hash, recorded }: StoredFile, histo
  * The files that one publish changed, by path: `{ sha256, size }`, with `recorded` for the turn whose block holds the bytes, or
  * `{ deleted: true }`. Other files are as in the version of the turn `parent`. A manifest without a parent names every file.
  */
-export interface Manifest {
+interface Manifest {
   readonly parent?: string
   /** How many manifests must be read before this one. */
   readonly depth: number

@@ -10,7 +10,7 @@ import { conversationFolder, encodeName, excludedNames } from '../names.ts'
 import { createGit, type Git, outputRecords, outputText } from './run.ts'
 
 /** The git refs of a conversation. */
-export interface LineageRefs {
+interface LineageRefs {
   readonly branch: string
   version(turnId: string): string
   /** The common prefix of all version refs. */

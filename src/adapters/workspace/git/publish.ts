@@ -8,7 +8,7 @@ import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
 import { readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
 
-export interface GitPublishContext {
+interface GitPublishContext {
   readonly lineage: Lineage
   readonly origin: Origin | undefined
   readonly index: TurnIndex

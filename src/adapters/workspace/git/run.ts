@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { Failure } from '../../../core/failure.ts'
 import { stripAbsolutePaths } from '../../../core/secrets.ts'
 
-export interface GitOptions {
+interface GitOptions {
   /** A promise lets git start before its input is known. */
   readonly input?: string | Uint8Array | Promise<string | Uint8Array>
   /** For commands that look at files of a turn. git reads no config and no repository in there. */

@@ -15,7 +15,7 @@ export interface TurnIndex {
   readonly file: string
 }
 
-export interface TurnChanges {
+interface TurnChanges {
   /** Hashes of the files that are as the checkout put them, by path below `files/`. */
   readonly unchanged: ReadonlyMap<string, string>
   /** Files that were changed, added or removed since. A path that ends in a slash is a nested repository, which git does not list further. */
