@@ -139,7 +139,7 @@ describe('opening a database', () => {
 describe('timeline 11.14: unreadable data fails the load, and nothing is overwritten', () => {
   const damages: Record<string, { readonly sql: string; readonly seq: number }> = {
     'a row that is not JSON': { sql: `UPDATE journal SET body = '{"type":' WHERE entry & 4294967295 = 5`, seq: 5 },
-    'a row of an unknown type': { sql: `UPDATE journal SET body = '{"type":"never.heard"}' WHERE entry & 4294967295 = 5`, seq: 5 },
+    'a row of an unknown type': { sql: `UPDATE journal SET body = '{"type":"unknown.type"}' WHERE entry & 4294967295 = 5`, seq: 5 },
     'a row whose block has no fields': {
       sql: `UPDATE journal SET body = '{"type":"blocks.appended","blocks":[{}]}' WHERE entry & 4294967295 = 3`,
       seq: 3,

@@ -24,14 +24,14 @@ const hide = (timeline: Timeline, path: string, replacement_text: string): Timel
 
 export const hidden = (): Situation => {
   const seen = timelineOf([...turnStart('turn_1', 0, 'top 3 places to eat?'), ...search(at('turn_1', 0, 'c0'))])
-  const place = at('turn_1', 1, 'c1')
+  const origin = at('turn_1', 1, 'c1')
   const asked = withDrafts(
     seen,
-    ask(place, 'react.hide', { path: 'tc:turn_1.c0.result', replacement_text: 'three guides, already ranked' }),
+    ask(origin, 'react.hide', { path: 'tc:turn_1.c0.result', replacement_text: 'three guides, already ranked' }),
   )
   return {
     timeline: withDrafts(hide(asked, 'tc:turn_1.c0.result', 'three guides, already ranked.'), [
-      toolResultBlock(place, {
+      toolResultBlock(origin, {
         mime: 'application/json',
         text: JSON.stringify({ path: 'tc:turn_1.c0.result', status: 'ok', blocks_hidden: 2, tokens_hidden: 140 }),
       }),
@@ -40,7 +40,7 @@ export const hidden = (): Situation => {
   }
 }
 
-/** As expiry leaves it: an old turn folded into one line per path, a look-up of a recent turn folded into its essence. */
+/** After an expiry: an old turn is folded to one line per path, and a look-up of a recent turn is shortened. */
 export const pruned = (): Situation => {
   const before = timelineOf([
     ...turnStart('turn_1', 0, 'top 3 places to eat?'),

@@ -15,7 +15,7 @@ import type { SourcePool } from '../../src/core/sources/pool.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 
-/** A moment of a conversation, just before the model is asked. */
+/** The state of a conversation right before a model call. */
 export interface Situation {
   readonly timeline: Timeline
   readonly turnId: string
@@ -23,7 +23,7 @@ export interface Situation {
   readonly announce?: Announce
 }
 
-/** What the situations are made of: one conversation about where to eat. */
+// Parts of the situations: one conversation about restaurants.
 
 export const at = (turnId: string, iteration: number, callId: string): BlockOrigin => ({
   turnId,
@@ -34,9 +34,9 @@ export const at = (turnId: string, iteration: number, callId: string): BlockOrig
 export const blob = (size: number): BlobRef => ({ sha256: '0'.repeat(64), size })
 export const budget = (iteration: number) => ({ iteration, max: 15, elapsedSeconds: iteration * 21 })
 
-export const ask = (place: BlockOrigin, toolId: string, params: { readonly [name: string]: Json }, said?: string): readonly Draft[] => [
-  ...(said === undefined ? [] : [decisionNotesBlock(place, said, toolId)]),
-  toolCallBlock(place, { toolId, params }),
+export const ask = (origin: BlockOrigin, toolId: string, params: { readonly [name: string]: Json }, notes?: string): readonly Draft[] => [
+  ...(notes === undefined ? [] : [decisionNotesBlock(origin, notes, toolId)]),
+  toolCallBlock(origin, { toolId, params }),
 ]
 
 export const found = [
@@ -45,20 +45,20 @@ export const found = [
   { sid: 4, title: 'Scarpati', url: 'https://scarpati.example/', text: 'Italian kitchen since 1982.' },
 ]
 
-export const search = (place: BlockOrigin): readonly Draft[] => [
-  ...ask(place, 'web_tools.web_search', { queries: ['best restaurants wuppertal'], n: 3 }, 'I look for places that several guides name.'),
-  artifactDigestBlock(place, {
-    artifact_path: `tc:${place.turnId}.${place.callId}.result`,
+export const search = (origin: BlockOrigin): readonly Draft[] => [
+  ...ask(origin, 'web_tools.web_search', { queries: ['best restaurants wuppertal'], n: 3 }, 'I look for places that several guides name.'),
+  artifactDigestBlock(origin, {
+    artifact_path: `tc:${origin.turnId}.${origin.callId}.result`,
     mime: 'application/json',
     kind: 'file',
     visibility: 'internal',
   }),
-  toolResultBlock(place, { mime: 'application/json', text: JSON.stringify(found) }),
+  toolResultBlock(origin, { mime: 'application/json', text: JSON.stringify(found) }),
 ]
 
-export const written = (place: BlockOrigin, name: string, content: string): readonly Draft[] => {
-  const path = `fi:${place.turnId}.files/${name}`
-  const physical_path = `${place.turnId}/files/${name}`
+export const written = (origin: BlockOrigin, name: string, content: string): readonly Draft[] => {
+  const path = `fi:${origin.turnId}.files/${name}`
+  const physical_path = `${origin.turnId}/files/${name}`
   const digest = {
     artifact_path: path,
     physical_path,
@@ -71,9 +71,9 @@ export const written = (place: BlockOrigin, name: string, content: string): read
     sources_used: [1, 2],
   }
   return [
-    ...ask(place, 'react.write', { path: `files/${name}`, channel: 'canvas', content, kind: 'display' }),
-    artifactDigestBlock(place, digest),
-    artifactContentBlock(place, { path, mime: 'text/markdown', text: content, digest, meta: { physical_path, key: 'never shown' } }),
+    ...ask(origin, 'react.write', { path: `files/${name}`, channel: 'canvas', content, kind: 'display' }),
+    artifactDigestBlock(origin, digest),
+    artifactContentBlock(origin, { path, mime: 'text/markdown', text: content, digest, meta: { physical_path, key: 'never shown' } }),
   ]
 }
 

@@ -178,25 +178,25 @@ const notices = (): Situation => {
 }
 
 const feedback = (): Situation => {
-  const told = timelineOf([
+  const timeline = timelineOf([
     ...turnStart('turn_1', 0, 'top 3 places to eat?'),
     completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
     suggestedFollowupsBlock('turn_1', minute(3), ['Which is cheapest?']),
     ...turnStart('turn_2', 30, 'and the cheapest?'),
   ])
-  const end = blocksOf(told).findLast(({ turn_id }) => turn_id === 'turn_1') as Block
-  const said = { text: 'Scarpati is closed for good', origin: 'user' as const, reaction: 'not_ok' as const }
+  const end = blocksOf(timeline).findLast(({ turn_id }) => turn_id === 'turn_1') as Block
+  const feedback = { text: 'Scarpati is closed for good', origin: 'user' as const, reaction: 'not_ok' as const }
   return {
-    timeline: withChanges(told, {
+    timeline: withChanges(timeline, {
       type: 'blocks.inserted',
       after_id: end.id,
-      blocks: assignIds(told, [feedbackBlock('turn_1', minute(20), said)]),
+      blocks: assignIds(timeline, [feedbackBlock('turn_1', minute(20), feedback)]),
     }),
     turnId: 'turn_2',
     announce: {
       budget: budget(0),
       plans: [],
-      feedbacks: [{ turnId: 'turn_1', turnTs: minute(0), ts: minute(20), incorporated: true, ...said }],
+      feedbacks: [{ turnId: 'turn_1', turnTs: minute(0), ts: minute(20), incorporated: true, ...feedback }],
     },
   }
 }

@@ -8,17 +8,17 @@ import type { EndSignal, Terminal } from '../../src/cli/terminal.ts'
 import type { SettingsLayer } from '../../src/config.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
-/** The command line in a folder of its own, with everything it prints. */
+/** The command line in a temporary folder, with its output. */
 export interface CommandLine {
   readonly folder: string
   /** Runs a command to its end. `text` is everything that was printed, in order, without the last line end. */
   run(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly text: string; readonly output: string }>
-  /** Begins a command that is talked to while it runs. */
+  /** Starts an interactive command. */
   start(...args: readonly string[]): RunningCommand
   readonly environment: Record<string, string>
-  /** Settings that come before everything else. */
+  /** Settings that override all others. */
   settings: SettingsLayer['values']
-  /** From now on the model says this, and nothing else is set. */
+  /** Replaces the settings by a scripted model with these replies. */
   setReplies(...replies: readonly Reply[]): ScriptedModel
   remove(): void
 }
@@ -28,9 +28,9 @@ export interface RunningCommand {
   readonly text: string
   type(line: string): void
   endOfInput(): void
-  /** Asks it to end, as a signal would. */
+  /** Ends the command like a signal. */
   end(signal?: EndSignal): void
-  /** Waits until it has printed this, after what was waited for before. Resolves to what was printed since. */
+  /** Waits until this text is printed after the previously awaited text. Resolves to the output since then. */
   until(words: string | RegExp): Promise<string>
 }
 

@@ -7,20 +7,20 @@ import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts
 import { answers } from '../../src/testing/scripted-model.ts'
 import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
 
-/** A harness for messages with files, whose blobs can be counted. */
+/** A harness for messages with attachments. `names` are the hashes of the stored blobs. */
 export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
-  const held = createMemoryBlobs()
+  const memory = createMemoryBlobs()
   const names = new Set<string>()
   const blobs: BlobStore = {
-    ...held,
+    ...memory,
     async put(bytes) {
-      const ref = await held.put(bytes)
+      const ref = await memory.put(bytes)
       names.add(ref.sha256)
       return ref
     },
     async remove(sha256) {
       names.delete(sha256)
-      await held.remove(sha256)
+      await memory.remove(sha256)
     },
   }
   const clock = createFixedClock()
@@ -31,13 +31,13 @@ export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
   return { ...harness, names, send }
 }
 
-/** Why a message was refused; it must have been. */
+/** The rejections of a message that must be rejected. */
 export async function rejectionsOf(sent: Promise<unknown>): Promise<readonly Rejection[]> {
   const error = await sent.then(
     () => undefined,
     (error: unknown) => error,
   )
-  if (!(error instanceof Failure) || error.code !== 'attachment.rejected') throw new Error(`was not refused: ${error}`)
+  if (!(error instanceof Failure) || error.code !== 'attachment.rejected') throw new Error(`was not rejected: ${error}`)
   return error.details.attachments as readonly Rejection[]
 }
 

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Files of the disk as they are where there is no `/proc/self/fd`: the module looks at the platform once, when it is loaded. */
+/** Loads the disk files as on a platform without `/proc/self/fd`. The module checks the platform once, when it is loaded. */
 export async function loadPortableFiles(): Promise<typeof import('../../src/adapters/files/disk.ts')> {
   const platform = Object.getOwnPropertyDescriptor(process, 'platform') as PropertyDescriptor
   vi.resetModules()

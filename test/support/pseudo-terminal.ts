@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'vitest'
 
-/** A program in a real terminal: a pseudo-terminal whose keys a test presses and whose screen it reads. */
+/** A program in a pseudo-terminal: the test sends keys and reads the screen. */
 export interface PseudoTerminal {
   press(keys: string): void
-  /** Waits until this is on the screen, after what was waited for before. Resolves to what came since. */
+  /** Waits until this text is on the screen after the previously awaited text. Resolves to the output since then. */
   until(words: string | RegExp): Promise<string>
-  /** Everything the program wrote, control sequences and all. */
+  /** All output of the program, with control sequences. */
   readonly raw: string
   readonly exitCode: Promise<number | null>
   kill(): void
 }
 
-/** By `script`, which every Debian has. */
+/** Uses the `script` command, which is part of every Debian installation. */
 export function openPseudoTerminal(
   command: string,
   options: { readonly folder: string; readonly environment: NodeJS.ProcessEnv },
@@ -53,6 +53,6 @@ export function openPseudoTerminal(
   }
 }
 
-/** Without what only moves the cursor or paints. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+/** Removes control sequences for cursor and colour. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control sequences
 const shown = (raw: string) => raw.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '')

@@ -8,8 +8,8 @@ export interface S3Server {
 }
 
 /**
- * Something that speaks like S3, on a free port of this machine. It checks signatures, ignores conditional headers, and can not go on with a
- * listing that it has cut short: that is tested against answers written by hand.
+ * Starts an S3-compatible server on a free port. It checks signatures, ignores conditional headers, and can not continue a truncated
+ * listing: continuation is tested with handwritten responses.
  */
 export async function startS3(directory: string): Promise<S3Server> {
   const { default: S3rver } = await import('s3rver')
@@ -28,7 +28,7 @@ export async function startS3(directory: string): Promise<S3Server> {
       retryDelayMs: 1,
     },
     async stop() {
-      server.httpServer.closeAllConnections() // kept alive by the client
+      server.httpServer.closeAllConnections() // the client keeps connections open
       await server.close()
     },
   }

@@ -4,7 +4,7 @@ import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 
-/** Tools that stories need. */
+/** A repeatable look-up with a fixed result. */
 export const weather = (): Tool =>
   defineTool({
     id: 'weather.today',
@@ -15,8 +15,10 @@ export const weather = (): Tool =>
     run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
   })
 
-/** Runs until it is told to stop, or for ever. */
-export const slowTool = (options: { readonly started?: () => void; readonly deaf?: true; readonly endsAfterMs?: number } = {}): Tool =>
+/** Runs until its signal aborts. With `ignoresSignal` it runs forever, or for `endsAfterMs`. */
+export const slowTool = (
+  options: { readonly started?: () => void; readonly ignoresSignal?: true; readonly endsAfterMs?: number } = {},
+): Tool =>
   defineTool({
     id: 'slow.work',
     description: 'Takes its time.',
@@ -24,12 +26,12 @@ export const slowTool = (options: { readonly started?: () => void; readonly deaf
     run: (_, { signal }) =>
       new Promise((resolve, reject) => {
         options.started?.()
-        if (!options.deaf) signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        if (!options.ignoresSignal) signal.addEventListener('abort', () => reject(signal.reason), { once: true })
         else if (options.endsAfterMs !== undefined) setTimeout(() => resolve({ ok: true, ret: 'too late' }), options.endsAfterMs)
       }),
   })
 
-/** Runs until the story lets it finish. One story at a time: each call waits for the next `finish`. */
+/** Runs until `finish` is called. It supports one running call at a time. */
 export function pausedTool(): { readonly tool: Tool; finish(): void } {
   let finish = () => {}
   const run = () =>
@@ -42,7 +44,7 @@ export function pausedTool(): { readonly tool: Tool; finish(): void } {
   }
 }
 
-/** As many words as are asked for, always the same: something to fill a context with. */
+/** Returns a long page, to fill the context. */
 export const library = (): Tool =>
   defineTool({
     id: 'library.fetch',
@@ -53,7 +55,7 @@ export const library = (): Tool =>
     run: ({ page }) => `Page ${page}. ${`House ${page} has a bright red door. `.repeat(180)}`,
   })
 
-/** Takes its program from the code channel, and does nothing with it. */
+/** An exec tool that does not run its program. */
 export const program = (): Tool =>
   defineTool({
     id: 'sample.run',
@@ -66,7 +68,7 @@ export const program = (): Tool =>
     run: (_, { code = '' }) => `ran ${code.length} characters`,
   })
 
-/** Leaves each file that its contract declares, with the program as its content. */
+/** An exec tool that writes each file of its contract, with the program as content. */
 export const fileWritingTool = (): Tool =>
   defineTool({
     id: 'sample.press',
@@ -84,7 +86,7 @@ export const fileWritingTool = (): Tool =>
     },
   })
 
-/** Tools that could not, each in its own way. */
+/** Tools that fail: by throwing, by an error result, by a timeout, by their schema. */
 export const failingTools = (): readonly Tool[] => [
   defineTool({
     id: 'faulty.throws',
@@ -116,7 +118,7 @@ export const failingTools = (): readonly Tool[] => [
   }),
 ]
 
-/** Finds the same three pages, whatever is asked. */
+/** A web search that finds the same three pages for every query. */
 export const search = (): Tool =>
   defineTool({
     id: 'web_tools.web_search',
@@ -134,8 +136,8 @@ export const search = (): Tool =>
       }),
   })
 
-/** An answer in small pieces that waits in the middle until told to go on. */
-export function pausedAnswer(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; goOn(): void } {
+/** An answer in small chunks that pauses in the middle until `resume`. */
+export function pausedAnswer(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; resume(): void } {
   const halfway = Promise.withResolvers<void>()
   const rest = Promise.withResolvers<void>()
   const whole = answers(text)
@@ -144,5 +146,5 @@ export function pausedAnswer(text: string): { readonly reply: Reply; readonly ha
     halfway.resolve()
     await rest.promise
   }
-  return { reply: { text: whole, chunks: 4, onChunk }, halfway: halfway.promise, goOn: rest.resolve }
+  return { reply: { text: whole, chunks: 4, onChunk }, halfway: halfway.promise, resume: rest.resolve }
 }

@@ -21,7 +21,7 @@ export interface ServerFixture {
   readonly client: Client
   readonly store: ConversationStore
   readonly metrics: Metrics
-  /** What was logged, line by line. */
+  /** The log lines. */
   readonly lines: readonly string[]
 }
 
@@ -58,12 +58,12 @@ export async function openServer({ replies = [], server: wanted = {}, ...parts }
   return { agent, server, client: createClient({ baseUrl: server.url }), store, metrics, lines }
 }
 
-/** After each test: whatever it opened goes down. */
+/** Stops all servers of a test. Call it after each test. */
 export async function closeServers(): Promise<void> {
   await Promise.all(running.splice(0).map((server) => server.drain()))
 }
 
-/** What a person has before them when it has come that far. */
+/** The conversation view at the first event for which `done` is true. */
 export async function viewWhen(client: Client, id: string, done: (view: ConversationView) => boolean): Promise<ConversationView> {
   const leave = new AbortController()
   let view = emptyView

@@ -3,29 +3,29 @@ import type { LaneEvent, TurnEvent } from '../../src/core/event.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Harness, RecordedTurn } from '../../src/testing/harness.ts'
 
-/** Something to do as soon as something else has happened. Each moment comes once. */
+/** An action that runs once, at the first event for which `when` is true. */
 export interface TimedAction {
   readonly when: (event: TurnEvent) => boolean
   readonly act: (harness: Harness) => Promise<unknown>
 }
 
-/** Says something, and lives through the moments in their order. */
-export async function runTurnWith(harness: Harness, input: string, ...moments: readonly TimedAction[]): Promise<RecordedTurn> {
+/** Runs a turn and performs the actions in order, each at its event. */
+export async function runTurnWith(harness: Harness, input: string, ...actions: readonly TimedAction[]): Promise<RecordedTurn> {
   const turn = harness.agent.run({ conversation: harness.conversation, input })
   const events: TurnEvent[] = []
-  const left = [...moments]
+  const pending = [...actions]
   for await (const event of turn) {
     events.push(event)
-    if (left[0]?.when(event)) await left.shift()?.act(harness)
+    if (pending[0]?.when(event)) await pending.shift()?.act(harness)
   }
   return { ...(await turn.result), events }
 }
 
-/** The model has written something of its answer that the user can see. */
+/** The user can see the first text of the answer. */
 export const answering = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.text !== ''
 
-/** The answer is complete; whether it is the last word is not decided. */
+/** The answer is complete; the turn may still continue. */
 export const answered = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.completed
 
@@ -48,7 +48,7 @@ export const followUpWith =
 
 export const stopTurn = ({ agent, conversation }: Harness): Promise<unknown> => agent.stop(conversation)
 
-/** What a person watching was told, and what the model was. */
+/** The lane deltas among the events. */
 export const deltasOf = (events: readonly TurnEvent[], marker?: string): readonly LaneEvent[] =>
   events.filter((event) => event.type === 'lane.delta').filter(({ delta }) => marker === undefined || delta.marker === marker)
 
@@ -65,10 +65,10 @@ export const codesOf = async (harness: Harness): Promise<readonly string[]> => (
 
 export const blockTypes = async (harness: Harness): Promise<readonly string[]> => blocksOf(await harness.timeline()).map(({ type }) => type)
 
-/** How often a model was asked to decide. */
+/** The number of decision calls. */
 export const decisions = ({ model }: Harness): number => model.requests.filter(({ role }) => role === 'decision').length
 
-/** Numbers of the entries among them. */
+/** The entry numbers among the events. */
 export const seqs = (events: readonly TurnEvent[]): readonly number[] =>
   events.flatMap((event) => (event.type === 'entry' ? [event.seq] : []))
 

@@ -36,14 +36,14 @@ describe('a follower', () => {
   })
 
   it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
-    const { reply, halfway, goOn } = pausedAnswer(story)
+    const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply] })
     const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await halfway
     const late = followToClose(harness)
     const later = followToClose(harness, 2)
     await new Promise((resolve) => setTimeout(resolve, 5))
-    goOn()
+    resume()
     await run.result
     const count = (await harness.journal()).length
     expect(laneText(await late, 'answer')).toBe(story)
@@ -57,14 +57,14 @@ describe('a follower', () => {
   })
 
   it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
-    const { reply, halfway, goOn } = pausedAnswer(story)
+    const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply, answers('And that, too.')] })
     const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await halfway
     await harness.agent.followUp(conversation, 'And the brothers?')
     const later = followToClose(harness, (await harness.journal()).length)
     await new Promise((resolve) => setTimeout(resolve, 5))
-    goOn()
+    resume()
     await run.result
     expect(laneText(await later, 'answer')).toContain(story)
   })

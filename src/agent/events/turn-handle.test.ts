@@ -27,12 +27,12 @@ describe('a turn handle', () => {
   })
 
   it('yields the whole answer when it is first iterated in the middle of it', async () => {
-    const { reply, halfway, goOn } = pausedAnswer(story)
+    const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply] })
     const run = harness.agent.run({ conversation, input: 'Tell me.' })
     await halfway
     const reader = run[Symbol.asyncIterator]()
-    goOn()
+    resume()
     const events: TurnEvent[] = []
     for (let next = await reader.next(); !next.done; next = await reader.next()) events.push(next.value)
     expect(laneText(events, 'answer')).toBe(story)

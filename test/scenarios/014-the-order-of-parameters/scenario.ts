@@ -3,11 +3,11 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
-const sound = { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' }
-const write = (...names: readonly (keyof typeof sound)[]) =>
-  calls('react.write', Object.fromEntries(names.map((name) => [name, sound[name]])))
+const valid = { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' }
+const write = (...names: readonly (keyof typeof valid)[]) =>
+  calls('react.write', Object.fromEntries(names.map((name) => [name, valid[name]])))
 
-/** One more parameter than react.write has: only behind it can the fourth be the first that is out of place. */
+/** One more parameter than react.write has, so that the fourth can be the first one out of order. */
 const publish = defineTool({
   id: 'sample.publish',
   description: 'Writes, and tells somebody.',

@@ -2,11 +2,11 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-/** Set when the curtain rises: the first reply takes a minute and a half. */
-let takeTime = () => {}
+/** Set when the scenario runs: the first reply takes a minute and a half. */
+let advanceClock = () => {}
 
-function slowly(): string {
-  takeTime()
+function slowReply(): string {
+  advanceClock()
   return calls('weather.today', { city: 'Rome' })
 }
 
@@ -15,10 +15,10 @@ export default {
   setup: () => ({
     tools: [weather()],
     settings: { maxSeconds: 60 },
-    replies: [slowly, answers('That is what I found in a minute.')],
+    replies: [slowReply, answers('That is what I found in a minute.')],
   }),
   run: async (harness) => {
-    takeTime = () => harness.clock.advance(90_000)
+    advanceClock = () => harness.clock.advance(90_000)
     await harness.say('Please do it.')
   },
 } satisfies Scenario

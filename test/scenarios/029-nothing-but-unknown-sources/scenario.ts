@@ -14,7 +14,7 @@ export default {
     const { answer, events } = await harness.say('Which colour are doors?')
     expect(answer).toBe('Doors are red [[S:1]].')
     expect(laneText(events, 'answer')).toMatch(/^Doors are red \[.+\]\(.+\)\.$/)
-    expect(new Set(deltasOf(events, 'answer').map(({ iteration }) => iteration))).toEqual(new Set([2])) // the blank one was not even begun
+    expect(new Set(deltasOf(events, 'answer').map(({ iteration }) => iteration))).toEqual(new Set([2])) // no delta of the blank answer was emitted
   },
   prompt: true,
 } satisfies Scenario

@@ -7,8 +7,8 @@ import { steerWith } from '../../support/watch-turn.ts'
 
 let harness: Harness | undefined
 
-/** While it looks, the user goes on: the followup is there before the result is. */
-const interrupted = (tool: Tool): Tool => ({
+/** A tool during which the user sends a followup, so that the followup arrives before the result. */
+const withFollowup = (tool: Tool): Tool => ({
   ...tool,
   async run(params, call) {
     await harness?.agent.followUp(call.conversationId, 'And in Paris?')
@@ -19,7 +19,7 @@ const interrupted = (tool: Tool): Tool => ({
 export default {
   title: 'a steer that comes after one fold and before the next model call is folded before the model is asked',
   setup: () => ({
-    tools: [interrupted(weather())],
+    tools: [withFollowup(weather())],
     replies: [calls('weather.today', { city: 'Rome' }), answers('Clear in Paris, too.')],
     hooks: [
       { onExternalEvent: async ({ type }) => void (type === 'followup' && harness && (await steerWith('In one sentence.')(harness))) },

@@ -6,12 +6,11 @@ export default {
   title: 'a steer in the grace period after an answer keeps the turn open: both answers are in the timeline',
   setup: () => ({ settings: { exitGraceMs: 60_000 }, replies: [answers('It is 21 degrees.'), answers('It is 70 degrees Fahrenheit.')] }),
   run: async (harness) => {
-    const sayings = runTurnWith(
+    await runTurnWith(
       harness,
       'How warm is it?',
       { when: answered, act: steerWith('In Fahrenheit!') },
       { when: answered, act: ({ agent, conversation }) => agent.stop(conversation) },
     )
-    await sayings
   },
 } satisfies Scenario

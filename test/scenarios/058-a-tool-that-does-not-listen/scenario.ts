@@ -7,7 +7,7 @@ export default {
   title: 'a tool that ignores its signal is abandoned, and its late result is ignored',
   setup: () => ({
     settings: { stopGraceMs: 10 },
-    tools: [slowTool({ deaf: true, endsAfterMs: 300 })],
+    tools: [slowTool({ ignoresSignal: true, endsAfterMs: 300 })],
     replies: [calls('slow.work'), { text: answers('Then without it.'), delayMs: 350 }],
   }),
   run: async (harness) => void (await runTurnWith(harness, 'Do it.', { when: toolStarted, act: steerWith('Never mind.') })),

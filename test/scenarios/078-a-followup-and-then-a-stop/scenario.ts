@@ -5,10 +5,10 @@ import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { answered, answering, runTurnWith, toolStarted } from '../../support/watch-turn.ts'
 
-const begun = answers('The house is').replace(/<\/channel:answer>$/, '')
+const unfinished = answers('The house is').replace(/<\/channel:answer>$/, '')
 
-/** Both before the turn can look at the first of them. */
-const thinksBetterOfIt = ({ agent, conversation }: Harness) =>
+/** Sends both before the turn can fold the first. */
+const followUpAndStop = ({ agent, conversation }: Harness) =>
   Promise.all([agent.followUp(conversation, 'And the garden?'), agent.stop(conversation)])
 
 export default {
@@ -16,11 +16,11 @@ export default {
   setup: () => ({
     tools: [slowTool()],
     settings: { exitGraceMs: 60_000 },
-    replies: [calls('slow.work'), { text: begun, stall: true }, answers('The house is blue.'), answers('Never asked for.')],
+    replies: [calls('slow.work'), { text: unfinished, stall: true }, answers('The house is blue.'), answers('Never asked for.')],
   }),
   run: async (harness) => {
     for (const when of [toolStarted, answering, answered]) {
-      const { exitReason, answer } = await runTurnWith(harness, 'Which colour has the house?', { when, act: thinksBetterOfIt })
+      const { exitReason, answer } = await runTurnWith(harness, 'Which colour has the house?', { when, act: followUpAndStop })
       expect([exitReason, answer]).toEqual(['steer', 'I stopped as you asked. What was done so far is kept.'])
     }
     await harness.agent.drain(5_000)

@@ -33,6 +33,6 @@ export default {
     expect(Buffer.from((await files.read(String(written?.meta?.physical_path))) ?? []).toString()).toBe(report)
     const hosted = await harness.hosting?.resolve(String(written?.meta?.rn), localScope)
     expect(hosted && Buffer.from((await harness.hosting?.read(hosted)) ?? []).toString()).toBe(report)
-    expect(await harness.hosting?.resolve(String(written?.meta?.rn), { ...localScope, user: 'somebody else' })).toBeUndefined()
+    expect(await harness.hosting?.resolve(String(written?.meta?.rn), { ...localScope, user: 'other' })).toBeUndefined()
   },
 } satisfies Scenario

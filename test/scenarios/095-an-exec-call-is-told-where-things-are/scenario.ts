@@ -3,7 +3,7 @@ import type { Scenario } from '../../support/scenario.ts'
 import { fileWritingTool } from '../../support/scenario-tools.ts'
 
 const contract = [{ filename: 'cities.txt', description: 'The cities.' }]
-const told = { contract: [{ filename: 'files/cities.txt', description: 'The cities.', visibility: 'internal' }], prog_name: 'cities' }
+const corrected = { contract: [{ filename: 'files/cities.txt', description: 'The cities.', visibility: 'internal' }], prog_name: 'cities' }
 
 export default {
   title:
@@ -16,7 +16,7 @@ export default {
         { contract, prog_name: 'turn_0/files/cities.py' },
         { code: 'copy("attachments/world.csv", "files/cities.txt")' },
       ),
-      calls('sample.press', told, { code: 'save("files/cities.txt")' }),
+      calls('sample.press', corrected, { code: 'save("files/cities.txt")' }),
       answers('Rome and Paris.'),
     ],
   }),

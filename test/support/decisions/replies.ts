@@ -1,7 +1,7 @@
-/** Parts of replies, for those that a well-behaved model would not write. */
+/** Parts of replies, to build invalid ones. */
 export const thinking = '<channel:thinking>Let me see.</channel:thinking>\n'
 
-/** Thoughts, then an action as it is given: an object, or text that may be anything. */
+/** The thinking channel, then an action: an object, or any text. */
 export const action = (value: object | string): string =>
   `${thinking}<channel:action>${typeof value === 'string' ? value : JSON.stringify(value)}</channel:action>`
 

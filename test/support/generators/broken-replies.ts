@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { answers, calls, type ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
-/** Replies as no model should write them: sound ones, torn ones, spliced ones, noise; in any pieces, ending in any way. */
+/** Invalid replies: valid ones, cut ones, spliced ones and noise, in any chunks and with any ending. */
 const text = fc.oneof(
   fc.constantFrom(
     '',
@@ -44,7 +44,7 @@ const toolId = fc.constantFrom(
 const call = fc
   .tuple(toolId, params, text, fc.option(text, { nil: undefined }))
   .map(([id, given, notes, code]) => calls(id, given as object, { notes, ...(code !== undefined && { code }) }))
-const answer = fc.tuple(text, fc.array(text, { maxLength: 3 })).map(([said, followups]) => answers(said, { followups }))
+const answer = fc.tuple(text, fc.array(text, { maxLength: 3 })).map(([words, followups]) => answers(words, { followups }))
 const action = fc.record(
   {
     action: fc.oneof(fc.constantFrom('complete', 'exit', 'CALL_TOOL ', 'clarify', 'dance', ''), fc.jsonValue()),
@@ -63,7 +63,7 @@ const good = fc.constantFrom(
   calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A\n[[S:1]]', kind: 'file' }),
   calls('sample.exec', { contract: [{ filename: 'a.txt', description: 'a' }] }, { code: 'print(1)' }),
 )
-const sound = fc.oneof(good, good, call, answer, field)
+const valid = fc.oneof(good, good, call, answer, field)
 
 const fragments = [
   ...['<channel:thinking>', '</channel:thinking>', '<channel:action>', '</channel:action>', '<channel:code>', '</channel:code>'],
@@ -88,11 +88,11 @@ const fragments = [
     '[[S:',
   ],
 ]
-/** A piece cut out, another put in. */
-const torn = fc
-  .tuple(sound, fc.nat({ max: 220 }), fc.nat({ max: 40 }), fc.constantFrom('', ...fragments))
+/** A part removed, and another inserted. */
+const cut = fc
+  .tuple(valid, fc.nat({ max: 220 }), fc.nat({ max: 40 }), fc.constantFrom('', ...fragments))
   .map(([whole, at, length, piece]) => whole.slice(0, at) + piece + whole.slice(at + length))
-const spliced = fc.tuple(sound, sound, fc.nat({ max: 200 }), fc.nat({ max: 200 })).map(([a, b, x, y]) => a.slice(0, x) + b.slice(y))
+const spliced = fc.tuple(valid, valid, fc.nat({ max: 200 }), fc.nat({ max: 200 })).map(([a, b, x, y]) => a.slice(0, x) + b.slice(y))
 const noise = fc.oneof(
   fc.array(fc.oneof(fc.constantFrom(...fragments), text), { maxLength: 12 }).map((pieces) => pieces.join('')),
   fc.string({ unit: 'binary', maxLength: 80 }),
@@ -105,5 +105,5 @@ const ending = fc.constantFrom<Pick<ScriptedReply, 'finish' | 'error'>>(
 )
 
 export const brokenReply: fc.Arbitrary<ScriptedReply> = fc
-  .tuple(fc.oneof(sound, torn, torn, torn, spliced, noise), ending, fc.constantFrom(undefined, undefined, 5, 40))
-  .map(([said, how, chunks]) => ({ text: said, ...how, ...(chunks !== undefined && { chunks }) }))
+  .tuple(fc.oneof(valid, cut, cut, cut, spliced, noise), ending, fc.constantFrom(undefined, undefined, 5, 40))
+  .map(([reply, end, chunks]) => ({ text: reply, ...end, ...(chunks !== undefined && { chunks }) }))

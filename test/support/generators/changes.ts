@@ -4,7 +4,7 @@ import type { SourceRow } from '../../../src/core/sources/source.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
-/** Text as models and tools write it: quotes, controls, astral characters, halves of surrogate pairs, and sometimes a lot of it. */
+/** Text with quotes, control characters, astral characters and lone surrogates, sometimes long. */
 const text = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
   { weight: 2, arbitrary: fc.constantFrom('', '\ud83d', 'line\u2028sep', '😀', '__proto__', '{"artifact_path":"fi:t1.files/a.md"}') },
@@ -26,8 +26,8 @@ const fields = fc.record(
     text,
     call_id: fc.constantFrom('c1', 'c2'),
     payload: fc.jsonValue({ maxDepth: 2 }),
-    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 }), // stores drop an empty one
-    unheard_of: fc.jsonValue({ maxDepth: 2 }),
+    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 }), // stores drop an empty meta
+    unknown_field: fc.jsonValue({ maxDepth: 2 }),
   },
   { requiredKeys: ['type', 'author', 'turn_id', 'ts'] },
 )
@@ -45,8 +45,8 @@ const row = fc.record(
   { requiredKeys: ['title', 'url'] },
 )
 
-/** What may happen, before it is known to whom: `pick` chooses among the blocks there are, sometimes one that there never was. */
-const happening = fc.oneof(
+/** Changes without block ids: `pick` selects one of the existing blocks, sometimes one that does not exist. */
+const plannedChange = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('append' as const), blocks: someBlocks }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('insert' as const), after: pick, blocks: someBlocks }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('compact' as const), after: pick, blocks: someBlocks }) },
@@ -77,13 +77,13 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fold' as const), at, sequence: fc.nat({ max: 50 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('feedback' as const), at }) },
 )
-type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
+type PlannedChange = typeof plannedChange extends fc.Arbitrary<infer T> ? T : never
 
-/** Journals of the whole union (an import only ever starts one: it is made by the import tests). Bytes come inline, as tools make them. */
+/** Journals of all change types except imports, which only start a journal and are covered by the import tests. Bytes are inline, as tools return them. */
 export const journals = (options: { readonly maxLength?: number } = {}): fc.Arbitrary<readonly Change[]> =>
-  fc.array(happening, { maxLength: options.maxLength ?? 40 }).map(toChanges)
+  fc.array(plannedChange, { maxLength: options.maxLength ?? 40 }).map(toChanges)
 
-function toChanges(happenings: readonly Happening[]): readonly Change[] {
+function toChanges(planned: readonly PlannedChange[]): readonly Change[] {
   let nextBlock = 1
   let nextSid = 1
   const number = (made: readonly { fields: object; bytes: Uint8Array | undefined }[]): readonly Block[] =>
@@ -92,65 +92,65 @@ function toChanges(happenings: readonly Happening[]): readonly Change[] {
       ...(rest as Omit<Block, 'id'>),
       ...(content && { base64: Buffer.from(content).toString('base64') }),
     }))
-  const target = (chosen: number) => blockId((chosen % (nextBlock + 1)) + 1) // at times one past the last
+  const target = (chosen: number) => blockId((chosen % (nextBlock + 1)) + 1) // sometimes one past the last
 
-  return happenings.map((what): Change => {
-    switch (what.kind) {
+  return planned.map((each): Change => {
+    switch (each.kind) {
       case 'append':
-        return { type: 'blocks.appended', blocks: number(what.blocks) }
+        return { type: 'blocks.appended', blocks: number(each.blocks) }
       case 'insert':
-        return { type: 'blocks.inserted', after_id: target(what.after), blocks: number(what.blocks) }
+        return { type: 'blocks.inserted', after_id: target(each.after), blocks: number(each.blocks) }
       case 'compact':
-        return { type: 'range.compacted', after_id: target(what.after), blocks: number(what.blocks), covered: ['t1'] }
+        return { type: 'range.compacted', after_id: target(each.after), blocks: number(each.blocks), covered: ['t1'] }
       case 'hide': {
         const hidden = {
           type: 'blocks.hidden' as const,
-          ids: what.targets.map(target),
-          replacement_text: what.text,
+          ids: each.targets.map(target),
+          replacement_text: each.text,
           reason: 'cache_ttl' as const,
         }
-        return what.scoped ? { ...hidden, scope: 'recent' } : hidden
+        return each.scoped ? { ...hidden, scope: 'recent' } : hidden
       }
       case 'reveal':
-        return { type: 'blocks.revealed', ids: what.targets.map(target) }
+        return { type: 'blocks.revealed', ids: each.targets.map(target) }
       case 'open':
-        return { type: 'turn.opened', turn_id: what.turn, ts: what.at }
+        return { type: 'turn.opened', turn_id: each.turn, ts: each.at }
       case 'close':
-        return { type: 'turn.closed', turn_id: what.turn, ts: what.at, exit_reason: 'complete', sources_used: what.sids, tokens: 12 }
+        return { type: 'turn.closed', turn_id: each.turn, ts: each.at, exit_reason: 'complete', sources_used: each.sids, tokens: 12 }
       case 'respond':
         return {
           type: 'response.received',
-          turn_id: what.turn,
-          ts: what.at,
+          turn_id: each.turn,
+          ts: each.at,
           iteration: 0,
           call_id: 'c1',
-          raw: what.raw,
+          raw: each.raw,
           finish_reason: 'stop',
           usage: { uncached: 1, cache_read: 2, cache_write: 3, output: 4 },
-          prompt: { cache_ttl_seconds: what.ttl },
+          prompt: { cache_ttl_seconds: each.ttl },
           retried: [{ usage: { uncached: 5, cache_read: 0, cache_write: 0, output: 6 }, estimated: true }],
         }
       case 'cite': {
-        const rows = what.rows.map((fields) => ({ sid: nextSid++, source_type: 'web', ...fields }) as unknown as SourceRow)
-        return { type: 'sources.merged', ts: what.at, rows, next_sid: nextSid }
+        const rows = each.rows.map((fields) => ({ sid: nextSid++, source_type: 'web', ...fields }) as unknown as SourceRow)
+        return { type: 'sources.merged', ts: each.at, rows, next_sid: nextSid }
       }
       case 'use':
-        return { type: 'sources.used', ts: what.at, sids: what.sids }
+        return { type: 'sources.used', ts: each.at, sids: each.sids }
       case 'remove':
-        return { type: 'source.removed', ts: what.at, sid: what.sid }
+        return { type: 'source.removed', ts: each.at, sid: each.sid }
       case 'title':
-        return { type: 'title.set', ts: what.at, title: what.title }
+        return { type: 'title.set', ts: each.at, title: each.title }
       case 'event':
         return {
           type: 'event.accepted',
-          event: { event_id: `e${what.sequence}`, sequence: what.sequence, kind: what.of, ts: what.at, text: what.text },
+          event: { event_id: `e${each.sequence}`, sequence: each.sequence, kind: each.of, ts: each.at, text: each.text },
         }
       case 'fold':
-        return { type: 'event.folded', ts: what.at, event_ids: [`e${what.sequence}`], turn_id: 't1' }
+        return { type: 'event.folded', ts: each.at, event_ids: [`e${each.sequence}`], turn_id: 't1' }
       case 'feedback':
-        return { type: 'feedback.seen', ts: what.at, until: what.at }
+        return { type: 'feedback.seen', ts: each.at, until: each.at }
       default:
-        return what satisfies never
+        return each satisfies never
     }
   })
 }

@@ -24,7 +24,7 @@ import {
 } from '../../../src/core/block/index.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
-/** Whatever happens between two model calls: a whole round, what a user said, a new turn. Entered at once, never in halves. */
+/** The blocks appended between two model calls: a whole round, a user message or a new turn. */
 export type Step = readonly Draft[]
 
 const words = fc.oneof(
@@ -46,56 +46,56 @@ const mimes: { readonly [extension: string]: string } = {
 const mimeOf = (file: string) => mimes[file.slice(file.lastIndexOf('.') + 1)] as string
 const blob = (bytes: number) => ({ sha256: '0'.repeat(64), size: bytes })
 
-/** Made for a place that is known only when the steps are put in order. */
-type Make = (place: BlockOrigin) => Step
+/** Creates the drafts of a step when its turn and round are known. */
+type Make = (origin: BlockOrigin) => Step
 
 const artifact = fc.record({ file: name, text: words, bytes: size, error: fc.option(words, { freq: 5, nil: undefined }) })
 const artifactBlocks = (
-  place: BlockOrigin,
+  origin: BlockOrigin,
   { file, text, bytes, error }: { file: string; text: string; bytes: number; error: string | undefined },
 ) => {
-  const path = `fi:${place.turnId}.files/${file}`
+  const path = `fi:${origin.turnId}.files/${file}`
   const digest = { artifact_path: path, mime: mimeOf(file), kind: 'file' as const, ...(error !== undefined && { error }) }
   const content = mimeOf(file).startsWith('text/') ? { text } : file.endsWith('.xlsx') ? {} : { blob: blob(bytes) }
   return {
-    digest: artifactDigestBlock(place, digest),
-    content: artifactContentBlock(place, { path, mime: mimeOf(file), digest, ...content }),
+    digest: artifactDigestBlock(origin, digest),
+    content: artifactContentBlock(origin, { path, mime: mimeOf(file), digest, ...content }),
   }
 }
 
 const plainRound: fc.Arbitrary<Make> = fc
   .record({
-    said: fc.option(words, { nil: undefined }),
+    notes: fc.option(words, { nil: undefined }),
     toolId: tool,
     query: words,
     found: words,
     warned: fc.boolean(),
     thought: fc.boolean(),
   })
-  .map(({ said, toolId, query, found, warned, thought }) => (place) => [
-    ...(thought ? [thinkingBlock(place, 'hm')] : []),
-    ...(said === undefined ? [] : [decisionNotesBlock(place, said)]),
-    toolCallBlock(place, { toolId, params: { query, path: 'a.md', content: query } }),
-    ...(warned ? [noticeBlock(place, { code: 'tool_warning', message: 'careful' })] : []),
-    toolResultBlock(place, { mime: 'text/plain', text: found }),
+  .map(({ notes, toolId, query, found, warned, thought }) => (origin) => [
+    ...(thought ? [thinkingBlock(origin, 'hm')] : []),
+    ...(notes === undefined ? [] : [decisionNotesBlock(origin, notes)]),
+    toolCallBlock(origin, { toolId, params: { query, path: 'a.md', content: query } }),
+    ...(warned ? [noticeBlock(origin, { code: 'tool_warning', message: 'careful' })] : []),
+    toolResultBlock(origin, { mime: 'text/plain', text: found }),
   ])
 
 const rowsRound: fc.Arbitrary<Make> = fc
   .array(fc.record({ sid: fc.integer({ min: 1, max: 40 }), title: words }), { minLength: 1, maxLength: 5 })
-  .map((rows) => (place) => [
-    toolCallBlock(place, { toolId: 'web_tools.web_search', params: { query: 'x' } }),
-    artifactDigestBlock(place, { artifact_path: `tc:${place.turnId}.${place.callId}.result` }),
-    toolResultBlock(place, { mime: 'application/json', text: JSON.stringify(rows) }),
+  .map((rows) => (origin) => [
+    toolCallBlock(origin, { toolId: 'web_tools.web_search', params: { query: 'x' } }),
+    artifactDigestBlock(origin, { artifact_path: `tc:${origin.turnId}.${origin.callId}.result` }),
+    toolResultBlock(origin, { mime: 'application/json', text: JSON.stringify(rows) }),
   ])
 
 const filesRound: fc.Arbitrary<Make> = fc
   .record({ toolId: tool, files: fc.array(artifact, { minLength: 1, maxLength: 11 }), digestsFirst: fc.boolean() })
-  .map(({ toolId, files, digestsFirst }) => (place) => {
-    const made = files.map((file) => artifactBlocks(place, file))
+  .map(({ toolId, files, digestsFirst }) => (origin) => {
+    const made = files.map((file) => artifactBlocks(origin, file))
     const blocks = digestsFirst
       ? [...made.map(({ digest }) => digest), ...made.map(({ content }) => content)]
       : made.flatMap(({ digest, content }) => [digest, content])
-    return [toolCodeBlock(place, 'run()'), toolCallBlock(place, { toolId, params: {} }), ...blocks]
+    return [toolCodeBlock(origin, 'run()'), toolCallBlock(origin, { toolId, params: {} }), ...blocks]
   })
 
 const planRound: fc.Arbitrary<Make> = fc
@@ -110,16 +110,16 @@ const planRound: fc.Arbitrary<Make> = fc
     planBlock(turnId, ts, { plan_id: id, steps: ['look', 'tell'], status }, iteration),
   ])
 
-const noteRound: fc.Arbitrary<Make> = words.map((text) => (place) => [
-  toolCallBlock(place, { toolId: 'react.write', params: { channel: 'internal' } }),
-  internalNoteBlock(place, `fi:${place.turnId}.files/memory.md`, `[P] ${text}`),
+const noteRound: fc.Arbitrary<Make> = words.map((text) => (origin) => [
+  toolCallBlock(origin, { toolId: 'react.write', params: { channel: 'internal' } }),
+  internalNoteBlock(origin, `fi:${origin.turnId}.files/memory.md`, `[P] ${text}`),
 ])
 
-const rejectedRound: fc.Arbitrary<Make> = words.map((message) => (place) => [
-  noticeBlock(place, { code: 'protocol_violation.bad_json', message }),
+const rejectedRound: fc.Arbitrary<Make> = words.map((message) => (origin) => [
+  noticeBlock(origin, { code: 'protocol_violation.bad_json', message }),
 ])
 
-const said: fc.Arbitrary<Make> = fc
+const notes: fc.Arbitrary<Make> = fc
   .record({ kind: fc.constantFrom('followup' as const, 'steer' as const), text: words })
   .map(({ kind, text }) => ({ turnId, ts, callId }) => [userEventBlock(kind, turnId, ts, { messageId: callId, text })])
 
@@ -132,7 +132,7 @@ const within = fc.oneof(
   { weight: 2, arbitrary: planRound },
   { weight: 1, arbitrary: noteRound },
   { weight: 1, arbitrary: rejectedRound },
-  { weight: 1, arbitrary: said },
+  { weight: 1, arbitrary: notes },
   { weight: 1, arbitrary: spoken },
 )
 
@@ -143,12 +143,12 @@ const turn = fc.record({
   answer: fc.option(words, { freq: 5, nil: undefined }),
 })
 
-/** Conversations as lists of steps: a timeline may be looked at between any two of them. */
+/** Conversations as lists of steps; a test can render between any two of them. */
 export const conversations: fc.Arbitrary<readonly Step[]> = fc.array(turn, { minLength: 1, maxLength: 4 }).map((turns) =>
   turns.flatMap(({ prompt, attached, steps, answer }, t): readonly Step[] => {
     const turnId = `t${t + 1}`
     const ts = minute(t * 10)
-    const place = (iteration: number): BlockOrigin => ({ turnId, ts, iteration, callId: `${turnId}c${iteration}` })
+    const origin = (iteration: number): BlockOrigin => ({ turnId, ts, iteration, callId: `${turnId}c${iteration}` })
     const files = attached.flatMap(({ file, bytes }) =>
       attachmentBlocks(turnId, ts, {
         name: file,
@@ -159,7 +159,7 @@ export const conversations: fc.Arbitrary<readonly Step[]> = fc.array(turn, { min
     )
     return [
       [turnHeaderBlock(turnId, ts), userPromptBlock(turnId, ts, prompt), ...files],
-      ...steps.map((make, iteration) => make(place(iteration))),
+      ...steps.map((make, iteration) => make(origin(iteration))),
       ...(answer === undefined
         ? []
         : [[completionBlock(turnId, ts, { text: answer, iteration: steps.length }), suggestedFollowupsBlock(turnId, ts, ['?'])]]),

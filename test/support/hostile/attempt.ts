@@ -6,7 +6,7 @@ export interface Attempt {
   readonly description: string
   /** Both modes when not set. */
   readonly mode?: Mode
-  readonly request: (world: HostileFixture, mode: Mode) => HostileRequest | { readonly bytes: string | Uint8Array }
+  readonly request: (fixture: HostileFixture, mode: Mode) => HostileRequest | { readonly bytes: string | Uint8Array }
   readonly status: number
   /** Undefined: the request succeeds, and its response is harmless. */
   readonly code?: string
@@ -16,12 +16,12 @@ export const json = { 'content-type': 'application/json' }
 
 export const get = (
   what: string,
-  path: string | ((world: HostileFixture, mode: Mode) => string),
+  path: string | ((fixture: HostileFixture, mode: Mode) => string),
   status: number,
   code?: string,
 ): Attempt => ({
   description: what,
-  request: (world, mode) => ({ path: typeof path === 'string' ? path : path(world, mode) }),
+  request: (fixture, mode) => ({ path: typeof path === 'string' ? path : path(fixture, mode) }),
   status,
   ...(code !== undefined && { code }),
 })

@@ -17,10 +17,10 @@ const from = (what: string, headers: Readonly<Record<string, string>>, code: str
   code,
 })
 
-const token = (what: string, make: (world: HostileFixture) => string): Attempt => ({
+const token = (what: string, make: (fixture: HostileFixture) => string): Attempt => ({
   description: `a token: ${what}`,
   mode: 'bearer',
-  request: (world) => ({ path: list, headers: bearing(make(world)) }),
+  request: (fixture) => ({ path: list, headers: bearing(make(fixture)) }),
   status: 401,
   code: 'token.refused',
 })
@@ -49,15 +49,15 @@ export const headerAttempts: readonly Attempt[] = [
     'OPTIONS',
   ),
   { ...token('missing', () => ''), request: () => ({ path: list }) },
-  { ...token('in the query', () => ''), request: (world) => ({ path: `${list}?access_token=${world.token}` }) },
-  { ...token('in a cookie', () => ''), request: (world) => ({ path: list, headers: { cookie: `token=${world.token}` } }) },
+  { ...token('in the query', () => ''), request: (fixture) => ({ path: `${list}?access_token=${fixture.token}` }) },
+  { ...token('in a cookie', () => ''), request: (fixture) => ({ path: list, headers: { cookie: `token=${fixture.token}` } }) },
   {
     ...token('as a password', () => ''),
-    request: (world) => ({ path: list, headers: { authorization: `Basic ${btoa(`eve:${world.token}`)}` } }),
+    request: (fixture) => ({ path: list, headers: { authorization: `Basic ${btoa(`eve:${fixture.token}`)}` } }),
   },
   {
     ...token('sent twice', () => ''),
-    request: (world) => ({ path: list, headers: { authorization: `Bearer ${world.token}, Bearer ${world.token}` } }),
+    request: (fixture) => ({ path: list, headers: { authorization: `Bearer ${fixture.token}, Bearer ${fixture.token}` } }),
   },
   token('expired', ({ tokenOf: make }) => make({ exp: past })),
   token('not valid yet', ({ tokenOf: make }) => make({ nbf: past + 7_200 })),
@@ -74,12 +74,12 @@ export const headerAttempts: readonly Attempt[] = [
   token('signed with another algorithm', () => tokenOf(eve, { header: { alg: 'HS512' }, hash: 'sha512' })),
   token('with an embedded key', () => tokenOf(eve, { header: { alg: 'HS256', jwk: { kty: 'oct', k: 'c2VjcmV0' } }, key: 'secret' })),
   token('with a file path as key id', () => tokenOf(eve, { header: { alg: 'HS256', kid: '../../../../dev/null' }, key: 'x' })),
-  token('changed after it was signed', (world) => {
-    const [head, , signature] = world.token.split('.')
+  token('changed after it was signed', (fixture) => {
+    const [head, , signature] = fixture.token.split('.')
     const claims = Buffer.from(JSON.stringify({ ...eve, tenant: 'acme', sub: 'ann', exp: past + 7_200 })).toString('base64url')
     return `${head}.${claims}.${signature}`
   }),
-  token('with half a signature', (world) => world.token.slice(0, -20)),
+  token('with half a signature', (fixture) => fixture.token.slice(0, -20)),
   token('of 12,000 characters', () => 'a'.repeat(12_000)),
   token('that is malformed', () => 'a.b.c'),
 ]

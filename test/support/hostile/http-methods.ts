@@ -41,7 +41,7 @@ const named = (what: string, key: string): Attempt => ({
 
 const bytes = (what: string, make: (host: string) => string | Uint8Array, status = 400, code = 'request.broken'): Attempt => ({
   description: `on the bare line: ${what}`,
-  request: (world, mode) => ({ bytes: make(hostOf(world, mode)) }),
+  request: (fixture, mode) => ({ bytes: make(hostOf(fixture, mode)) }),
   status,
   code,
 })

@@ -23,7 +23,7 @@ export const tokens = createEstimator(roughTokens)
 const renderer = createRenderer()
 export const slice = (timeline: Timeline): Slice => renderer.slice(timeline)
 
-/** What a model would be shown of the timeline, without tails. */
+/** The rendered timeline without tails. */
 export const shownText = (timeline: Timeline): string =>
   slice(timeline)
     .shown.flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : `<${part.media_type}>`)))
@@ -43,7 +43,7 @@ export const plan = (timeline: Timeline, options: Partial<CompactionOptions> = {
     ...options,
   })
 
-/** As a summariser would: it answers whatever it is asked. */
+/** Answers for every requested summary. */
 export const answer = (planned: CompactionPlan, text = 'What happened so far.'): SummaryAnswers => ({
   ...(planned.history && { history: text }),
   ...(planned.prefix && { prefix: text }),
@@ -57,7 +57,7 @@ export interface CompactionOutcome {
   readonly changes: readonly Change[]
 }
 
-/** Plans and finishes; throws when there was nothing to compact or it was skipped. */
+/** Plans and finishes a compaction; throws when there is nothing to compact or the compaction is skipped. */
 export function compact(timeline: Timeline, options: Partial<CompactionOptions> = {}, text?: string): CompactionOutcome {
   const planned = plan(timeline, options)
   if (!planned) throw new Error('no compaction was planned')

@@ -12,7 +12,7 @@ import { type Bill, idealBill, type LayeredCall, type ModelCall, sumBills, uncac
 import { createCacheSimulator } from '../../../src/testing/cache-simulator.ts'
 import { turnStart } from './timelines.ts'
 
-/** A conversation in which a tool answers in every round, and something fresh is said at the end of every prompt. */
+/** A conversation with a tool call in every round and a new tail in every prompt. */
 export interface CostScript {
   readonly turns: number
   readonly roundsPerTurn: number
@@ -20,13 +20,13 @@ export interface CostScript {
   readonly announceTokens: number
   /** Calls that the model makes in one response. */
   readonly callsPerRound: number
-  /** Blocks that each call gives back. */
+  /** Result blocks of each call. */
   readonly resultsPerCall: number
-  /** Every so many rounds the model folds away the result of the round before; 0 for never. */
+  /** The model hides the result of the previous round every so many rounds; 0 for never. */
   readonly foldEvery: number
 }
 
-/** One prompt, and the same with every block in parts of its own, as they would be without coalescing. */
+/** One prompt, and the same prompt without coalescing: every block in its own parts. */
 export interface ScriptedCall extends LayeredCall {
   readonly apart: readonly Part[]
 }
@@ -102,7 +102,7 @@ function roundOf(script: CostScript, turnId: string, iteration: number): readonl
   ]
 }
 
-/** Text that reads like no other of its kind, of about this many characters. */
+/** Unique text of about this many characters. */
 function words(about: string, characters: number): string {
   let text = ''
   for (let n = 0; text.length < characters; n++) text += `${about} says ${n}. `
@@ -113,11 +113,11 @@ export interface Costs {
   readonly ideal: Bill
   /** With our marks. */
   readonly ours: Bill
-  /** The same prompts where prefixes are cached without being asked. */
+  /** The same prompts with automatic prefix caching. */
   readonly automatic: Bill
-  /** Our parts, but only the last of our marks. */
+  /** Our parts with only the last of our marks. */
   readonly tailOnly: Bill
-  /** One mark on the last part of all, every block in parts of its own: what there is without a plan. */
+  /** Uncoalesced parts with one mark on the very last part, as a simple client would send them. */
   readonly lastPart: Bill
   readonly uncached: Bill
 }

@@ -5,7 +5,7 @@ import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import { blockOrigin, call, header } from '../../../src/testing/blocks.ts'
 import { plainOptions, timelineOf } from './timelines.ts'
 
-/** What the model can see of a timeline, before cache marks and tails. */
+/** The rendered blocks of a timeline, before cache marks and tails. */
 export const sliceOf = (timeline: Timeline, currentTurnId?: string, settings?: RenderSettings): Slice =>
   createRenderer(settings).slice(timeline, currentTurnId)
 
@@ -17,7 +17,7 @@ export const textsOf = (parts: readonly Part[]): readonly string[] =>
 export const shownParts = (drafts: readonly Draft[]): readonly Part[] => sliceOf(timelineOf(drafts)).shown.flatMap(({ parts }) => parts)
 export const shownTexts = (drafts: readonly Draft[]): readonly string[] => textsOf(shownParts(drafts))
 
-/** What the last block is shown as, after a header. */
+/** The rendered text of the last block, after a header. */
 export const last = (...drafts: readonly Draft[]): readonly string[] =>
   textsOf(sliceOf(timelineOf([header(), ...drafts])).shown.at(-1)?.parts ?? [])
 

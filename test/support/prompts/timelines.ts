@@ -7,14 +7,14 @@ import type { Change } from '../../../src/core/timeline/change.ts'
 import { assignIds, emptyTimeline, type Timeline } from '../../../src/core/timeline/timeline.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
-/** The timeline after these entries, appended to what there is. */
+/** The timeline with these drafts appended. */
 export function withDrafts(timeline: Timeline, drafts: readonly Draft[]): Timeline {
   return applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
 }
 
 export const timelineOf = (drafts: readonly Draft[]): Timeline => withDrafts(emptyTimeline(), drafts)
 
-/** The same from whole blocks: what an import may hold. */
+/** A timeline of complete blocks, as an import can contain them. */
 export const timelineOfBlocks = (blocks: readonly Block[]): Timeline => applyChange(emptyTimeline(), { type: 'blocks.appended', blocks })
 
 export const withChanges = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)

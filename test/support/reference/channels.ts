@@ -1,8 +1,8 @@
 import type { Channel, ChannelEvent } from '../../../src/core/stream/channel.ts'
 
 /**
- * The rules of spec/loop.md §6.2–6.3 read off a whole text: slow, with regular expressions, sharing nothing with the parser.
- * Every question is answered from the body so far, every time anew.
+ * A reference implementation of the channel rules for a complete text: slow, with regular expressions, and without code of the parser.
+ * It evaluates the text so far again for each character.
  */
 export function referenceParse(
   text: string,
@@ -10,7 +10,7 @@ export function referenceParse(
 ): { readonly events: readonly ChannelEvent[]; readonly strayTags: readonly string[]; readonly trail: readonly string[] } {
   const events: ChannelEvent[] = []
   const strayTags: string[] = []
-  /** Every character handed on with the place it stood at, and everything else that happened, in order. */
+  /** Every emitted character with its position, and all other events, in order. */
   const trail: string[] = []
   const seen = new Map<string, number>()
   const declared = (name: string) =>
@@ -99,7 +99,7 @@ function isFollowedByOpenTag(rest: string, channels: readonly Channel[]): boolea
 
 const count = (text: string) => text.split('`').length - 1
 
-/** What the JSON string that is open at the end of `body` holds so far. */
+/** The content so far of the JSON string that is open at the end of `body`. */
 function openString(body: string): string | undefined {
   const closed = /^(?:[^"]|"(?:[^"\\]|\\[\s\S])*")*/.exec(body)?.[0] ?? ''
   return closed.length === body.length ? undefined : body.slice(closed.length + 1)
@@ -110,7 +110,7 @@ function lastLine(body: string): { readonly fenced: boolean; readonly line: stri
   return { fenced: fence !== '' && !ends, line: fence === '' ? line : '' }
 }
 
-/** The fence that a markdown text ends in, line by line. `ends`: unless more is written on it, the last line ends that fence. */
+/** The code fence that is open at the end of a markdown text. `ends`: the last line closes the fence unless more is written on it. */
 export function fenceAt(text: string): { readonly fence: string; readonly line: string; readonly ends: boolean } {
   const lines = text.split('\n')
   const line = lines.pop() as string

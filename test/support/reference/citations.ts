@@ -1,6 +1,6 @@
 import { fenceAt } from './channels.ts'
 
-/** One step of a reading: a character kept, or a citation, each with its place. */
+/** One step of a scan: an unchanged character or a citation, each with its position. */
 export interface Step {
   readonly at: number
   readonly text: string
@@ -11,7 +11,7 @@ export interface Step {
 const silent = /[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/
 const folds: Readonly<Record<string, string>> = { '［': '[', '］': ']', '：': ':', '﹕': ':', '︰': ':', '–': '-', '—': '-' }
 
-/** The rules of spec/loop.md §7 for markdown read off a whole text: slow, with regular expressions, sharing nothing with the scanner. */
+/** A reference implementation of the citation rules for a complete markdown text: slow, with regular expressions, and without code of the scanner. */
 export function referenceScan(text: string): readonly Step[] {
   const steps: Step[] = []
   let at = 0

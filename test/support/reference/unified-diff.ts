@@ -1,6 +1,6 @@
 /**
- * A diff of its own, for judging patches: longest common subsequence, then hunks. It shares nothing with what it judges.
- * Texts are cut after each `\n`, so a carriage return and a missing end of line are part of what differs.
+ * An independent diff to test patches: longest common subsequence, then hunks. It shares no code with the patch module.
+ * Texts are cut after each `\n`, so a carriage return and a missing end of line are part of the difference.
  */
 export function unifiedDiff(before: string, after: string, context: number): string {
   const script = editScript(cut(before), cut(after))

@@ -2,11 +2,11 @@ import { deflateSync } from 'node:zlib'
 
 export interface PdfOptions {
   readonly compressed?: boolean
-  /** What the first page is drawn by, packed, in place of its line. */
+  /** A compressed content stream of the first page, instead of its line. */
   readonly contents?: Uint8Array
   /** Entries of the trailer. */
   readonly trailer?: string
-  /** Objects beyond those that the pages need. */
+  /** Additional objects. */
   readonly extra?: readonly string[]
 }
 

@@ -1,14 +1,14 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A file of an archive. What is not said is true. */
+/** A file of an archive. By default its headers are correct. */
 export interface Zipped {
   readonly name: string
   readonly content: string | Uint8Array
   readonly stored?: boolean
-  /** Lies, in the directory or in both places. */
+  /** Wrong values, in the directory or in both headers. */
   readonly size?: number
   readonly flags?: number
-  /** Has no place of its own: its header is that of an earlier file, or lies within the bytes of one. */
+  /** Has no data of its own: its offset is that of an earlier file, or inside the bytes of one. */
   readonly sharedWith?: number
   readonly inside?: number
 }
@@ -65,7 +65,7 @@ const mains = {
   pptx: { part: 'ppt/presentation.xml', type: 'presentationml.presentation' },
 } as const
 
-/** The least that is a document of that kind, and whatever else. */
+/** A minimal document of this type, with the given additional files. */
 export function office(kind: keyof typeof mains, more: readonly Zipped[] = [], lies: ZipLies & { readonly type?: string } = {}): Buffer {
   const { part, type } = mains[kind]
   const main = lies.type ?? `application/vnd.openxmlformats-officedocument.${type}.main+xml`
