@@ -64,7 +64,7 @@ it('the compacted prompt fits, including system text, tails and calibration', ()
     ),
     { numRuns },
   )
-  expect(compactions).toBeGreaterThan(numRuns / 5)
+  expect(compactions).toBeGreaterThan(numRuns / 10)
 })
 
 describe('the cut', () => {
@@ -136,8 +136,8 @@ describe('the cut', () => {
       ),
       { numRuns },
     )
-    expect(counts.planned).toBeGreaterThan(numRuns / 5)
-    expect(counts.finished).toBeGreaterThan(numRuns / 10)
+    expect(counts.planned).toBeGreaterThan(numRuns / 10)
+    expect(counts.finished).toBeGreaterThan(numRuns / 20)
   })
 
   it('keeps every call with its results in realistic histories', () => {
