@@ -3,6 +3,9 @@ import type { TurnStatus } from '../../core/event.ts'
 import type { ServiceError } from '../../core/model-event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Usage } from '../../core/timeline/change.ts'
+import type { FileView } from '../../core/view/visible-event.ts'
+
+export type { FileView }
 
 /** A conversation as a person sees it. Immutable: every event gives a new view that shares the unchanged parts. */
 export interface ConversationView {
@@ -23,6 +26,8 @@ export interface TurnView {
   readonly startedAt: string
   readonly endedAt: string | undefined
   readonly exitReason: string | undefined
+  /** The turn ended without a result; false as long as it runs. A turn that a limit or the user ended has not failed. */
+  readonly failed: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
   /** What happened between the prompt and the answer, in order. */
@@ -43,16 +48,6 @@ export interface AnswerView {
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
-}
-
-export interface FileView {
-  readonly path: string
-  readonly filename: string
-  readonly mime: string | undefined
-  readonly size: number | undefined
-  /** The resource name for `/v1/resources/`; only delivered files have one. */
-  readonly rn: string | undefined
-  readonly description: string | undefined
 }
 
 export type StepView = ThinkingStep | NotesStep | ToolStep | NoticeStep | MessageStep | SummaryStep

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
+import { isDecisionEntry } from '../../agent/events/event-hub.ts'
 import type { TurnEvent } from '../../core/event.ts'
+import { importChanges } from '../../core/timeline/bundle.ts'
+import type { Change } from '../../core/timeline/change.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
 import { type ConversationView, emptyView } from './conversation-view.ts'
@@ -22,6 +25,14 @@ const replies: readonly Reply[] = [
   answers('Planned.'),
 ]
 const fold = (events: readonly TurnEvent[], from: ConversationView = emptyView) => events.reduce(foldEvent, from)
+
+const entriesOf = (changes: readonly Change[]) => changes.map((change, index): TurnEvent => ({ type: 'entry', seq: index + 1, change }))
+const entriesAfter = (seq: number, events: readonly TurnEvent[]) => events.filter((event) => event.type === 'entry' && event.seq > seq)
+/** The live events of the current round: a server sends them again to a client that connects. */
+function inFlight(events: readonly TurnEvent[]): readonly TurnEvent[] {
+  const last = events.findLastIndex((event) => event.type === 'entry' && isDecisionEntry(event))
+  return events.slice(last + 1).filter(({ type }) => type !== 'entry')
+}
 
 describe('a view of a conversation', () => {
   it('shows prompt, thinking, tools, answer and suggested followups', async () => {
@@ -57,6 +68,31 @@ describe('a view of a conversation', () => {
         expect(fold(again, seen)).toEqual(whole)
       }),
     )
+  })
+
+  it('is the same after a reconnect in the middle, at every later moment', async () => {
+    const events = await eventsOf(replies, ['One.', 'Two.'])
+    const whole = fold(events)
+    fc.assert(
+      fc.property(fc.nat(events.length), fc.nat(events.length), (a, b) => {
+        const [lost, joined] = [Math.min(a, b), Math.max(a, b)]
+        const seen = fold(events.slice(0, lost))
+        const missed = [...entriesAfter(seen.lastSeq, events.slice(0, joined)), ...inFlight(events.slice(0, joined))]
+        const reconnected = fold(missed, seen)
+        expect(reconnected).toEqual(fold(events.slice(0, joined)))
+        expect(fold(events.slice(joined), reconnected)).toEqual(whole)
+      }),
+    )
+  })
+
+  it('shows an imported conversation like the original', async () => {
+    const harness = createHarness({ replies, tools: [weather()] })
+    for (const text of ['How is the weather in Rome?', 'Make a plan.']) await harness.say(text)
+    const original = fold(entriesOf(await harness.journal()))
+    const imported = fold(entriesOf(importChanges(await harness.store.exportBundle(harness.conversation))))
+    const withoutEnd = ({ turns }: ConversationView) => turns.map(({ exitReason: _exitReason, usage: _usage, ...turn }) => turn)
+    expect(withoutEnd(imported)).toEqual(withoutEnd(original))
+    expect(imported.title).toBe(original.title)
   })
 
   it('shows live text until its entry comes', async () => {

@@ -1,8 +1,8 @@
-import type { Block } from '../../core/block/index.ts'
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
-import { blocksOfChange, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
+import { readChange } from '../../core/view/read-change.ts'
+import type { BlockEvent, HistoryEvent, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
 import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversation-view.ts'
-import { newTurn, withBlock } from './turn-view.ts'
+import { newTurn, withBlockEvent } from './turn-view.ts'
 
 /**
  * The view after one more event. Entries are durable and may be repeated; live text is shown beside them until its entry comes:
@@ -13,57 +13,48 @@ import { newTurn, withBlock } from './turn-view.ts'
 export function foldEvent(view: ConversationView, event: TurnEvent): ConversationView {
   if (event.type !== 'entry') return { ...view, live: applyLiveEvent(view.live, event) }
   if (event.seq <= view.lastSeq) return view
-  return { ...withChange(view, event.change), lastSeq: event.seq }
+  return { ...readChange(event.change).reduce(withVisibleEvent, view), lastSeq: event.seq }
 }
 
-function withChange(view: ConversationView, change: Change): ConversationView {
-  switch (change.type) {
-    case 'turn.opened':
-      return changeTurn(view, change.turn_id, change.ts, (turn) => turn)
-    case 'turn.closed': {
-      const closed = changeTurn(view, change.turn_id, change.ts, (turn) => ({
-        ...turn,
-        endedAt: change.ts,
-        exitReason: change.exit_reason,
-      }))
-      return { ...closed, live: undefined }
-    }
-    case 'response.received':
-      return withResponse(view, change)
-    case 'blocks.appended':
-    case 'blocks.inserted':
-      return change.blocks.reduce(withBlockOfTurn, view)
-    case 'range.compacted': // the summarised turns stay visible to people
-      return change.blocks.filter(({ type }) => type === 'conv.range.summary').reduce(withBlockOfTurn, view)
-    case 'timeline.imported':
-      return blocksOfChange(change).reduce(withBlockOfTurn, { ...view, title: change.timeline.conversation_title ?? view.title })
-    case 'sources.merged':
-      return { ...view, sources: new Map([...view.sources, ...change.rows.map((row) => [row.sid, row] as const)]) }
+function withVisibleEvent(view: ConversationView, event: VisibleEvent): ConversationView {
+  switch (event.kind) {
+    case 'turn.started':
+      return changeTurn(view, event.turnId, event.ts, (turn) => turn)
+    case 'turn.ended':
+      return withTurnEnd(view, event)
+    case 'response':
+      return withResponse(view, event)
+    case 'title':
+      return { ...view, title: event.title }
+    case 'sources.found':
+      return { ...view, sources: new Map([...view.sources, ...event.rows.map((row) => [row.sid, row] as const)]) }
     case 'source.removed':
-      return { ...view, sources: new Map([...view.sources].filter(([sid]) => sid !== change.sid)) }
-    case 'title.set':
-      return { ...view, title: change.title }
-    case 'event.accepted': {
-      const { event_id: eventId, kind, text } = change.event
+      return { ...view, sources: new Map([...view.sources].filter(([sid]) => sid !== event.sid)) }
+    case 'message.accepted': {
+      const { event_id: eventId, kind, text } = event.message
       return { ...view, waiting: [...view.waiting, { eventId, kind, text }] }
     }
-    case 'event.folded':
-      return { ...view, waiting: view.waiting.filter(({ eventId }) => !change.event_ids.includes(eventId)) }
-    case 'blocks.hidden':
-    case 'blocks.revealed':
-    case 'sources.used':
-    case 'feedback.seen':
-      return view // these change only what the model sees
+    case 'messages.read':
+      return { ...view, waiting: view.waiting.filter(({ eventId }) => !event.eventIds.includes(eventId)) }
+    case 'history':
+      return withHistory(view, event)
+    case 'sources.cited': // each answer has its own list
+    case 'compaction': // its summary is an event of its own
+      return view
     default:
-      return change satisfies never
+      return withBlockOfTurn(view, event)
   }
 }
 
+function withTurnEnd(view: ConversationView, { turnId, ts, exitReason, failed }: TurnEnded): ConversationView {
+  return { ...changeTurn(view, turnId, ts, (turn) => ({ ...turn, endedAt: ts, exitReason, failed })), live: undefined }
+}
+
 /** The entry of a round ends its live text: both are in the same commit. */
-function withResponse(view: ConversationView, { turn_id, ts, role, usage }: ResponseReceived): ConversationView {
+function withResponse(view: ConversationView, { turnId, ts, role, usage }: ResponseEvent): ConversationView {
   const live = role === undefined ? undefined : view.live
   if (!usage) return { ...view, live }
-  const billed = changeTurn(view, turn_id, ts, (turn) => ({
+  const billed = changeTurn(view, turnId, ts, (turn) => ({
     ...turn,
     usage: {
       uncached: turn.usage.uncached + usage.uncached,
@@ -76,8 +67,15 @@ function withResponse(view: ConversationView, { turn_id, ts, role, usage }: Resp
   return { ...billed, live }
 }
 
-const withBlockOfTurn = (view: ConversationView, block: Block): ConversationView =>
-  changeTurn(view, block.turn_id, block.ts, (turn) => withBlock(turn, block))
+/** An import repeats the blocks of the turns that it appended before; only the summary is new. */
+function withHistory(view: ConversationView, { title, events, imported }: HistoryEvent): ConversationView {
+  const known = new Set(imported ? view.turns.map(({ id }) => id) : [])
+  const added = events.filter(({ kind, turnId }) => kind === 'summary' || !known.has(turnId))
+  return added.reduce(withBlockOfTurn, { ...view, title: title ?? view.title })
+}
+
+const withBlockOfTurn = (view: ConversationView, event: BlockEvent): ConversationView =>
+  changeTurn(view, event.turnId, event.ts, (turn) => withBlockEvent(turn, event))
 
 /** Searches from the end, because it is nearly always the last turn. */
 function changeTurn(view: ConversationView, id: string, ts: string, change: (turn: TurnView) => TurnView): ConversationView {

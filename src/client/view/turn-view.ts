@@ -1,6 +1,6 @@
-import { type Block, callIdOf, type Digest, readDigest, readNotice, readPlan, readToolCall } from '../../core/block/index.ts'
-import { isObject, parseJson } from '../../core/json.ts'
-import type { FileView, StepView, ToolStep, TurnView } from './conversation-view.ts'
+import type { Plan } from '../../core/block/index.ts'
+import type { BlockEvent, FileView } from '../../core/view/visible-event.ts'
+import type { StepView, ToolStep, TurnView } from './conversation-view.ts'
 
 /** A turn before its first block. */
 export const newTurn = (id: string, startedAt: string): TurnView => ({
@@ -8,6 +8,7 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   startedAt,
   endedAt: undefined,
   exitReason: undefined,
+  failed: false,
   prompt: undefined,
   attachments: [],
   steps: [],
@@ -19,132 +20,103 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   usage: { uncached: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
 })
 
-/** The turn after one more block. Blocks that are only for the model, and unknown types of imported timelines, change nothing. */
-export function withBlock(turn: TurnView, block: Block): TurnView {
-  const text = block.text ?? ''
-  const iteration = block.meta?.iteration ?? 0
-  switch (block.type) {
-    case 'user.prompt':
-      return { ...turn, prompt: text }
-    case 'user.attachment.meta':
-    case 'user.attachment':
-      return { ...turn, attachments: withFile(turn.attachments, block) }
-    case 'react.thinking':
-      return withStep(turn, { kind: 'thinking', iteration, text })
-    case 'react.notes':
-      return withStep(turn, { kind: 'notes', iteration, text })
-    case 'react.tool.code':
-      return withStep(turn, newToolStep(block, { code: text }))
-    case 'react.tool.call':
-      return withCall(turn, block)
-    case 'react.notice':
-      return withNotice(turn, block)
-    case 'react.tool.result':
-      return withResult(turn, block)
-    case 'react.plan':
-      return withPlan(turn, block)
-    case 'user.followup':
-    case 'user.steer':
-      return withStep(turn, { kind: 'message', from: block.type === 'user.steer' ? 'steer' : 'followup', text })
-    case 'event.external':
-      return withStep(turn, { kind: 'message', from: 'external', text })
-    case 'conv.range.summary':
-      return withStep(turn, { kind: 'summary', text })
-    case 'assistant.completion':
-    case 'assistant.completion.attempt':
-      return withAnswer(turn, block)
-    case 'stage.suggested_followups':
-      return { ...turn, followups: stringsIn(block.meta?.items) }
-    case 'stage.clarification':
-      return { ...turn, questions: stringsIn(block.meta?.questions) }
-    default:
+/** The turn after one more event of its blocks. */
+export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
+  switch (event.kind) {
+    case 'header':
       return turn
+    case 'prompt':
+      return { ...turn, prompt: event.text }
+    case 'attachment':
+      return { ...turn, attachments: withFile(turn.attachments, event.file) }
+    case 'thinking':
+    case 'notes':
+      return withStep(turn, { kind: event.kind, iteration: event.iteration, text: event.text })
+    case 'tool.code':
+      return withStep(turn, newToolStep(event, { code: event.text }))
+    case 'tool.call': {
+      const details = { toolId: event.toolId ?? '', params: event.call?.params ?? {} }
+      return updateToolStep(turn, event, (step) => ({ ...step, ...details })) ?? withStep(turn, newToolStep(event, details))
+    }
+    case 'tool.result':
+      return withResult(turn, event)
+    case 'file':
+      return { ...turn, files: withFile(turn.files, event.file) }
+    case 'notice': {
+      const { code, message } = event
+      return (
+        updateToolStep(turn, event, (step) => ({ ...step, notices: [...step.notices, { code, message }] })) ??
+        withStep(turn, { kind: 'notice', code, message })
+      )
+    }
+    case 'plan':
+      return event.plan ? withPlan(turn, event.plan) : turn
+    case 'message':
+      return withStep(turn, { kind: 'message', from: event.from, text: event.text })
+    case 'summary':
+      return withStep(turn, { kind: 'summary', text: event.text })
+    case 'answer': {
+      const { text, sourcesUsed, truncated } = event
+      const earlier = event.first ? [] : turn.answers // the end of a turn appends its attempts again
+      return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated }] }
+    }
+    case 'followups':
+      return { ...turn, followups: event.items }
+    case 'questions':
+      return { ...turn, questions: event.items }
+    default:
+      return event satisfies never
   }
 }
 
 const withStep = (turn: TurnView, step: StepView): TurnView => ({ ...turn, steps: [...turn.steps, step] })
 
-function newToolStep(block: Block, more: Partial<ToolStep>): ToolStep {
-  const callId = callIdOf(block) ?? block.id
-  const iteration = block.meta?.iteration ?? 0
-  return { kind: 'tool', callId, toolId: '', iteration, params: {}, code: undefined, status: 'running', notices: [], results: [], ...more }
+type EventOf<K extends BlockEvent['kind']> = Extract<BlockEvent, { readonly kind: K }>
+
+function newToolStep({ callId, blockId, iteration = 0 }: EventOf<'tool.code' | 'tool.call'>, more: Partial<ToolStep>): ToolStep {
+  return {
+    kind: 'tool',
+    callId: callId ?? blockId,
+    toolId: '',
+    iteration,
+    params: {},
+    code: undefined,
+    status: 'running',
+    notices: [],
+    results: [],
+    ...more,
+  }
 }
 
-function withCall(turn: TurnView, block: Block): TurnView {
-  const call = readToolCall(block)
-  const details = { toolId: call?.tool_id ?? block.tool_id ?? '', params: call?.params ?? {} }
-  return updateToolStep(turn, block, (step) => ({ ...step, ...details })) ?? withStep(turn, newToolStep(block, details))
-}
-
-/** A notice about a call, or about a reply that was rejected. */
-function withNotice(turn: TurnView, block: Block): TurnView {
-  const notice = readNotice(block)
-  if (!notice) return turn
-  const { code, message } = notice
-  return (
-    updateToolStep(turn, block, (step) => ({ ...step, notices: [...step.notices, { code, message }] })) ??
-    withStep(turn, { kind: 'notice', code, message })
-  )
-}
-
-function withResult(turn: TurnView, block: Block): TurnView {
-  const { path, mime, text } = block
-  const failed = isFailure(block)
-  const changed = updateToolStep(turn, block, (step) => ({
+/** A call has failed when one of its results says so. */
+function withResult(turn: TurnView, event: EventOf<'tool.result'>): TurnView {
+  const { path, mime, text, failed } = event
+  const changed = updateToolStep(turn, event, (step) => ({
     ...step,
     status: failed || step.status === 'failed' ? 'failed' : 'done',
     results: [...step.results, { path, mime, text }],
   }))
-  const delivered = block.meta?.rn !== undefined
-  return { ...(changed ?? turn), ...(delivered && { files: withFile(turn.files, block) }) }
+  return changed ?? turn
 }
 
-function isFailure({ mime, text }: Block): boolean {
-  if (mime !== 'application/json' || !text?.startsWith('{"ok":false')) return false // every failed result begins like this; parsing each result would be slow
-  const result = parseJson(text)
-  return isObject(result) && result.ok === false
-}
-
-function updateToolStep(turn: TurnView, block: Block, change: (step: ToolStep) => ToolStep): TurnView | undefined {
-  const callId = callIdOf(block)
+function updateToolStep(
+  turn: TurnView,
+  { callId }: EventOf<'tool.call' | 'tool.result' | 'notice'>,
+  change: (step: ToolStep) => ToolStep,
+): TurnView | undefined {
   const at = turn.steps.findLastIndex((step) => step.kind === 'tool' && step.callId === callId)
   const step = turn.steps[at]
   return step?.kind === 'tool' ? { ...turn, steps: turn.steps.with(at, change(step)) } : undefined
 }
 
-function withPlan(turn: TurnView, block: Block): TurnView {
-  const plan = readPlan(block)
-  if (!plan) return turn
-  const others = turn.plans.filter(({ plan_id }) => plan_id !== plan.plan_id)
-  return { ...turn, plans: [...others, plan] }
-}
+const withPlan = (turn: TurnView, plan: Plan): TurnView => ({
+  ...turn,
+  plans: [...turn.plans.filter(({ plan_id }) => plan_id !== plan.plan_id), plan],
+})
 
-/** Attempts are appended again as completions when the turn ends; the first completion replaces the list. */
-function withAnswer(turn: TurnView, { type, text = '', meta }: Block): TurnView {
-  const answer = { text, sourcesUsed: meta?.sources_used ?? [], truncated: meta?.truncated === true }
-  const first = type === 'assistant.completion' && (meta?.completion_index ?? 1) === 1
-  return { ...turn, answers: first ? [answer] : [...turn.answers, answer] }
-}
-
-function withFile(files: readonly FileView[], block: Block): readonly FileView[] {
-  const file = fileOf(block)
+/** A new version of a file replaces the earlier one. */
+function withFile(files: readonly FileView[], file: FileView): readonly FileView[] {
   const at = files.findIndex(({ path }) => path === file.path)
   if (at < 0) return [...files, file]
   return files.with(at, { ...file, rn: file.rn ?? files[at]?.rn, size: file.size ?? files[at]?.size })
 }
-
-function fileOf(block: Block): FileView {
-  const digest: Partial<Digest> = readDigest(block) ?? (parseJson(block.meta?.digest) as Digest | undefined) ?? {}
-  const path = digest.artifact_path ?? block.path ?? ''
-  const named = block.meta?.filename
-  return {
-    path,
-    filename: typeof named === 'string' ? named : (path.split('/').at(-1) ?? path),
-    mime: digest.mime ?? block.mime,
-    size: typeof digest.size_bytes === 'number' ? digest.size_bytes : undefined,
-    rn: block.meta?.rn,
-    description: typeof digest.description === 'string' ? digest.description : undefined,
-  }
-}
-
-const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])

@@ -1,0 +1,120 @@
+import { type Block, callIdOf } from '../block/block.ts'
+import { type Digest, readDigest } from '../block/digest.ts'
+import { readPlan } from '../block/plan.ts'
+import { readNotice, readToolCall } from '../block/tool.ts'
+import { isObject, parseJson } from '../json.ts'
+import type { BlockEvent, FileView } from './visible-event.ts'
+
+/** What the blocks of one entry show. The last completion among them is the answer of the turn. */
+export function readBlocks(blocks: readonly Block[]): readonly BlockEvent[] {
+  const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
+  return blocks.flatMap((block) => readBlock(block, block === answer))
+}
+
+/** Empty for blocks that are only for the model, and for unknown types of imported timelines. */
+function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
+  const { turn_id: turnId, ts, text = '', meta } = block
+  const origin = { blockId: block.id, turnId, ts }
+  const iteration = meta?.iteration ?? 0
+  switch (block.type) {
+    case 'turn.header':
+      return [{ ...origin, kind: 'header' }]
+    case 'user.prompt':
+      return [{ ...origin, kind: 'prompt', text }]
+    case 'user.attachment.meta':
+      return [{ ...origin, kind: 'attachment', file: fileOf(block), part: 'description' }]
+    case 'user.attachment':
+      return [{ ...origin, kind: 'attachment', file: fileOf(block), part: 'content' }]
+    case 'react.thinking':
+      return [{ ...origin, kind: 'thinking', iteration, text }]
+    case 'react.notes':
+      return [{ ...origin, kind: 'notes', iteration, text }]
+    case 'react.tool.code':
+      return [{ ...origin, kind: 'tool.code', callId: callIdOf(block), iteration, text }]
+    case 'react.tool.call': {
+      const call = readToolCall(block)
+      const toolId = call?.tool_id ?? block.tool_id
+      return [{ ...origin, kind: 'tool.call', callId: callIdOf(block), toolId, iteration: meta?.iteration, call }]
+    }
+    case 'react.tool.result':
+      return [...deliveredFile(block), toolResult(block)]
+    case 'react.notice': {
+      const notice = readNotice(block)
+      return notice ? [{ ...origin, kind: 'notice', callId: callIdOf(block), code: notice.code, message: notice.message }] : []
+    }
+    case 'react.plan':
+      return [{ ...origin, kind: 'plan', plan: readPlan(block) }]
+    case 'user.followup':
+      return [{ ...origin, kind: 'message', from: 'followup', text }]
+    case 'user.steer':
+      return [{ ...origin, kind: 'message', from: 'steer', text }]
+    case 'event.external':
+      return [{ ...origin, kind: 'message', from: 'external', text }]
+    case 'conv.range.summary':
+      return [{ ...origin, kind: 'summary', text }]
+    case 'assistant.completion':
+      return [answerEvent(block, isFinal ? 'final' : 'superseded')]
+    case 'assistant.completion.attempt':
+      return [answerEvent(block, 'attempt')]
+    case 'stage.suggested_followups':
+      return [{ ...origin, kind: 'followups', items: stringsIn(meta?.items) }]
+    case 'stage.clarification':
+      return [{ ...origin, kind: 'questions', items: stringsIn(meta?.questions) }]
+    default:
+      return []
+  }
+}
+
+function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): BlockEvent {
+  const { id: blockId, turn_id: turnId, ts, text = '', meta } = block
+  return {
+    blockId,
+    turnId,
+    ts,
+    kind: 'answer',
+    iteration: meta?.iteration ?? 0,
+    text,
+    sourcesUsed: meta?.sources_used ?? [],
+    truncated: meta?.truncated === true,
+    state,
+    first: state !== 'attempt' && (meta?.completion_index ?? 1) === 1,
+  }
+}
+
+/** Tools deliver a file by hosting it; other artifacts are only for the model. */
+function deliveredFile(block: Block): readonly BlockEvent[] {
+  const { id: blockId, turn_id: turnId, ts, mime, meta } = block
+  const rn = meta?.rn
+  return rn === undefined ? [] : [{ blockId, turnId, ts, kind: 'file', file: { ...fileOf(block), rn }, mime }]
+}
+
+function toolResult(block: Block): BlockEvent {
+  const { id: blockId, turn_id: turnId, ts, path, mime, text } = block
+  const outcome = readFailure(text)
+  const isOutput = path?.startsWith('tc:') ?? false
+  return { blockId, turnId, ts, kind: 'tool.result', callId: callIdOf(block), path, mime, text, ...outcome, isOutput }
+}
+
+function readFailure(text: string | undefined) {
+  const value = text?.includes('"ok"') ? parseJson(text) : undefined // parsing every result would be slow
+  if (!isObject(value) || value.ok !== false) return { failed: false, error: undefined }
+  const { error } = value
+  return { failed: true, error: isObject(error) ? { code: String(error.code), message: String(error.message) } : undefined }
+}
+
+function fileOf(block: Block): FileView {
+  const { meta } = block
+  const digest: Partial<Digest> = readDigest(block) ?? (parseJson(meta?.digest) as Digest | undefined) ?? {}
+  const path = digest.artifact_path ?? block.path ?? ''
+  const size = meta?.size_bytes ?? digest.size_bytes
+  return {
+    path,
+    filename: typeof meta?.filename === 'string' ? meta.filename : (path.split('/').at(-1) ?? path),
+    mime: digest.mime ?? block.mime,
+    size: typeof size === 'number' ? size : undefined,
+    rn: meta?.rn,
+    description: typeof digest.description === 'string' ? digest.description : undefined,
+  }
+}
+
+const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])

@@ -1,0 +1,135 @@
+import type { Plan } from '../block/plan.ts'
+import type { ToolCall } from '../block/tool.ts'
+import type { ServiceError } from '../model-event.ts'
+import type { SourceRow } from '../sources/source.ts'
+import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
+
+/**
+ * What an entry of the journal means to a person. The terminal, the view of the client and the formats of the server are mappings of
+ * these events: they choose what to show and how, and read no blocks themselves.
+ */
+export type VisibleEvent = ConversationEvent | BlockEvent
+
+/** From a change that is not a block. */
+export type ConversationEvent =
+  | { readonly kind: 'turn.started'; readonly turnId: string; readonly ts: string }
+  | TurnEnded
+  | ResponseEvent
+  | { readonly kind: 'title'; readonly ts: string; readonly title: string }
+  /** New and changed sources, in their new state. */
+  | { readonly kind: 'sources.found'; readonly ts: string; readonly rows: readonly SourceRow[] }
+  | { readonly kind: 'source.removed'; readonly ts: string; readonly sid: number }
+  /** The sources that the answers of the turn cite. */
+  | { readonly kind: 'sources.cited'; readonly ts: string; readonly sids: readonly number[] }
+  /** A message to a running turn; it waits until the agent reads it. */
+  | { readonly kind: 'message.accepted'; readonly message: InboxEvent }
+  | { readonly kind: 'messages.read'; readonly turnId: string | null; readonly ts: string; readonly eventIds: readonly string[] }
+  /** Older turns were replaced by a summary in the prompt. They stay visible to people. */
+  | { readonly kind: 'compaction'; readonly turnId: string | null; readonly ts: string | undefined; readonly coveredTurns: number }
+  | HistoryEvent
+
+export interface TurnEnded {
+  readonly kind: 'turn.ended'
+  readonly turnId: string
+  readonly ts: string
+  readonly exitReason: string
+  /** The turn ended without a result. A turn that a limit or the user ended has not failed. */
+  readonly failed: boolean
+  readonly sourcesUsed: readonly number[]
+}
+
+/** The model answered: its live text ends here. */
+export interface ResponseEvent {
+  readonly kind: 'response'
+  readonly turnId: string
+  readonly ts: string
+  readonly iteration: number
+  /** Undefined for a decision of the turn; other calls have no live text. */
+  readonly role: ResponseReceived['role']
+  readonly finishReason: string
+  readonly model: string | undefined
+  readonly usage: Usage | undefined
+  readonly error: ServiceError | undefined
+}
+
+/** Blocks that were put into the past, by an import for example. A stream of news does not send them. */
+export interface HistoryEvent {
+  readonly kind: 'history'
+  readonly title: string | undefined
+  readonly events: readonly BlockEvent[]
+  /** All blocks that the model sees after an import. Blocks of turns that were imported before are among them. */
+  readonly imported: boolean
+}
+
+/** From one block. A block may give several. */
+export type BlockEvent = { readonly blockId: string; readonly turnId: string; readonly ts: string } & (
+  | { readonly kind: 'header' }
+  | { readonly kind: 'prompt'; readonly text: string }
+  /** Images and PDF have two blocks, of which the second (`content`) repeats the description. */
+  | { readonly kind: 'attachment'; readonly file: FileView; readonly part: 'description' | 'content' }
+  | { readonly kind: 'thinking' | 'notes'; readonly iteration: number; readonly text: string }
+  | { readonly kind: 'tool.code'; readonly callId: string | undefined; readonly iteration: number; readonly text: string }
+  | ToolCallEvent
+  | ToolResultEvent
+  /** A file that the agent delivered. `mime` is that of the block: of a patched file it is the type of the diff. */
+  | { readonly kind: 'file'; readonly file: FileView & { readonly rn: string }; readonly mime: string | undefined }
+  /** About a call, or about a reply that was rejected. */
+  | { readonly kind: 'notice'; readonly callId: string | undefined; readonly code: string; readonly message: string }
+  /** Undefined when the block can not be read. */
+  | { readonly kind: 'plan'; readonly plan: Plan | undefined }
+  /** A message that came while the turn was running, where the agent read it. */
+  | { readonly kind: 'message'; readonly from: 'followup' | 'steer' | 'external'; readonly text: string }
+  | { readonly kind: 'summary'; readonly text: string }
+  | AnswerEvent
+  | { readonly kind: 'followups'; readonly items: readonly string[] }
+  | { readonly kind: 'questions'; readonly items: readonly string[] }
+)
+
+interface ToolCallEvent {
+  readonly kind: 'tool.call'
+  readonly callId: string | undefined
+  readonly toolId: string | undefined
+  readonly iteration: number | undefined
+  /** Undefined when the block can not be read. */
+  readonly call: ToolCall | undefined
+}
+
+interface ToolResultEvent {
+  readonly kind: 'tool.result'
+  readonly callId: string | undefined
+  readonly path: string | undefined
+  readonly mime: string | undefined
+  readonly text: string | undefined
+  readonly failed: boolean
+  /** Why it failed, if the result says so. */
+  readonly error: { readonly code: string; readonly message: string } | undefined
+  /** The output of the call, or the metadata of a file; the other results are contents of files. */
+  readonly isOutput: boolean
+}
+
+interface AnswerEvent {
+  readonly kind: 'answer'
+  readonly iteration: number
+  /** Markdown as the model wrote it, citations included. */
+  readonly text: string
+  readonly sourcesUsed: readonly number[]
+  readonly truncated: boolean
+  /**
+   * `attempt`: a followup came, and the turn goes on. At the end of the turn its attempts are appended again, now `superseded`,
+   * before the `final` answer.
+   */
+  readonly state: 'attempt' | 'superseded' | 'final'
+  /** The first of the answers that the end of a turn appends. */
+  readonly first: boolean
+}
+
+/** A file that the user attached or the agent delivered. */
+export interface FileView {
+  readonly path: string
+  readonly filename: string
+  readonly mime: string | undefined
+  readonly size: number | undefined
+  /** The resource name for `/v1/resources/`; only delivered files have one. */
+  readonly rn: string | undefined
+  readonly description: string | undefined
+}
