@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { weather } from '../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../core/event.ts'
+import { ofUnknownType, prompt, withIds } from '../testing/blocks.ts'
 import { createHarness } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
 import { styleFor } from './terminal.ts'
@@ -61,4 +62,9 @@ it('prints the same text from entries alone as from live events', async () => {
       .split('\n')
       .filter((line) => line !== ''),
   )
+})
+
+it('prints nothing for blocks of unknown types, also types named like object properties', () => {
+  const blocks = withIds(['future.kind', 'constructor', 'toString', '__proto__'].map((type) => ofUnknownType(type, prompt('x'))))
+  expect(printed([{ type: 'entry', seq: 1, change: { type: 'blocks.appended', blocks } }])).toBe('')
 })

@@ -1,4 +1,4 @@
-import { type Block, callIdOf } from '../core/block/index.ts'
+import { type Block, type BlockType, callIdOf } from '../core/block/index.ts'
 import { replaceBatch } from '../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
@@ -113,7 +113,7 @@ function createBlockPrinter({ writer, style, lanes, sources }: BlockPrinterParts
   }
 
   /** By block type; other types are not shown. */
-  const printers: Readonly<Record<string, (block: Block) => void>> = {
+  const printers: { readonly [T in BlockType]?: (block: Block) => void } = {
     'react.thinking': (block) => lanes.printBlock(block, 'thinking', block.text ?? ''),
     'react.notes': ({ text = '' }) => lineAfterStream(plainText(text)),
     'assistant.completion': (block) =>
@@ -126,7 +126,9 @@ function createBlockPrinter({ writer, style, lanes, sources }: BlockPrinterParts
     'user.steer': (block) => line(messageLine(block, style)),
     'stage.suggested_followups': inLines(followupLines),
   }
-  return (block) => printers[block.type]?.(block)
+  return (block) => {
+    if (Object.hasOwn(printers, block.type)) printers[block.type]?.(block)
+  }
 }
 
 /** Writes lines and streams of text, and knows whether the output is at the start of a line. */

@@ -1,6 +1,7 @@
 import {
   type Block,
   type BlockOrigin,
+  type BlockType,
   blockId,
   completionBlock,
   type Draft,
@@ -18,6 +19,9 @@ export const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)
 /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
 export const withIds = (drafts: readonly Draft[], first = 1): readonly Block[] =>
   drafts.map((draft, index) => ({ id: blockId(first + index), ...draft }))
+
+/** A draft of a type that Daybook does not know, as an imported timeline may hold it. */
+export const ofUnknownType = (type: string, draft: Draft): Draft => ({ ...draft, type: type as BlockType })
 
 /** Turn, call, round and time of a block. */
 export const blockOrigin = (callId: string, turnId = 't1', iteration = 0): BlockOrigin => ({

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Replayed } from '../../agent/replay/replay.ts'
+import type { Block } from '../../core/block/index.ts'
 import type { CacheRow } from '../../core/cache/cache-report.ts'
 import { createMiss } from '../../core/cache/misses.ts'
 import { addSums, type CostReport, type Sum, zeroSum } from '../../core/cost/cost.ts'
@@ -24,7 +25,7 @@ const row = (iteration: number, billed: CacheRow['billed'], predicted: CacheRow[
 })
 
 it('the cache table has a line per round, the reason for a miss below it, and a summary', () => {
-  const hidden = { id: 'b_7', type: 'react.tool.result', author: 'tool', turn_id: 'turn_1', ts: '', path: 'tc:turn_1.c1.result' }
+  const hidden: Block = { id: 'b_7', type: 'react.tool.result', author: 'tool', turn_id: 'turn_1', ts: '', path: 'tc:turn_1.c1.result' }
   const rows = [
     row(0, { read: 0, write: 12_000, uncached: 700 }, { read: 0, write: 12_100, uncached: 600 }),
     row(
@@ -74,7 +75,14 @@ it('the cost table has no column for reasoning without any, and names models wit
   ]
   const call = { estimated: false } as CostReport['calls'][number]
   const both = addSums(priced, unpriced)
-  const evil = { id: 'b_1', type: 'user.prompt', author: 'user', turn_id: 't1', ts: '', path: 'ar:t1.\u001b]0;mine\u0007user.prompt' }
+  const evil: Block = {
+    id: 'b_1',
+    type: 'user.prompt',
+    author: 'user',
+    turn_id: 't1',
+    ts: '',
+    path: 'ar:t1.\u001b]0;mine\u0007user.prompt',
+  }
   const report: CostReport = {
     calls: [call, call],
     total: both,

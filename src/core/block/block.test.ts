@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest'
-import { blockOrigin, minute, withIds } from '../../testing/blocks.ts'
+import { blockOrigin, minute, prompt, withIds } from '../../testing/blocks.ts'
 import { Failure } from '../failure.ts'
 import {
   artifactContentBlock,
   artifactDigestBlock,
   attachmentBlocks,
   type Block,
+  type BlockType,
   callIdOf,
   completeBlock,
   completionBlock,
+  type Draft,
   digestText,
   noteSegments,
   noteTags,
@@ -98,8 +100,22 @@ it('tools 18.14: every result and content block names its call', () => {
   })
 })
 
+it('a misspelt block type does not compile', () => {
+  const block = only([prompt('hello')])
+  // @ts-expect-error no block has this type
+  expect(block.type === 'user.promt').toBe(false)
+  // @ts-expect-error no draft has this type
+  const draft: Draft = { ...block, type: 'user.promt' }
+  expect(draft.type).not.toBe(block.type)
+})
+
+it('an unknown type of an imported block stays', () => {
+  const imported = { id: 'b_1', type: 'future.kind', author: 'a', turn_id: 't', ts: minute(0) }
+  expect(parseBlock(imported)).toBe(imported)
+})
+
 it('a reader gives undefined and does not throw for a payload of another shape', () => {
-  const blockOf = (type: string, text?: string): Block => ({
+  const blockOf = (type: BlockType, text?: string): Block => ({
     id: 'b_1',
     type,
     author: 'a',

@@ -10,7 +10,6 @@ export {
   callIdOf,
   type Draft,
   type HiddenReason,
-  isBlockType,
   isHidden,
   type Meta,
   type Visibility,

@@ -2,7 +2,10 @@ import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { type Block, blockId } from './block.ts'
 
-/** Checks the envelope of a stored or imported block; the payload is checked by its reader. Unknown fields stay. */
+/**
+ * Checks the envelope of a stored or imported block; the payload is checked by its reader. Unknown fields and types stay: other
+ * writers and later versions have block types of their own, and an export must return them unchanged.
+ */
 export function parseBlock(value: unknown): Block {
   if (!isObject(value)) throw invalid('a block must be an object', value)
   for (const field of requiredStrings) {
@@ -13,7 +16,9 @@ export function parseBlock(value: unknown): Block {
   }
   if (value.meta !== undefined) checkMeta(value.meta, value)
   if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
-  return value as unknown as Block // every field of the envelope was just checked
+  // Every field of the envelope was just checked, except that `type` may be any text. Only here does an unknown type become a `BlockType`,
+  // so that comparisons elsewhere are checked for misspelt types; no comparison matches it.
+  return value as unknown as Block
 }
 
 const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
@@ -47,11 +52,14 @@ function invalid(message: string, value: unknown): Failure {
 /** A block of an imported timeline: only its type is certain. */
 export type IncompleteBlock = Omit<Partial<Block>, 'id' | 'type' | 'ts'> & { readonly type: string; readonly ts?: string | number }
 
+/** A block with all required fields whose values `parseBlock` has not checked. */
+type CompletedBlock = Omit<Block, 'type'> & { readonly type: string }
+
 /** Gives an imported block its id and the fields it lacks. Every field that it has stays, known or not. */
 export function completeBlock(
   block: IncompleteBlock,
   defaults: { readonly number: number; readonly turnId: string; readonly now: string },
-): Block {
+): CompletedBlock {
   const given = moveHiddenIntoMeta(block)
   return {
     ...given,

@@ -3,7 +3,7 @@ import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 import type { BlobRef, Draft, Meta } from './block.ts'
 import { type Digest, digestText } from './digest.ts'
-import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
+import { latestBlockOfType, oncePerBlockOfType, parseJsonAs } from './reader.ts'
 
 /** Which turn, decision and call made a block. Every block of a round has one. */
 export interface BlockOrigin {
@@ -43,7 +43,7 @@ export function toolCallBlock(
 }
 
 /** Undefined when the text is not a call: imported timelines may hold anything. */
-export const readToolCall = oncePerBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
+export const readToolCall = latestBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined

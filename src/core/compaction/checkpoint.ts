@@ -1,4 +1,4 @@
-import { type Block, callIdOf, type Draft, isHidden } from '../block/block.ts'
+import { type Block, type BlockType, callIdOf, type Draft, isHidden } from '../block/block.ts'
 import { readDigest } from '../block/digest.ts'
 import { readPlan } from '../block/plan.ts'
 import { readToolCall, type ToolCall } from '../block/tool.ts'
@@ -65,7 +65,7 @@ export function checkpointBlock(
 
 const checkpointsIn = (blocks: readonly Block[]): number => blocks.filter(({ type }) => type === CHECKPOINT).length
 
-const loopTypes: ReadonlySet<string> = new Set([
+const loopTypes: ReadonlySet<BlockType> = new Set([
   'react.notes',
   'react.thinking',
   'react.decision.raw',

@@ -1,4 +1,4 @@
-import type { Block } from '../block/block.ts'
+import type { Block, BlockType } from '../block/block.ts'
 import { roundsOf } from '../timeline/turns.ts'
 
 /**
@@ -70,7 +70,7 @@ function positionKeeping(size: number, start: number, tokensAt: (position: numbe
   return undefined
 }
 
-const messageTypes: ReadonlySet<string> = new Set(['user.prompt', 'assistant.completion', 'react.tool.call', 'turn.header'])
+const messageTypes: ReadonlySet<BlockType> = new Set(['user.prompt', 'assistant.completion', 'react.tool.call', 'turn.header'])
 const runtimeAuthors: ReadonlySet<string> = new Set(['system', 'tool'])
 
 function canStartSuffix({ type, author }: Block): boolean {

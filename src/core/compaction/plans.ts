@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Block, Draft } from '../block/block.ts'
+import type { Block, BlockType, Draft } from '../block/block.ts'
 import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { planState } from '../plan/plans.ts'
@@ -81,7 +81,7 @@ function planText(entry: PlanEntry, number: number): string {
 }
 
 /** A copy of a block that is inserted at the cut, in the turn `turnId`, with its original path and turn in its meta. It keeps its time. */
-export function preservedCopy(block: Block, type: string, turnId: string, path?: string): Draft {
+export function preservedCopy(block: Block, type: BlockType, turnId: string, path?: string): Draft {
   const { id: _id, meta, ...rest } = block
   const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, iteration: _i, tool_call_id: _c, ...kept } = meta ?? {}
   const { call_id: _call, ...fields } = rest

@@ -1,4 +1,4 @@
-import type { Block, Draft } from '../block/block.ts'
+import type { Block, BlockType, Draft } from '../block/block.ts'
 import { noteSegments, noteTags } from '../block/note.ts'
 import { preservedNotePath } from '../path/build.ts'
 import { cutText } from '../render/shorten.ts'
@@ -36,7 +36,7 @@ export function preservedNotes(notes: readonly Block[], turnId: string): readonl
   })
 }
 
-const preservedEventTypes = new Map([
+const preservedEventTypes: ReadonlyMap<BlockType, BlockType> = new Map([
   ['user.followup', 'user.followup.preserved'],
   ['user.followup.preserved', 'user.followup.preserved'],
   ['user.steer', 'user.steer.preserved'],

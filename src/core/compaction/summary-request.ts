@@ -1,4 +1,4 @@
-import { type Block, isHidden } from '../block/block.ts'
+import { type Block, type BlockType, isHidden } from '../block/block.ts'
 import { digestText, readDigest } from '../block/digest.ts'
 import { readToolCall } from '../block/tool.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
@@ -151,7 +151,7 @@ const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) 
 /** Content must not be able to close the tag that encloses it. */
 const escapeTags = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
 
-const speakers: { readonly [type: string]: string } = {
+const speakers: { readonly [T in BlockType]?: string } = {
   'user.prompt': '[User]:',
   'user.followup': '[User Followup During Turn]:',
   'user.followup.preserved': '[User Followup During Turn]:',
@@ -166,7 +166,7 @@ const speakers: { readonly [type: string]: string } = {
 
 function paragraph(block: Block, tokens: Estimator, limit: number): string {
   const digest = readDigest(block)
-  const speaker = speakers[block.type] ?? '[Block]'
+  const speaker = (Object.hasOwn(speakers, block.type) ? speakers[block.type] : undefined) ?? '[Block]'
   if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // not cut: paths, mime and call id must be complete
   if (isHidden(block))
     return `${speaker} ${factsLine(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()

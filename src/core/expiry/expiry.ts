@@ -1,4 +1,4 @@
-import { type Block, callIdOf, isHidden } from '../block/block.ts'
+import { type Block, type BlockType, callIdOf, isHidden } from '../block/block.ts'
 import { readToolCall } from '../block/tool.ts'
 import { systemMessageBlock } from '../block/turn.ts'
 import { binaryContentOf, type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
@@ -129,7 +129,8 @@ function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: Ex
   }
 }
 
-const lastingTypes: ReadonlySet<string> = new Set([
+/** The last one is never written here, but imported timelines may hold it. */
+const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Set([
   'turn.header',
   'turn.feedback',
   'conv.range.summary',

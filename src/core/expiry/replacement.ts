@@ -1,4 +1,4 @@
-import { type Block, callIdOf } from '../block/block.ts'
+import { type Block, type BlockType, callIdOf } from '../block/block.ts'
 import { digestText, readDigest } from '../block/digest.ts'
 import { readToolCall } from '../block/tool.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
@@ -16,7 +16,7 @@ export interface ExpiryGroup {
 }
 
 /** Hidden without a replacement text: they only comment on rounds that are hidden too. */
-const silentTypes: ReadonlySet<string> = new Set(['react.thinking', 'react.notes', 'react.notice', 'stage.suggested_followups'])
+const silentTypes: ReadonlySet<BlockType> = new Set(['react.thinking', 'react.notes', 'react.notice', 'stage.suggested_followups'])
 
 /** The text that replaces a group of hidden blocks: bounded in size, and always enough to find the content again. */
 export function replacementText(group: ExpiryGroup, settings: ExpirySettings, tokens: Estimator): string {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { blockOrigin, call, completion, header, result, rounds, withIds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, ofUnknownType, result, rounds, withIds } from '../../testing/blocks.ts'
 import { attachmentBlocks, type Block, type Draft, feedbackBlock, userEventBlock } from '../block/index.ts'
 import { createRoundNumbers, roundsOf } from '../timeline/turns.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
@@ -71,7 +71,7 @@ describe('the three points', () => {
   })
 
   it('timeline 11.55: a block that only opens a round moves no mark', () => {
-    const opened = { ...header(), type: 'react.round.start' }
+    const opened = ofUnknownType('react.round.start', header())
     expect(marks(sliceOfDrafts([...rounds(3), opened], 't1'))).toEqual(marks(R(3)))
   })
 
@@ -99,7 +99,7 @@ describe('groups and rounds', () => {
   })
 
   it('blocks without a path are not a group', () => {
-    const pathless = { ...header(), type: 'stage.gate' }
+    const pathless: Draft = { ...header(), type: 'stage.gate' }
     const slice = sliceOfDrafts([...rounds(1), pathless, pathless], 't1')
     expect(cachePoints({ ...slice, roundEnds: [4] }, defaultCachePolicy).tail).toBe(4)
   })
@@ -130,7 +130,7 @@ describe('user input', () => {
       size_bytes: 9,
       blob: { sha256: 'f', size: 9 },
     })
-    const gate = { ...header('t2'), type: 'stage.gate', path: 'ar:t2.stage.gate' }
+    const gate: Draft = { ...header('t2'), type: 'stage.gate', path: 'ar:t2.stage.gate' }
     expect(marks(sliceOfDrafts([...draftsP(2, 0), ...file, gate], 't2'))).toEqual([3, 6, 10])
   })
 

@@ -78,7 +78,7 @@ const payloads: { readonly [name: string]: string } = {
   'deep JSON': JSON.stringify(many((n) => ({ [`key ${n} ${much.slice(0, 300)}`]: many((m) => ({ m }))[n % 7] }))),
 }
 
-function oversize(type: string, given: Partial<Block>): Block {
+function oversize(type: BlockType, given: Partial<Block>): Block {
   return {
     id: 'b_1',
     type,
@@ -99,7 +99,7 @@ const shownSize = (block: Block) =>
     .flatMap(({ parts }) => parts)
     .reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
 
-const readsPayloads: ReadonlySet<string> = new Set([
+const readsPayloads: ReadonlySet<BlockType> = new Set([
   'react.tool.result',
   'react.tool.call',
   'react.notice',
@@ -107,7 +107,7 @@ const readsPayloads: ReadonlySet<string> = new Set([
   'user.attachment.meta',
 ])
 
-const variants = (type: string): readonly Block[] =>
+const variants = (type: BlockType): readonly Block[] =>
   [...words, ...(readsPayloads.has(type) ? Object.values(payloads) : [])].flatMap((text) => [
     oversize(type, { text, mime: 'application/json' }),
     oversize(type, { text, mime: 'text/markdown' }),

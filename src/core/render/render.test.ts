@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { blob, render, shownTexts, sliceOf, textsOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { plainOptions, plainPoints, timelineOf, turnStart, withChanges, withDrafts } from '../../../test/support/prompts/timelines.ts'
-import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, ofUnknownType, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
 import { artifactContentBlock, type Block, type Draft, suggestedFollowupsBlock } from '../block/index.ts'
 import { blocksOf } from '../timeline/timeline.ts'
 import { createRenderer, type RenderOptions } from './render.ts'
@@ -119,15 +119,8 @@ describe('the prompt', () => {
   })
 
   it('timeline 11.55: a block that only opens a round changes nothing', () => {
-    const pending: Draft = {
-      type: 'react.round.start',
-      author: 'react',
-      turn_id: 't1',
-      ts: minute(5),
-      call_id: 'c9',
-      text: 'thinking',
-      meta: { iteration: 3 },
-    }
+    const fields = { author: 'react', ts: minute(5), call_id: 'c9', text: 'thinking', meta: { iteration: 3 } }
+    const pending = ofUnknownType('react.round.start', { ...header('t1'), ...fields })
     expect(render([...rounds(3), pending])).toEqual(render(rounds(3)))
   })
 

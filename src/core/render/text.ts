@@ -9,6 +9,7 @@ export const joinLines = (...lines: readonly (string | undefined)[]): string => 
 
 /** The text on one line, at most `limit` characters: a name or an id with line breaks could otherwise imitate a heading of the prompt. */
 export function oneLine(text: string, limit: number): string {
+  if (text.length <= limit && !/\s/.test(text)) return text
   const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a long text is cut before its white space is collapsed
   const flat = head.replace(/\s+/g, ' ').trim()
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`

@@ -145,7 +145,7 @@ export function currentTurnIdOf(timeline: Timeline): string | undefined {
 
 const textParts = (text = ''): readonly Part[] => (text === '' ? [] : [textPart(text)])
 
-const preservedTypes: ReadonlySet<string> = new Set([
+const preservedTypes: ReadonlySet<BlockType> = new Set([
   'react.note.preserved',
   'user.followup.preserved',
   'user.steer.preserved',
@@ -179,7 +179,7 @@ function sameContext(a: RenderContext, b: RenderContext): boolean {
 }
 
 function renderParts(block: Block, context: RenderContext): readonly Part[] {
-  const parts = blockRenderers[block.type as BlockType](block, context) // blocks of unknown types are never shown
+  const parts = blockRenderers[block.type](block, context) // blocks of unknown types are never shown
   return parts.some(holdsBase64) ? parts.map(withoutBase64) : parts
 }
 

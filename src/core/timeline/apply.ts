@@ -18,8 +18,15 @@ import {
 export function applyChange(timeline: Timeline, change: Change): Timeline {
   const changed = transition(timeline, change)
   const ts = changeTime(change)
-  return ts === undefined ? changed : { ...changed, lastTs: ts, startedAt: changed.startedAt ?? ts }
+  if (ts === undefined) return changed
+  const stamped: NewTimeline = changed === timeline ? { ...timeline } : changed
+  stamped.lastTs = ts
+  stamped.startedAt ??= ts
+  return stamped
 }
+
+/** A value that this call has just made: no other code holds it yet, so it may still be written to instead of copied again. */
+type NewTimeline = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {

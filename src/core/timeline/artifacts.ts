@@ -1,4 +1,4 @@
-import { type ArtifactKind, type BlobRef, type Block, callIdOf, type Meta } from '../block/block.ts'
+import { type ArtifactKind, type BlobRef, type Block, type BlockType, callIdOf, type Meta } from '../block/block.ts'
 import { type Digest, readDigest } from '../block/digest.ts'
 import { readToolCall } from '../block/tool.ts'
 import { canonicalPath } from '../path/logical.ts'
@@ -81,7 +81,7 @@ export function hasWholeContent(block: Block): boolean {
 
 const isPatch = (block: Block): boolean => block.meta?.is_patch === true
 
-const excerptTypes: ReadonlySet<string> = new Set(['user.attachment.text', 'user.attachment.meta'])
+const excerptTypes: ReadonlySet<BlockType> = new Set(['user.attachment.text', 'user.attachment.meta'])
 
 function describes(block: Block, logical: string): boolean {
   const digest = readDigest(block)

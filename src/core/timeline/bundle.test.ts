@@ -121,7 +121,7 @@ it('a fork ends with the given turn, records its origin, and continues independe
   await harness.store.importBundle(forkBundle(bundle, first.turnId), { as: 'c2' })
   const forked = await harness.store.loadVisible('c2')
   expect(forked?.timeline).toMatchObject({ forkedFrom: { conversation_id: 'c1', turn_id: first.turnId } })
-  const result = await harness.agent.run({ conversation: 'c2', input: 'second, but otherwise' }).result
+  const result = await harness.agent.run('c2', 'second, but otherwise').result
   expect(result.answer).toBe('Other.')
   const prompts = async (id: string) =>
     blocksOf((await harness.store.loadVisible(id))?.timeline ?? (forked as NonNullable<typeof forked>).timeline)

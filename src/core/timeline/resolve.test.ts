@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compact, noteDrafts, open, planDraft, turn, turns } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
-import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, ofUnknownType, prompt, result, withIds } from '../../testing/blocks.ts'
 import {
   artifactContentBlock,
   artifactDigestBlock,
@@ -99,7 +99,7 @@ describe('a path leads', () => {
   })
 
   it('to the program of a call, in the current and the older form of its path', () => {
-    const code = { type: 'react.tool.code', author: 'react', turn_id: 't1', ts: minute(0), text: 'print()' }
+    const code: Draft = { type: 'react.tool.code', author: 'react', turn_id: 't1', ts: minute(0), text: 'print()' }
     for (const path of ['tc:t1.c1.code', 'fi:t1.code.c1']) {
       const timeline = timelineOf([{ ...code, path }])
       expect(textOf(resolvePath(timeline, 'tc:t1.c1.code', emptyHistory))).toBe('print()')
@@ -235,7 +235,7 @@ describe('the turn index', () => {
 
   it('ignores blocks of unknown types, also types named like object properties', () => {
     const types = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
-    const blocks = withIds(types.map((type) => ({ ...prompt('x'), type, path: 'ar:t1.odd' })))
+    const blocks = withIds(types.map((type) => ofUnknownType(type, { ...prompt('x'), path: 'ar:t1.odd' })))
     expect(turnIndexText({ turn_id: 't1', ts: null, end_ts: null, blocks, sources_used: [] })).not.toContain('odd')
   })
 

@@ -1,4 +1,4 @@
-import { type Block, callIdOf } from '../block/block.ts'
+import { type Block, type BlockType, callIdOf } from '../block/block.ts'
 import { type Draft, turnHeaderBlock } from '../block/index.ts'
 import { blockAt, blockIndex, type Timeline } from './timeline.ts'
 
@@ -39,7 +39,8 @@ export interface Round {
   readonly end: number
 }
 
-const closingTypes: ReadonlySet<string> = new Set([
+/** Three of these are never written here, but imported timelines may hold them. */
+const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit' | 'react.state'> = new Set([
   'assistant.completion',
   'react.completion',
   'react.turn.finalize',
@@ -63,11 +64,15 @@ export function roundKey(block: Block): string | undefined {
 /** A function that numbers rounds from 0 in order of their first blocks. It has to be called with the blocks in order. */
 export function createRoundNumbers(): (block: Block) => number | undefined {
   const numbers = new Map<string, number>()
+  let last: { readonly turnId: string; readonly iteration: unknown; readonly number: number } | undefined
   return (block) => {
+    const iteration = block.meta?.iteration
+    if (iteration !== undefined && last?.iteration === iteration && last.turnId === block.turn_id) return last.number // most blocks
     const key = roundKey(block)
     if (key === undefined) return undefined
     const number = numbers.get(key) ?? numbers.size
     numbers.set(key, number)
+    if (typeof iteration === 'number') last = { turnId: block.turn_id, iteration, number }
     return number
   }
 }

@@ -1,4 +1,4 @@
-import { type Block, isHidden } from '../../block/block.ts'
+import { type Block, type BlockType, isHidden } from '../../block/block.ts'
 import { readDigest } from '../../block/digest.ts'
 import { readToolCall } from '../../block/tool.ts'
 import { isObject, parseJson } from '../../json.ts'
@@ -46,7 +46,7 @@ function hiddenLine(text: string, path: string, limits: Caps): string {
   return `HIDDEN — ${sentence === '' ? 'content removed' : sentence}. Retrieve with react.read(${oneLine(path, limits.path)})`
 }
 
-const droppedOnceExpired: ReadonlySet<string> = new Set(['react.notes', 'react.notice'])
+const droppedOnceExpired: ReadonlySet<BlockType> = new Set(['react.notes', 'react.notice'])
 const isDroppedOnceExpired = ({ type, meta }: Block) =>
   droppedOnceExpired.has(type) || (type === 'system.message' && meta?.kind === 'cache_ttl_pruned')
 
@@ -80,10 +80,10 @@ function labelOf(block: Block, path: string): string {
   if (path.startsWith('fi:') && !block.type.startsWith('react.tool.c')) return 'file'
   if (path.startsWith('sk:')) return 'skill'
   if (path.startsWith('so:')) return 'source'
-  return labels[block.type] ?? block.type.replaceAll('.', '_')
+  return (Object.hasOwn(labels, block.type) ? labels[block.type] : undefined) ?? block.type.replaceAll('.', '_')
 }
 
-const labels: { readonly [type: string]: string } = {
+const labels: { readonly [T in BlockType]?: string } = {
   'user.prompt': 'user',
   'assistant.completion': 'assistant',
   'react.tool.call': 'tool_call',

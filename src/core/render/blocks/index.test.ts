@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { blob, last, shownTexts, sliceOf } from '../../../../test/support/prompts/shown-blocks.ts'
 import { timelineOf } from '../../../../test/support/prompts/timelines.ts'
-import { blockOrigin, header, minute, prompt } from '../../../testing/blocks.ts'
+import { blockOrigin, header, minute, ofUnknownType, prompt } from '../../../testing/blocks.ts'
 import {
   attachmentBlocks,
   completionBlock,
@@ -41,9 +41,7 @@ describe('blocks', () => {
 
   it('timeline 11.34: suggested followups, state, exit and blocks of unknown types are not shown', () => {
     const silent = ['react.state', 'react.exit', 'react.round.start', 'react.completion', 'react.thinking', 'future.kind']
-    const drafts = silent.map(
-      (type): Draft => ({ type, author: 'react', turn_id: 't1', ts: minute(1), path: `ar:t1.${type}`, text: 'secret' }),
-    )
+    const drafts = silent.map((type) => ofUnknownType(type, { ...prompt('secret'), author: 'react', path: `ar:t1.${type}` }))
     expect(sliceOf(timelineOf([suggestedFollowupsBlock('t1', minute(1), ['and then?']), ...drafts])).shown).toEqual([])
   })
 

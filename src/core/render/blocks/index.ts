@@ -1,5 +1,4 @@
 import type { Block, BlockType } from '../../block/index.ts'
-import { isBlockType } from '../../block/index.ts'
 import type { Caps } from '../caps.ts'
 import { scrubBase64 } from '../scrub.ts'
 import { clip, joinLines, oneLine, shownPath, textPart } from '../text.ts'
@@ -61,7 +60,7 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
 }
 
 /** Types whose blocks are never part of a prompt. Unknown types of imported timelines are kept in the timeline, but not shown. */
-export const isNeverShown = (type: string): boolean => !isBlockType(type) || blockRenderers[type] === renderNothing
+export const isNeverShown = (type: BlockType): boolean => !Object.hasOwn(blockRenderers, type) || blockRenderers[type] === renderNothing
 
 type TextCap = 'userText' | 'attachmentText' | 'stageText' | 'completion' | 'planHistory' | 'checkpoint'
 
