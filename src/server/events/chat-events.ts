@@ -1,8 +1,8 @@
-import { type Block, readPlan, readToolCall } from '../../core/block/index.ts'
-import { replaceBatch } from '../../core/citations/replace.ts'
 import type { Scope } from '../../core/scope.ts'
-import { isCitable, type SourceRow } from '../../core/sources/source.ts'
-import { type Change, changeTime, type ResponseReceived, type TurnClosed } from '../../core/timeline/change.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import type { CitedPage, KnownSources } from '../../core/view/known-sources.ts'
+import { readChange } from '../../core/view/read-change.ts'
+import type { BlockEvent, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
 
 /** The JSON that chat clients receive for every event. */
 export interface ChatEnvelope {
@@ -63,177 +63,150 @@ export function toEnvelope({ requestId, conversationId, scope }: ChatContext, ch
 }
 
 /** The chat events of one journal entry. Derived from the entry alone, so that a client that replays the journal receives the same events. */
-export function chatEventsOf(change: Change, sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
-  const timestamp = changeTime(change) ?? unknownTime
-  switch (change.type) {
-    case 'turn.opened':
-      return [statusEvent('in_progress', change.turn_id, timestamp)]
-    case 'turn.closed':
-      return turnClosedEvents(change)
-    case 'title.set':
-      return [stepEvent('chat.conversation.title', 'conversation_title', 'completed', null, timestamp, { title: change.title })]
-    case 'response.received':
-      return responseEvents(change)
-    case 'sources.used':
-      return [citationsEvent(change.sids, timestamp, sources)]
-    case 'event.accepted': {
-      const { event_id, kind, text, target_turn_id = null } = change.event
-      return [serviceEvent(`timeline.external.${kind}.accepted`, 'update', target_turn_id, timestamp, { event_id, kind, text })]
+export function chatEventsOf(change: Change, sources: KnownSources): readonly ChatEvent[] {
+  const visible = readChange(change)
+  return visible.flatMap((event) => chatEventsOfVisible(event, visible, sources))
+}
+
+/** `entry` holds all visible events of the same entry. */
+function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[], sources: KnownSources): readonly ChatEvent[] {
+  switch (event.kind) {
+    case 'turn.started':
+      return [statusEvent('in_progress', event.turnId, event.ts)]
+    case 'turn.ended':
+      return turnEndedEvents(event)
+    case 'title':
+      return [stepEvent('chat.conversation.title', 'conversation_title', 'completed', inConversation(event), { title: event.title })]
+    case 'response':
+      return responseEvents(event)
+    case 'sources.cited': {
+      const items = sources.citedPages(event.sids).map(citation)
+      return [stepEvent('chat.citations', 'citations', 'completed', inConversation(event), { count: items.length, items })]
     }
-    case 'event.folded':
-      return [serviceEvent('timeline.external.folded', 'completed', change.turn_id, timestamp, { event_ids: change.event_ids })]
-    case 'range.compacted':
-      return [compactionEvent(change, timestamp)]
-    case 'blocks.appended':
-      return appendedEvents(change.blocks, sources)
-    case 'blocks.inserted':
-    case 'blocks.hidden':
-    case 'blocks.revealed':
-    case 'sources.merged':
+    case 'message.accepted': {
+      const { event_id, kind, text, ts, target_turn_id: turnId = null } = event.message
+      return [serviceEvent(`timeline.external.${kind}.accepted`, 'update', { turnId, ts }, { event_id, kind, text })]
+    }
+    case 'messages.read':
+      return [serviceEvent('timeline.external.folded', 'completed', event, { event_ids: event.eventIds })]
+    case 'compaction': {
+      const origin = { turnId: event.turnId, ts: event.ts ?? unknownTime }
+      const data = { kind: 'range', covered_turns: event.coveredTurns }
+      return [chatEvent('chat.compaction', ['compaction', 'completed'], origin, data, 'chat_compaction')]
+    }
+    case 'prompt':
+      return [chatEvent('chat.start', ['turn', 'started'], event, { message: event.text }, 'chat_start')]
+    case 'tool.call':
+      return event.call ? [serviceEvent('react.tool.call', 'started', event, { ...event.call, iteration: event.iteration ?? null })] : []
+    case 'tool.result': {
+      const { callId, path = null, mime = null, text } = event
+      return [serviceEvent('react.tool.result', 'completed', event, { tool_call_id: callId ?? null, path, mime, text })]
+    }
+    case 'file':
+      return [fileEvent(event)]
+    case 'plan':
+      return [stepEvent('react.plan', 'plan', 'update', event, { plan: event.plan ?? null })]
+    case 'answer':
+      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // superseded answers are not sent again
+    case 'questions':
+      return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: event.items })]
+    case 'followups':
+      return [stepEvent('chat.followups', 'followups', 'completed', event, { items: event.items })]
+    case 'thinking': // sent while it streams
+    case 'notes':
+    case 'tool.code':
+    case 'header':
+    case 'attachment':
+    case 'notice':
+    case 'message':
+    case 'summary':
+    case 'sources.found':
     case 'source.removed':
-    case 'feedback.seen':
-    case 'timeline.imported':
-      return [] // changes of the prompt, not of what a chat shows
+    case 'history':
+      return []
     default:
-      return change satisfies never
+      return event satisfies never
   }
 }
 
 /** Of changes without a time. */
 const unknownTime = new Date(0).toISOString()
 
+interface Origin {
+  readonly turnId: string | null
+  readonly ts: string
+}
+
+const inConversation = ({ ts }: { readonly ts: string }): Origin => ({ turnId: null, ts })
+
 function chatEvent(
   type: string,
-  [name, state]: readonly [string, ChatStatus],
-  turnId: string | null,
-  timestamp: string,
+  [step, status]: readonly [string, ChatStatus],
+  { turnId, ts }: Origin,
   data: ChatEvent['data'],
   route: ChatRoute,
 ): ChatEvent {
-  return { type, event: { agent: 'react', step: name, status: state }, turnId, timestamp, data, route }
+  return { type, event: { agent: 'react', step, status }, turnId, timestamp: ts, data, route }
 }
 
-const stepEvent = (type: string, name: string, state: ChatStatus, turnId: string | null, timestamp: string, data: ChatEvent['data']) =>
-  chatEvent(type, [name, state], turnId, timestamp, data, 'chat_step')
+const stepEvent = (type: string, step: string, status: ChatStatus, origin: Origin, data: ChatEvent['data']) =>
+  chatEvent(type, [step, status], origin, data, 'chat_step')
 
-const serviceEvent = (type: string, state: ChatStatus, turnId: string | null, timestamp: string, data: ChatEvent['data']) =>
-  chatEvent(type, [type, state], turnId, timestamp, data, 'chat_service')
+const serviceEvent = (type: string, status: ChatStatus, origin: Origin, data: ChatEvent['data']) =>
+  chatEvent(type, [type, status], origin, data, 'chat_service')
 
-const statusEvent = (state: 'in_progress' | 'idle' | 'error', turnId: string, timestamp: string, more: ChatEvent['data'] = {}) =>
+const statusEvent = (state: 'in_progress' | 'idle' | 'error', turnId: string, ts: string, more: ChatEvent['data'] = {}) =>
   chatEvent(
     'conv.status',
     ['conversation', state === 'error' ? 'error' : 'update'],
-    turnId,
-    timestamp,
-    {
-      state,
-      updated_at: timestamp,
-      current_turn_id: state === 'in_progress' ? turnId : null,
-      ...more,
-    },
+    { turnId, ts },
+    { state, updated_at: ts, current_turn_id: state === 'in_progress' ? turnId : null, ...more },
     'conv_status',
   )
 
-function turnClosedEvents({ turn_id, ts, exit_reason, sources_used = [] }: TurnClosed): readonly ChatEvent[] {
-  const failed = exit_reason === 'error' || exit_reason === 'protocol_violation'
-  const data = { exit_reason, citation_count: sources_used.length }
+function turnEndedEvents(event: TurnEnded): readonly ChatEvent[] {
+  const { turnId, ts, exitReason, failed, sourcesUsed } = event
+  const data = { exit_reason: exitReason, citation_count: sourcesUsed.length }
   return [
-    stepEvent('chat.conversation.turn.completed', 'turn', failed ? 'error' : 'completed', turn_id, ts, data),
-    ...(failed
-      ? [chatEvent('chat.error', ['turn', 'error'], turn_id, ts, { error: turnFailedText, error_type: exit_reason }, 'chat_error')]
-      : []),
-    statusEvent(failed ? 'error' : 'idle', turn_id, ts, { completion: exit_reason === 'steer' ? 'interrupted' : 'completed' }),
+    stepEvent('chat.conversation.turn.completed', 'turn', failed ? 'error' : 'completed', event, data),
+    ...(failed ? [chatEvent('chat.error', ['turn', 'error'], event, { error: turnFailedText, error_type: exitReason }, 'chat_error')] : []),
+    statusEvent(failed ? 'error' : 'idle', turnId, ts, { completion: exitReason === 'steer' ? 'interrupted' : 'completed' }),
   ]
 }
 
 const turnFailedText = 'The turn could not be finished. What was done so far is kept.'
 
-function responseEvents({ turn_id, ts, iteration, role, finish_reason, usage, prompt }: ResponseReceived): readonly ChatEvent[] {
-  const model = prompt?.model ?? null
+function responseEvents(event: ResponseEvent): readonly ChatEvent[] {
+  const { iteration, role, finishReason, usage, model = null } = event
   const decision =
     role === undefined
-      ? [stepEvent('solver.react.decision', `react(${iteration}).decision`, 'completed', turn_id, ts, { finish_reason })]
+      ? [stepEvent('solver.react.decision', `react(${iteration}).decision`, 'completed', event, { finish_reason: finishReason })]
       : []
-  const billing = usage ? [serviceEvent('accounting.usage', 'completed', turn_id, ts, { role: role ?? 'decision', model, usage })] : []
+  const billing = usage ? [serviceEvent('accounting.usage', 'completed', event, { role: role ?? 'decision', model, usage })] : []
   return [...decision, ...billing]
 }
 
-function citationsEvent(sids: readonly number[], timestamp: string, sources: ReadonlyMap<number, SourceRow>): ChatEvent {
-  const items = sids.flatMap((sid) => {
-    const row = sources.get(sid)
-    if (!row || !isCitable(row)) return []
-    const { content: _content, base64: _base64, ...fields } = row as SourceRow & { content?: unknown; base64?: unknown }
-    return [{ ...fields, used: true }]
-  })
-  return stepEvent('chat.citations', 'citations', 'completed', null, timestamp, { count: items.length, items })
+function citation({ content: _content, base64: _base64, ...fields }: CitedPage): object {
+  return { ...fields, used: true }
 }
 
-function compactionEvent(change: Change & { type: 'range.compacted' }, timestamp: string): ChatEvent {
-  const data = { kind: 'range', covered_turns: change.covered.length }
-  return chatEvent(
-    'chat.compaction',
-    ['compaction', 'completed'],
-    change.blocks.at(-1)?.turn_id ?? null,
-    timestamp,
-    data,
-    'chat_compaction',
-  )
+function fileEvent(event: Extract<BlockEvent, { readonly kind: 'file' }>): ChatEvent {
+  const { filename, size = null, rn, path } = event.file
+  const item = { filename, mime: event.mime ?? null, size, rn, logical_path: path, ts: event.ts }
+  return stepEvent('chat.files', 'files', 'completed', event, { count: 1, items: [item] })
 }
 
-function blockEvents(block: Block): readonly ChatEvent[] {
-  const { turn_id: turnId, ts, text = '', meta } = block
-  switch (block.type) {
-    case 'user.prompt':
-      return [chatEvent('chat.start', ['turn', 'started'], turnId, ts, { message: text }, 'chat_start')]
-    case 'react.tool.call': {
-      const call = readToolCall(block)
-      return call ? [serviceEvent('react.tool.call', 'started', turnId, ts, { ...call, iteration: meta?.iteration ?? null })] : []
-    }
-    case 'react.tool.result':
-      return [...fileEvents(block), serviceEvent('react.tool.result', 'completed', turnId, ts, resultData(block))]
-    case 'react.plan':
-      return [stepEvent('react.plan', 'plan', 'update', turnId, ts, { plan: readPlan(block) ?? null })]
-    case 'stage.clarification':
-      return [stepEvent('chat.clarification_questions', 'clarification', 'completed', turnId, ts, { items: meta?.questions ?? [] })]
-    case 'stage.suggested_followups':
-      return [stepEvent('chat.followups', 'followups', 'completed', turnId, ts, { items: meta?.items ?? [] })]
-    default:
-      return []
-  }
-}
-
-const resultData = ({ path, mime, call_id, text }: Block) => ({
-  tool_call_id: call_id ?? null,
-  path: path ?? null,
-  mime: mime ?? null,
-  text,
-})
-
-function fileEvents({ turn_id, ts, path, mime, meta }: Block): readonly ChatEvent[] {
-  if (meta?.rn === undefined) return []
-  const filename = path?.split('/').at(-1) ?? ''
-  const item = { filename, mime: mime ?? null, size: meta.size_bytes ?? null, rn: meta.rn, logical_path: path ?? null, ts }
-  return [stepEvent('chat.files', 'files', 'completed', turn_id, ts, { count: 1, items: [item] })]
-}
-
-/** The last completion of a turn is its answer; earlier ones were superseded by a followup and are not sent again. */
-function appendedEvents(blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
-  const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
-  return blocks.flatMap((block) => (block === answer ? [completeEvent(answer, blocks, sources)] : blockEvents(block)))
-}
-
-/** Citation marks become links, as they did while the answer was streamed. */
 function completeEvent(
-  { text = '', turn_id, ts, meta }: Block,
-  blocks: readonly Block[],
-  sources: ReadonlyMap<number, SourceRow>,
+  event: Extract<BlockEvent, { readonly kind: 'answer' }>,
+  entry: readonly VisibleEvent[],
+  sources: KnownSources,
 ): ChatEvent {
-  const followups = blocks.find(({ type }) => type === 'stage.suggested_followups')?.meta?.items
+  const followups = entry.find(({ kind }) => kind === 'followups')
   const data = {
-    final_answer: replaceBatch(text, sources, { keepUnresolved: false }),
-    sources_used: meta?.sources_used ?? [],
-    ...(Array.isArray(followups) && { followups }),
-    ...(meta?.truncated === true && { truncated: true }),
+    final_answer: sources.linkCitations(event.text),
+    sources_used: event.sourcesUsed,
+    ...(followups?.kind === 'followups' && { followups: followups.items }),
+    ...(event.truncated && { truncated: true }),
   }
-  return chatEvent('chat.complete', ['turn', 'completed'], turn_id, ts, data, 'chat_complete')
+  return chatEvent('chat.complete', ['turn', 'completed'], event, data, 'chat_complete')
 }

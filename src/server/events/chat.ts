@@ -1,8 +1,8 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
+import { createKnownSources } from '../../core/view/known-sources.ts'
 import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, toEnvelope } from './chat-events.ts'
 import type { Format, Frame } from './format.ts'
-import { publicChange } from './public-change.ts'
 
 interface ChatOptions {
   readonly context: ChatContext
@@ -15,7 +15,7 @@ interface ChatOptions {
 
 /** The default format: an envelope per event, with the event types and routes that chat clients know. */
 export function createChatFormat({ context, sources, now, allow = () => true }: ChatOptions): Format {
-  const pool = new Map([...sources].map((row) => [row.sid, row]))
+  const known = createKnownSources(sources)
 
   const isAllowed = (envelope: ChatEnvelope) => {
     try {
@@ -46,9 +46,8 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
     framesOf(event: TurnEvent) {
       if (event.type === 'lane.delta') return toFrames([deltaEvent(event, now())])
       if (event.type === 'status') return toFrames([statusChatEvent(event, now())])
-      const change = publicChange(event.change)
-      if (change.type === 'sources.merged') for (const row of change.rows) pool.set(row.sid, row)
-      return toFrames(chatEventsOf(change, pool), event.seq)
+      if (event.change.type === 'sources.merged') known.add(event.change.rows)
+      return toFrames(chatEventsOf(event.change, known), event.seq)
     },
     closingFrames(reason) {
       if (reason === 'resync') return controlFrame('resync', {})
