@@ -104,7 +104,7 @@ async function roundInMemory(): Promise<void> {
   let turns = 0
   const model = steadyModel(rounds)
   const agent = agentOn(memoryStore(), model)
-  const run = () => agent.run({ conversation: `c${turns++}`, input: 'Add up.' })
+  const run = () => agent.run(`c${turns++}`, 'Add up.')
   const [baseline, ours, watched] = await bests(1_000, [
     async () => void (await byHand(model)),
     async () => void (await run().result),
@@ -127,7 +127,7 @@ async function longTurn(): Promise<void> {
   const turn = async () => {
     starts.length = 0
     const model = steadyModel(1_100, { onDecision: () => void starts.push(performance.now()) })
-    await agentOn(memoryStore(), model).run({ conversation: 'c', input: 'Add up.' }).result
+    await agentOn(memoryStore(), model).run('c', 'Add up.').result
     return [median(starts, 10, 110), median(starts, 1_000, 1_099)] as const
   }
   const takes: (readonly [number, number])[] = []
@@ -172,7 +172,7 @@ async function durableRound(): Promise<void> {
         commits = []
         spent = 0
         const started = performance.now()
-        await agent.run({ conversation: `c${turns++}`, input: 'Add up.' }).result
+        await agent.run(`c${turns++}`, 'Add up.').result
         const ms = performance.now() - started
         if (ms < best.ms) best = { ms, commit: spent / commits.length }
       },
@@ -191,7 +191,7 @@ async function manyTurns(): Promise<void> {
     const written: number[] = []
     for (let turn = 0; turn < 100; turn++) {
       const before = bytesWritten()
-      await agent.run({ conversation: 'c', input: 'Add up.' }).result
+      await agent.run('c', 'Add up.').result
       written.push(bytesWritten() - before)
     }
     const mean = (list: readonly number[]) => list.reduce((sum, bytes) => sum + bytes, 0) / list.length / rounds
@@ -220,7 +220,7 @@ async function manyConversations(): Promise<void> {
       const agent = agentOn(memoryStore(), steadyModel(rounds, { latencyMs }))
       delay.reset()
       delay.enable()
-      await Promise.all(names.map((conversation) => agent.run({ conversation, input: 'Add up.' }).result))
+      await Promise.all(names.map((conversation) => agent.run(conversation, 'Add up.').result))
       delay.disable()
     },
   ])
@@ -231,9 +231,9 @@ async function manyConversations(): Promise<void> {
 
   await withSqlite(async (disk) => {
     const idle = agentOn(disk, steadyModel(rounds))
-    await idle.run({ conversation: 'warm', input: 'Add up.' }).result
+    await idle.run('warm', 'Add up.').result
     const before = heapUsed()
-    for (const conversation of names) await idle.run({ conversation, input: 'Add up.' }).result
+    for (const conversation of names) await idle.run(conversation, 'Add up.').result
     const each = (heapUsed() - before) / conversations / 1024
     report('memory per idle conversation', each / 50, 1, `of 50 KB; ${each.toFixed(1)} KB`)
     await idle.close()

@@ -5,7 +5,7 @@ import { answers, scriptedModel } from 'daybook/testing'
 const model = scriptedModel([answers('A daybook is the book of original entry: everything is written down once, as it happens.')])
 
 const agent = createAgent({ model })
-const turn = agent.run({ conversation: 'first', input: 'What is a daybook?' })
+const turn = agent.run('first', 'What is a daybook?')
 
 for await (const event of turn) {
   if (event.type === 'entry') console.log(event.seq, event.change.type) // durable before you hear of it

@@ -10,10 +10,10 @@ const orders = `order,city,item,price
 `
 const attachments = [{ name: 'orders.csv', content: orders }]
 
-const first = await agent.run({ conversation: 'shop', input: 'What is the total price in Oslo?', attachments }).result
+const first = await agent.run('shop', 'What is the total price in Oslo?', { attachments }).result
 console.log(first.answer)
 
-const second = await agent.run({ conversation: 'shop', input: 'Which item is the cheapest?' }).result
+const second = await agent.run('shop', 'Which item is the cheapest?').result
 console.log(`\n${second.answer}`)
 
 await agent.close()

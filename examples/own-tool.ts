@@ -16,7 +16,7 @@ const model = scriptedModel([
 ])
 
 const agent = createAgent({ model, tools: [weather] })
-const turn = agent.run({ conversation: 'rome', input: 'How is the weather in Rome?' })
+const turn = agent.run('rome', 'How is the weather in Rome?')
 
 for await (const event of turn) {
   if (event.type !== 'entry' || event.change.type !== 'blocks.appended') continue

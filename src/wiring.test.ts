@@ -37,7 +37,7 @@ describe('store=memory', () => {
     const settings = { ...settingsFrom({ DAYBOOK_DATA: data, DAYBOOK_STORE: 'memory' }), model: scriptedModel([answers('Read.')]) }
     const { agent, close } = await openAgent(settings)
     const attachments = [{ name: 'notes.txt', content: new TextEncoder().encode('Costs were 7.') }]
-    const turn = agent.run({ conversation: 'c1', input: 'Costs?', attachments })
+    const turn = agent.run('c1', 'Costs?', { attachments })
     expect(await turn.result).toMatchObject({ answer: 'Read.' })
     expect((await agent.archive.list({ limit: 10 })).conversations).toHaveLength(1)
     await close()
@@ -55,7 +55,7 @@ it.each(['rough', 'o200k'])('tokenCounter=%s decides how prompts are estimated',
   const model = scriptedModel([answers('Counted.')])
   const settings = { ...settingsFrom({ DAYBOOK_STORE: 'memory', DAYBOOK_TOKEN_COUNTER: tokenCounter }), model }
   const { agent, close } = await openAgent(settings)
-  await agent.run({ conversation: 'c1', input: 'word '.repeat(400) }).result
+  await agent.run('c1', 'word '.repeat(400)).result
   const { parts } = await agent.archive.prompt('c1', (await agent.archive.timeline('c1')).turn_ids[0] ?? '', 0)
   const tokens = parts.find(({ text }) => text?.includes('word word'))?.tokens ?? 0
   await close()

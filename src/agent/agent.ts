@@ -15,13 +15,23 @@ import { createAgentContext, type Models, type Problem } from './agent-context.t
 import { type Archive, createArchive } from './archive.ts'
 import { createAdmission } from './conversation/admission.ts'
 import { createOwner, followupEvent, startConversation } from './conversation/conversation.ts'
-import type { Inbox, NewEvent, SteerMode } from './conversation/inbox.ts'
+import type { Inbox, NewEvent } from './conversation/inbox.ts'
 import { createRunningConversations } from './conversation/running.ts'
 import { type Bookkeeping, noBookkeeping } from './conversation/spending.ts'
 import { type FollowOptions, follow } from './events/follow.ts'
 import { openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
 import type { HookFunctions } from './hooks.ts'
-import { type Accepted, checkEventId, checkText, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
+import {
+  type Accepted,
+  checkEventId,
+  checkText,
+  type EventOptions,
+  type FeedbackOptions,
+  type NotifyOptions,
+  type RunOptions,
+  type SendOptions,
+  type SteerOptions,
+} from './message.ts'
 import { recoverAll } from './recovery/recover.ts'
 import type { AgentSettings } from './settings.ts'
 import type { BuiltInOptions } from './tools.ts'
@@ -53,32 +63,28 @@ export interface AgentParts {
   /** Counts tokens; a rough estimate by default. */
   readonly tokens?: TokenCounter
   /** Called for every journal entry of every conversation, for metrics. */
-  readonly onEntry?: (conversation: string, event: EntryEvent) => void
+  readonly onEntry?: (conversationId: string, event: EntryEvent) => void
   /** Called for failures that no caller sees: a failing hook, a failing listener. */
   readonly onProblem?: (problem: Problem) => void
 }
 
+/** One agent: any number of conversations, each with at most one running turn. */
 export interface Agent {
   /** Starts a turn. In a conversation that is already running, the message becomes a followup of the running turn. */
-  run(submission: Submission): TurnHandle
-  /** Like `run`, for callers that follow the events instead: resolves as soon as the message is in the journal. */
-  submit(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Upload[] }): Promise<Accepted>
+  run(conversationId: string, text: string, options?: RunOptions): TurnHandle
+  /** Like `run`, for callers that do not wait for the answer: resolves as soon as the message is in the journal and can not be lost. */
+  send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
   /** Interrupts the running turn: redirects it, or asks it to wrap up; an empty text stops it. False when no turn is running. */
-  steer(
-    conversation: string,
-    text: string,
-    options?: { readonly mode?: SteerMode; readonly turnId?: string; readonly eventId?: string },
-  ): Promise<boolean>
-  /** Like `run`, for callers that need neither events nor the answer. */
-  followUp(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Upload[] }): Promise<void>
-  /** False when no turn is running. */
-  stop(conversation: string): Promise<boolean>
+  steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean>
+  /** Ends the running turn with what it has. False when no turn is running. */
+  stop(conversationId: string): Promise<boolean>
   /** An opinion about a past turn. It is announced to the model in the next turn. */
-  feedback(conversation: string, feedback: Feedback): Promise<void>
+  feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
   /** An event from outside the conversation, such as a service alert. The running turn reads it, else the next one. */
-  notify(conversation: string, text: string, options?: Notification): Promise<void>
-  follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
-  /** Keys of the conversations that are running in this process. */
+  notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
+  /** The entries of a conversation, then its events as they happen. */
+  follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** Ids of the conversations that are running in this process. */
   readonly running: Iterable<string>
   /** List, rename, fork, export and delete conversations. */
   readonly archive: Archive
@@ -98,35 +104,35 @@ export function createAgentFrom(parts: AgentParts): Agent {
   const admission = createAdmission({ store, documents, policy, onProblem })
   const closing = new AbortController()
   const closed = new AbortController()
-  const conversations = createRunningConversations(async (conversation, reason) => {
+  const conversations = createRunningConversations(async (conversationId, reason) => {
     if (closing.signal.aborted) throw new Failure('store.closed', 'this agent is closed')
-    return startConversation(context, owner, conversation, reason)
+    return startConversation(context, owner, conversationId, reason)
   })
 
-  function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: Delivery = {}) {
+  function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {
     if (eventId !== undefined) checkEventId(eventId)
     checkText(`the text of a ${kind}`, text)
     return { event_id: eventId ?? clock.randomHex(12), kind, ts: clock.now(), text }
   }
 
   /** Goes to the running turn. Without one it waits in the journal for the next. */
-  async function deliverEvent(conversation: string, event: NewEvent): Promise<void> {
-    await conversations.deliverOrStart(conversation, () => event, { kind: 'event', event })
+  async function deliverEvent(conversationId: string, event: NewEvent): Promise<void> {
+    await conversations.deliverOrStart(conversationId, () => event, { kind: 'event', event })
   }
 
   /** Goes to the running turn as a followup. Without one it starts a turn. */
   function deliverMessage(
-    conversation: string,
+    conversationId: string,
     text: string,
     uploads: readonly Upload[],
-    { eventId, signal }: Delivery & { readonly signal?: AbortSignal } = {},
+    { eventId, signal }: EventOptions & { readonly signal?: AbortSignal } = {},
   ) {
-    checkText('conversation', conversation)
-    checkText('input', text)
-    return admission.admit(conversation, { text, uploads }, (attachments) => {
+    checkText('conversationId', conversationId)
+    checkText('text', text)
+    return admission.admit(conversationId, { text, uploads }, (attachments) => {
       signal?.throwIfAborted()
       const input = { text, attachments, ...(eventId !== undefined && { eventId }) }
-      return conversations.deliverOrStart(conversation, () => followupEvent(input, clock), { kind: 'message', input })
+      return conversations.deliverOrStart(conversationId, () => followupEvent(input, clock), { kind: 'message', input })
     })
   }
 
@@ -135,9 +141,9 @@ export function createAgentFrom(parts: AgentParts): Agent {
     while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilTurnStarts()
   }
 
-  async function runSubmission({ conversation, input: text, attachments = [], signal }: Submission): Promise<TurnResult> {
+  async function runTurn(conversationId: string, text: string, { attachments = [], signal }: RunOptions): Promise<TurnResult> {
     signal?.throwIfAborted()
-    const { delivered, releaseBlobs } = await deliverMessage(conversation, text, attachments, signal && { signal })
+    const { delivered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
     const { running, acceptedEvent } = delivered
     const result = acceptedEvent ? running?.results.of(acceptedEvent.event_id) : running?.firstResult
     const stop = () => void (running && stopTurn(running.inbox).catch((error: unknown) => onProblem({ where: 'stop', error })))
@@ -155,10 +161,10 @@ export function createAgentFrom(parts: AgentParts): Agent {
   }
 
   return {
-    run: (submission) => openTurnHandle(submission.conversation, () => runSubmission(submission), hub, store),
-    async submit(conversation, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
+    run: (conversationId, text, options = {}) => openTurnHandle(conversationId, () => runTurn(conversationId, text, options), hub, store),
+    async send(conversationId, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
-      const { delivered, releaseBlobs } = await deliverMessage(conversation, text, attachments, { eventId })
+      const { delivered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
       const { running, acceptedEvent } = delivered
       if (acceptedEvent || !running) await releaseBlobs() // a repeated event id was not journaled again
       if (!running) return { how: 'known', turnId: undefined, eventId }
@@ -171,31 +177,21 @@ export function createAgentFrom(parts: AgentParts): Agent {
         ? { how: 'followup', turnId: running.inbox.currentTurn, eventId }
         : { how: 'turn', turnId: running.firstTurnId, eventId }
     },
-    async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
+    async steer(conversationId, text, { mode = 'redirect', turnId, eventId } = {}) {
       const target = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...target }
-      return (await conversations.deliver(conversation, event)) !== undefined
+      return (await conversations.deliver(conversationId, event)) !== undefined
     },
-    async followUp(conversation, text, { attachments = [], ...delivery } = {}) {
-      if (delivery.eventId !== undefined) checkEventId(delivery.eventId)
-      const { delivered, releaseBlobs } = await deliverMessage(conversation, text, attachments, delivery)
-      const { running, acceptedEvent } = delivered
-      if (acceptedEvent || !running) return releaseBlobs() // a repeated event id was not journaled again
-      running.firstResult.catch((error: unknown) => {
-        onProblem({ where: 'turn', error })
-        return releaseBlobs()
-      })
+    async stop(conversationId) {
+      return (await conversations.deliver(conversationId, newEvent('steer', ''))) !== undefined
     },
-    async stop(conversation) {
-      return (await conversations.deliver(conversation, newEvent('steer', ''))) !== undefined
-    },
-    async feedback(conversation, { turnId, text = '', eventId, ...payload }) {
+    async feedback(conversationId, text, { turnId, eventId, ...payload }) {
       const event = newEvent('feedback', text, eventId === undefined ? {} : { eventId })
-      await deliverEvent(conversation, { ...event, target_turn_id: turnId, payload })
+      await deliverEvent(conversationId, { ...event, target_turn_id: turnId, payload })
     },
-    async notify(conversation, text, { source, reactive = false, ...delivery } = {}) {
+    async notify(conversationId, text, { source, reactive = false, ...delivery } = {}) {
       const payload = { reactive, ...(source !== undefined && { source }) }
-      await deliverEvent(conversation, { ...newEvent('external', text, delivery), payload })
+      await deliverEvent(conversationId, { ...newEvent('external', text, delivery), payload })
     },
     get running() {
       return conversations.conversationIds
@@ -208,15 +204,15 @@ export function createAgentFrom(parts: AgentParts): Agent {
       workspaces,
       agentParts: parts,
       bookkeeping,
-      publishEntry: (conversation, event) => hub.publish(conversation, event),
-      announceDeleted: (conversation) => hub.announceDeleted(conversation),
-      async commitToRunning(conversation, change) {
-        const running = await conversations.find(conversation)
+      publishEntry: (conversationId, event) => hub.publish(conversationId, event),
+      announceDeleted: (conversationId) => hub.announceDeleted(conversationId),
+      async commitToRunning(conversationId, change) {
+        const running = await conversations.find(conversationId)
         await running?.commit(change)
         return running !== undefined
       },
     }),
-    follow: (conversation, options = {}) => follow(conversation, options, hub, store, closed.signal),
+    follow: (conversationId, options = {}) => follow(conversationId, options, hub, store, closed.signal),
     recover: () => recoverAll(store, conversations),
     async drain(withinMs) {
       const { promise: timeUp, resolve } = Promise.withResolvers<void>()

@@ -30,7 +30,7 @@ it('renames a conversation that is not running, and its followers get the entry'
 
 it('renames a conversation during a turn without disturbing the turn', async () => {
   const { agent } = createTestHarness()
-  const turn = agent.run({ conversation: 'c1', input: 'go' })
+  const turn = agent.run('c1', 'go')
   let renamed = false
   for await (const event of turn) {
     if (renamed || event.type !== 'status') continue
@@ -51,10 +51,10 @@ it('deletes a conversation', async () => {
 
 it('accepts a message once it is in the journal, and recognises it when it is sent again', async () => {
   const { agent, store } = createTestHarness()
-  const accepted = await agent.submit('c1', 'hello', { eventId: 'e1' })
+  const accepted = await agent.send('c1', 'hello', { eventId: 'e1' })
   expect(accepted).toMatchObject({ how: 'turn', eventId: 'e1' })
   expect((await store.loadVisible('c1'))?.timeline.size).toBeGreaterThan(0)
   for await (const event of agent.follow('c1')) if (event.type === 'entry' && event.change.type === 'turn.closed') break
   await agent.stop('c1')
-  expect(await agent.submit('c1', 'hello', { eventId: 'e1' })).toEqual({ how: 'known', turnId: undefined, eventId: 'e1' })
+  expect(await agent.send('c1', 'hello', { eventId: 'e1' })).toEqual({ how: 'known', turnId: undefined, eventId: 'e1' })
 })

@@ -11,14 +11,13 @@ describe('a caller without a compiler', () => {
     const harness = createHarness({ replies: [answers('One.')] })
     const { agent } = harness
     const calls = [
-      agent.run({ conversation, input: text }).result,
-      agent.submit(conversation, text),
-      agent.followUp(conversation, text),
+      agent.run(conversation, text).result,
+      agent.send(conversation, text),
       agent.steer(conversation, text),
       agent.notify(conversation, text),
     ]
     for (const call of calls) await expect(call).rejects.toThrow(/must be a string, not/)
-    await expect(agent.run({ conversation: text, input: 'Hello.' }).result).rejects.toThrow('conversation must be a string, not')
+    await expect(agent.run(text, 'Hello.').result).rejects.toThrow('conversationId must be a string, not')
     expect(await harness.journal()).toEqual([])
     expect([...agent.running]).toEqual([])
     expect(await harness.say('Hello.')).toMatchObject({ answer: 'One.' })

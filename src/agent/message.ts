@@ -1,14 +1,33 @@
 import { isId } from '../core/path/safety.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
+import type { SteerMode } from './conversation/inbox.ts'
 
-/** A message to an agent. */
-export interface Submission {
-  readonly conversation: string
-  readonly input: string
+/** Options of `Agent.run`. */
+export interface RunOptions {
   /** When one of them is rejected, so is the message, with `attachment.rejected`, and nothing is stored. */
   readonly attachments?: readonly Upload[]
   /** Stops the turn, like `Agent.stop`. Not needed to stop reading events: ending the iteration is enough. */
   readonly signal?: AbortSignal
+}
+
+/** An id that makes it safe to send an event twice. */
+export interface EventOptions {
+  /** An id chosen by the sender: a second event with the same id has no effect. Letters, digits, `_` and `-`. */
+  readonly eventId?: string
+}
+
+/** Options of `Agent.send`. */
+export interface SendOptions extends EventOptions {
+  /** When one of them is rejected, so is the message, with `attachment.rejected`, and nothing is stored. */
+  readonly attachments?: readonly Upload[]
+}
+
+/** Options of `Agent.steer`. */
+export interface SteerOptions extends EventOptions {
+  /** `redirect` by default. */
+  readonly mode?: SteerMode
+  /** The steer affects this turn only. By default it affects the turn that is running when it arrives. */
+  readonly turnId?: string
 }
 
 /** The message is in the journal and can not be lost. */
@@ -20,22 +39,18 @@ export interface Accepted {
   readonly eventId: string
 }
 
-export interface Delivery {
-  /** An id chosen by the sender: a second message with the same id has no effect. Letters, digits, `_` and `-`. */
-  readonly eventId?: string
-}
-
-export interface Notification extends Delivery {
+/** Options of `Agent.notify`. */
+export interface NotifyOptions extends EventOptions {
   /** Where the event comes from. */
   readonly source?: string
   /** The agent should react: a finished answer is deferred, and the turn gets an extra round. It does not start a turn. */
   readonly reactive?: boolean
 }
 
-/** An opinion about a past turn. */
-export interface Feedback extends Delivery {
+/** Options of `Agent.feedback`. */
+export interface FeedbackOptions extends EventOptions {
+  /** The turn that the feedback is about. */
   readonly turnId: string
-  readonly text?: string
   readonly reaction?: 'ok' | 'not_ok' | 'neutral'
   readonly origin?: 'user' | 'machine'
   readonly confidence?: number

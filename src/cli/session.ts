@@ -107,7 +107,7 @@ function localConversation(agent: Agent, id: string, broken: Promise<never>): Co
       }
     },
     async submit(text, files = []) {
-      return (await agent.submit(id, text, { attachments: files })).turnId
+      return (await agent.send(id, text, { attachments: files })).turnId
     },
     steer: (text) => agent.steer(id, text),
     stop: () => agent.stop(id),

@@ -62,7 +62,7 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
     hosting: options.hosting,
     conversation,
     async say(input) {
-      const turn = agent.run({ conversation, input })
+      const turn = agent.run(conversation, input)
       const events: TurnEvent[] = []
       for await (const event of turn) events.push(event)
       return { ...(await turn.result), events }

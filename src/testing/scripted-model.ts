@@ -31,7 +31,7 @@ export interface ScriptedReply {
   /** After the text, waits until the call is aborted. */
   readonly stall?: true
   /** Called before each piece with its index. */
-  readonly onChunk?: (index: number) => void | Promise<void>
+  readonly onChunk?: (index: number) => unknown
 }
 
 export interface ScriptSettings {

@@ -23,8 +23,8 @@ if (mode === 'recover') {
 } else {
   setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
   const agent = createAgentFrom({ model: scriptedModel([answers('The first answer.')]), store: hangingStore(store), clock })
-  const submitFollowup = () => agent.submit('c1', 'The second question.', { eventId: 'second' }).then(({ how }) => print(how))
-  await agent.run({ conversation: 'c1', input: 'The first question.' }).result
+  const submitFollowup = () => agent.send('c1', 'The second question.', { eventId: 'second' }).then(({ how }) => print(how))
+  await agent.run('c1', 'The first question.').result
 
   function hangingStore(inner: ConversationStore): ConversationStore {
     let closed = false

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
-import { createAgentFrom } from '../../src/agent/agent.ts'
+import { type Agent, createAgentFrom } from '../../src/agent/agent.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
@@ -40,7 +40,7 @@ const journalOf = async (store: ConversationStore): Promise<readonly Change[]> =
   return changes
 }
 const timelineOf = async (store: ConversationStore) => (await store.loadVisible('c1'))?.timeline as Timeline
-const run = { conversation: 'c1', input: 'Go shopping.' }
+const runOn = (agent: Agent) => agent.run('c1', 'Go shopping.')
 
 async function uninterrupted() {
   const { store, agent } = setUp()
@@ -49,7 +49,7 @@ async function uninterrupted() {
     appends++
     return store.append(claim, changes)
   }
-  await agent({ ...store, append }).run(run).result
+  await runOn(agent({ ...store, append })).result
   return { reference: normalizedLines(await timelineOf(store)), appends }
 }
 
@@ -84,7 +84,7 @@ describe('a turn whose journal can not be written', () => {
     for (let crashes = 0; ; crashes++) {
       expect(crashes).toBeLessThan(ENTRIES + 5)
       const dying = agent(failingStore(store, { append: 1, side: 'after' }))
-      if ((await timelineOf(store)) === undefined) await dying.run(run).result.catch(() => {})
+      if ((await timelineOf(store)) === undefined) await runOn(dying).result.catch(() => {})
       else await dying.recover().catch(() => {})
       clock.advance(LEASE_MS + 1)
       if ((await timelineOf(store)).openTurn === undefined) break
@@ -97,19 +97,17 @@ describe('a turn whose journal can not be written', () => {
 
 async function failAndResume(at: { readonly append: number; readonly side: FailureSide }) {
   const { clock, store, effects, decisions, agent } = setUp()
-  const failure = await agent(failingStore(store, at))
-    .run(run)
-    .result.then(
-      () => 'nothing',
-      (error: { code?: string }) => error.code,
-    )
+  const failure = await runOn(agent(failingStore(store, at))).result.then(
+    () => 'nothing',
+    (error: { code?: string }) => error.code,
+  )
   const crashed = await journalOf(store)
   const responses = crashed.filter(({ type }) => type === 'response.received').length - (crashed.some(isGate) ? 1 : 0)
   clock.advance(LEASE_MS + 1) // a dead process does not release its lease
   const before = decisions.length
   const next = agent()
   const results = await next.recover()
-  if (crashed.length === 0) await next.run(run).result // nothing was recorded: the user sends the message again
+  if (crashed.length === 0) await runOn(next).result // nothing was recorded: the user sends the message again
   const after = await journalOf(store)
   const { lines, unknown } = normalizedLines(await timelineOf(store))
   return {

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const clock = createSystemClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const agent = createAgentFrom({ model: longTurnModel(noObserver), tools: longTurnTools(noObserver), store, clock, settings })
-  await agent.run({ conversation: 'c1', input: 'Go shopping.' }).result
+  await agent.run('c1', 'Go shopping.').result
   const { timeline } = await recordOf(store, 'c1')
   reference = timeline ? normalizedLines(timeline).lines : []
 })

@@ -53,7 +53,7 @@ describe('a conversation that another process took over', () => {
   it('gets no further entries from the previous owner, whose turn ends as cancelled without an error', async () => {
     const { store, agentOf } = setUp()
     const model = pausedModel()
-    const stale = agentOf([weatherCall, model.reply(answers('Too late.'))]).run({ conversation: 'c1', input: 'Rome?' })
+    const stale = agentOf([weatherCall, model.reply(answers('Too late.'))]).run('c1', 'Rome?')
     await model.called
     const before = await timelineTextOf(store)
     const claim = await store.claim('c1', otherProcess, { takeOver: 'always' })
@@ -74,7 +74,7 @@ describe('a conversation that another process took over', () => {
       called.resolve()
       return { text: '<channel:thinking>Hm', stall: true }
     }
-    const stale = agentOf([silent]).run({ conversation: 'c1', input: 'Rome?' })
+    const stale = agentOf([silent]).run('c1', 'Rome?')
     await called.promise
     await store.claim('c1', otherProcess, { takeOver: 'always' })
     await vi.advanceTimersByTimeAsync(HEARTBEAT_MS)
@@ -88,7 +88,7 @@ describe('the lease of a running turn', () => {
   it('is renewed while the model call runs', async () => {
     const { clock, store, agentOf } = setUp()
     const model = pausedModel()
-    const turn = agentOf([model.reply(answers('At last.'))]).run({ conversation: 'c1', input: 'Rome?' })
+    const turn = agentOf([model.reply(answers('At last.'))]).run('c1', 'Rome?')
     await model.called
     for (let n = 0; n < 6; n++) {
       clock.advance(HEARTBEAT_MS)
@@ -108,7 +108,7 @@ describe('the lease of a running turn', () => {
       if (failures-- > 0) throw new Failure('store.failed', 'the disk is slow today')
       await store.renew(claim)
     }
-    const turn = agentOf([model.reply(answers('At last.'))], { store: { ...store, renew } }).run({ conversation: 'c1', input: 'Rome?' })
+    const turn = agentOf([model.reply(answers('At last.'))], { store: { ...store, renew } }).run('c1', 'Rome?')
     await model.called
     for (let n = 0; n < 2; n++) {
       clock.advance(HEARTBEAT_MS)
@@ -132,7 +132,7 @@ describe('recover', () => {
     }
     const broken = { ...store, append, release: async () => {} }
     await agentOf([weatherCall], { store: broken })
-      .run({ conversation, input: 'Rome?' })
+      .run(conversation, 'Rome?')
       .result.catch(() => {})
     clock.advance(LEASE_MS + 1)
   }
@@ -140,7 +140,7 @@ describe('recover', () => {
   it('resumes every unfinished turn, skips conversations that another process owns, and does not touch closed ones', async () => {
     const setup = setUp()
     for (const conversation of ['c1', 'c2', 'c3']) await crashDuringCall(setup, conversation)
-    await setup.agentOf([answers('Done.')]).run({ conversation: 'closed', input: 'Hello' }).result
+    await setup.agentOf([answers('Done.')]).run('closed', 'Hello').result
     await setup.store.claim('c2', otherProcess)
     const agent = setup.agentOf([answers('Clear.'), answers('Clear.')])
     const results = await agent.recover()
@@ -210,7 +210,7 @@ describe('recover', () => {
     const replies = [calls('weather.today', { city })]
     await setup
       .agentOf(replies, { tools: [tool], store: { ...setup.store, append } })
-      .run({ conversation: 'c1', input: 'Rome?' })
+      .run('c1', 'Rome?')
       .result.catch(() => {})
     await setup.agentOf([answers('Clear.')], { tools: [tool] }).recover()
     expect(runs).toHaveLength(2)
@@ -221,7 +221,7 @@ describe('recover', () => {
   it('adds a new message to the unfinished turn as a followup', async () => {
     const setup = setUp()
     await crashDuringCall(setup, 'c1')
-    const result = await setup.agentOf([answers('Rome and Paris are clear.')]).run({ conversation: 'c1', input: 'And Paris?' }).result
+    const result = await setup.agentOf([answers('Rome and Paris are clear.')]).run('c1', 'And Paris?').result
     expect(result).toMatchObject({ answer: 'Rome and Paris are clear.' })
     const lines = (await timelineTextOf(setup.store)).split('\n').map((line) => line.trim().replace(/\s+/g, ' '))
     expect(lines.filter((line) => /user\.|turn\.header/.test(line))).toEqual([
@@ -241,7 +241,7 @@ describe('a model whose stream is cut off', () => {
         const { store, agentOf } = setUp()
         const text = whole.slice(0, cut)
         const agent = agentOf([{ text, error: { message: 'connection reset' } }, answers('Again: clear.'), answers('Again: clear.')])
-        const { ok, answer } = await agent.run({ conversation: 'c1', input: 'Rome?' }).result
+        const { ok, answer } = await agent.run('c1', 'Rome?').result
         expect({ cut, ok, answered: answer !== '' }).toEqual({ cut, ok: true, answered: true })
         expect((await store.loadVisible('c1'))?.timeline.openTurn).toBeUndefined()
       }

@@ -40,7 +40,7 @@ const cases: Readonly<Record<string, ResumeCase>> = {
   },
   'keeps the extra round of a followup': {
     settings: { maxRounds: 2 },
-    userAction: { at: 0, run: (agent) => agent.followUp('c1', 'And Paris?', { eventId: 'f1' }) },
+    userAction: { at: 0, run: (agent) => agent.send('c1', 'And Paris?', { eventId: 'f1' }) },
     reply: (_, iteration) => (iteration < 2 ? calls('shop.look', { shelf: iteration }) : answers('Both are fine.')),
     exit: 'complete',
     completions: ['Both are fine.'],
@@ -61,7 +61,7 @@ const cases: Readonly<Record<string, ResumeCase>> = {
     completions: ['I stopped as you asked.'],
   },
   'keeps an answer that a followup deferred': {
-    userAction: { at: 1, run: (agent) => agent.followUp('c1', 'And Paris?', { eventId: 'f1' }) },
+    userAction: { at: 1, run: (agent) => agent.send('c1', 'And Paris?', { eventId: 'f1' }) },
     reply: (prompt, iteration) =>
       iteration === 0 ? calls('shop.look', { shelf: 0 }) : answers(prompt.includes('And Paris?') ? 'Paris is grey.' : 'Rome is clear.'),
     exit: 'complete',
@@ -166,7 +166,7 @@ async function endOf(store: ConversationStore) {
 
 async function crashAndResume(resumeCase: ResumeCase, at: { readonly append: number; readonly side: FailureSide }) {
   const { clock, store, modelCalls, agentOn } = setUp(resumeCase)
-  const crashing = agentOn(failingStore(store, at)).run({ conversation: 'c1', input: 'How is Rome?' })
+  const crashing = agentOn(failingStore(store, at)).run('c1', 'How is Rome?')
   const completed = await crashing.result.then(
     () => true,
     () => false,
@@ -184,7 +184,7 @@ async function crashAndResume(resumeCase: ResumeCase, at: { readonly append: num
 describe('a resumed turn', () => {
   it.each(Object.entries(cases))('%s, at whichever entry the process died', async (_name, resumeCase) => {
     const { store, modelCalls, agentOn } = setUp(resumeCase)
-    await agentOn(store).run({ conversation: 'c1', input: 'How is Rome?' }).result
+    await agentOn(store).run('c1', 'How is Rome?').result
     const expected = await endOf(store)
     expect(expected.exit).toBe(resumeCase.exit)
     expect(modelCalls.includes('compaction')).toBe(resumeCase.summary !== undefined)

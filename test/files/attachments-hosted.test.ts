@@ -79,7 +79,7 @@ describe('hosted attachments', () => {
     expect(removed).toHaveLength(1)
     expect(harness.names.size).toBe(0)
     expect(await harness.journal()).toEqual([])
-    await rejectionsOf(harness.agent.submit(harness.conversation, 'See.', { attachments: [text('b.txt')] }))
+    await rejectionsOf(harness.agent.send(harness.conversation, 'See.', { attachments: [text('b.txt')] }))
     expect([harness.names.size, removed.length]).toEqual([0, 2])
   })
 
@@ -96,7 +96,7 @@ describe('hosted attachments', () => {
     await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await harness.agent.followUp(harness.conversation, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
+        await harness.agent.send(harness.conversation, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
         work.finish()
       },
     })

@@ -47,14 +47,13 @@ describe('a message with a rejected file', () => {
     expect(await harness.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
   })
 
-  it('is rejected by submit and by followUp', async () => {
+  it('is rejected by send', async () => {
     const harness = createMessageHarness()
     const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
     const { agent, conversation } = harness
-    await rejectionsOf(agent.submit(conversation, 'See.', bad))
-    await rejectionsOf(agent.followUp(conversation, 'See.', bad))
+    await rejectionsOf(agent.send(conversation, 'See.', bad))
     expect([harness.names.size, (await harness.store.list({})).conversations]).toEqual([0, []])
-    expect(await agent.submit(conversation, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
+    expect(await agent.send(conversation, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
     expect(JSON.stringify(await harness.journal())).toContain('good.txt')
     await agent.close()
   })
@@ -72,11 +71,11 @@ describe('a message with a rejected file', () => {
     await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await harness.agent.followUp(harness.conversation, 'A good one.', { attachments: [text('first.txt')] })
+        await harness.agent.send(harness.conversation, 'A good one.', { attachments: [text('first.txt')] })
         const before = [...harness.names]
         for (const upload of bad) {
           const [rejection] = await rejectionsOf(
-            harness.agent.followUp(harness.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
+            harness.agent.send(harness.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
           )
           if (rejection) rejected.set(rejection.name, rejection)
         }
@@ -193,12 +192,12 @@ describe('a message that can not be stored', () => {
 
   it('that was delivered before under the same event id stores nothing', async () => {
     const harness = createMessageHarness()
-    await harness.agent.followUp(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
+    await harness.agent.send(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
     await harness.agent.close()
     const names = [...harness.names]
     const next = createHarness({ replies: [answers('Seen.')], store: harness.store, clock: harness.clock })
     await next.agent.recover()
-    await next.agent.followUp(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
+    await next.agent.send(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
     expect([...harness.names]).toEqual(names)
     expect(names).toHaveLength(1)
   })
@@ -231,14 +230,10 @@ describe('attachments of a turn', () => {
     const work = pausedTool()
     const replies = [calls('list.files'), calls('paused.work'), calls('list.files'), answers('Seen.')]
     const harness = createMessageHarness({ workspaces: parts, tools: [listFiles, work.tool], replies })
-    const turn = harness.agent.run({
-      conversation: harness.conversation,
-      input: 'See.',
-      attachments: [text('a.txt'), text('a.txt', 'other')],
-    })
+    const turn = harness.agent.run(harness.conversation, 'See.', { attachments: [text('a.txt'), text('a.txt', 'other')] })
     for await (const event of turn) {
       if (event.type !== 'status' || event.status !== 'tool.started' || event.tool_id !== 'paused.work') continue
-      await harness.agent.followUp(harness.conversation, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
+      await harness.agent.send(harness.conversation, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
       work.finish()
     }
     const results = blocksOf(await harness.timeline()).filter(

@@ -31,7 +31,7 @@ async function storedBytes(replies: readonly string[], attached?: Uint8Array) {
   const hosting = createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(folder, 'hosted') }) }), blobs })
   const harness = createHarness({ replies, clock, store, hosting, settings: { maxRounds: 100, contextTokens: 10_000_000 } })
   const attachments = attached ? [{ name: 'a.pdf', content: attached }] : []
-  await harness.agent.run({ conversation: 'c1', input: 'Go.', attachments }).result
+  await harness.agent.run('c1', 'Go.', { attachments }).result
   await store.close()
   return sizeAfterCheckpoint(folder) - empty
 }

@@ -38,7 +38,7 @@ function createCacheHarness(options: { readonly rules?: Partial<ProviderCacheRul
     async turn(input: string, replies: readonly Reply[], parts: Parts = {}, modelOptions: Partial<ModelCacheOptions> = {}) {
       const model = scriptedModelWithCache(replies, { cache, clock, ...modelOptions })
       const agent = createAgentFrom({ tools: [library(), weather()], ...parts, model, store, clock })
-      await agent.run({ conversation: 'c', input }).result
+      await agent.run('c', input).result
       await agent.close()
       clock.advance(5_000)
       return agent
@@ -138,7 +138,7 @@ describe('the cache report names the cause and the block of a miss', () => {
       store: harness.store,
       clock: harness.clock,
     })
-    await speaker.feedback('c', { turnId: first?.turn_id ?? '', text: 'Too long.', reaction: 'not_ok' })
+    await speaker.feedback('c', 'Too long.', { turnId: first?.turn_id ?? '', reaction: 'not_ok' })
     await speaker.close()
     void agent
     await harness.turn('And?', [answers('Clear.')], parts)
@@ -184,7 +184,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     const { clock, store } = harness
     let sent = 0
     const sendFollowups = async (conversation: string) => {
-      for (let n = 0; n < 25 && sent < 25; n++) await agent.followUp(conversation, `And ${sent++}?`)
+      for (let n = 0; n < 25 && sent < 25; n++) await agent.send(conversation, `And ${sent++}?`)
     }
     const agent = createAgentFrom({
       model: scriptedModelWithCache([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),
@@ -195,7 +195,7 @@ describe('the cache report names the cause and the block of a miss', () => {
         { ...weather(), run: async (_params, call) => sendFollowups(call.conversationId).then(() => ({ ok: true, output: 'clear' })) },
       ],
     })
-    await agent.run({ conversation: 'c', input: 'Rome?' }).result
+    await agent.run('c', 'Rome?').result
     await agent.close()
     expect(await causesAndBlocks(harness)).toEqual([['look-back exceeded', 'react.tool.result']])
   })

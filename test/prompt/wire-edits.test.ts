@@ -39,14 +39,14 @@ async function runTurn(name: FakeProviderName) {
             { name: 'photo.png', content: imageBytes },
             { name: 'paper.pdf', content: pdfBytes },
           ]
-          if (called === 2) await agent.followUp('c1', 'And this?', { attachments })
+          if (called === 2) await agent.send('c1', 'And this?', { attachments })
           return { ok: true, output: `clear ${called}` }
         },
       },
     ],
   })
   try {
-    const { answer } = await agent.run({ conversation: 'c1', input: 'What is this?' }).result
+    const { answer } = await agent.run('c1', 'What is this?').result
     return { answer, requests: provider.requests.slice(1) }
   } finally {
     await agent.close()

@@ -11,7 +11,7 @@ export interface TimedAction {
 
 /** Runs a turn and performs the actions in order, each at its event. */
 export async function runTurnWith(harness: Harness, input: string, ...actions: readonly TimedAction[]): Promise<RecordedTurn> {
-  const turn = harness.agent.run({ conversation: harness.conversation, input })
+  const turn = harness.agent.run(harness.conversation, input)
   const events: TurnEvent[] = []
   const pending = [...actions]
   for await (const event of turn) {
@@ -41,10 +41,10 @@ export const steerWith =
   ({ agent, conversation }: Harness): Promise<unknown> =>
     agent.steer(conversation, text, options)
 
-export const followUpWith =
-  (text: string, options?: Parameters<Harness['agent']['followUp']>[2]) =>
+export const sendWith =
+  (text: string, options?: Parameters<Harness['agent']['send']>[2]) =>
   ({ agent, conversation }: Harness): Promise<unknown> =>
-    agent.followUp(conversation, text, options)
+    agent.send(conversation, text, options)
 
 export const stopTurn = ({ agent, conversation }: Harness): Promise<unknown> => agent.stop(conversation)
 

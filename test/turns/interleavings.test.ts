@@ -15,17 +15,7 @@ const conversation = 'c1'
 
 /** An action of a user during a turn, and the number of event loop turns before it. */
 type UserAction = {
-  readonly kind:
-    | 'run'
-    | 'followUp'
-    | 'redirect'
-    | 'wrapUp'
-    | 'stop'
-    | 'followUpAndStop'
-    | 'feedback'
-    | 'notify'
-    | 'reactiveNotify'
-    | 'follow'
+  readonly kind: 'run' | 'send' | 'redirect' | 'wrapUp' | 'stop' | 'sendAndStop' | 'feedback' | 'notify' | 'reactiveNotify' | 'follow'
   readonly after: number
   readonly twice: boolean
 }
@@ -34,18 +24,7 @@ type ModelAction = { readonly kind: 'call' | 'write' | 'answer' | 'repeat' | 'no
 
 const userActions: fc.Arbitrary<readonly UserAction[]> = fc.array(
   fc.record({
-    kind: fc.constantFrom(
-      'run',
-      'followUp',
-      'redirect',
-      'wrapUp',
-      'stop',
-      'followUpAndStop',
-      'feedback',
-      'notify',
-      'reactiveNotify',
-      'follow',
-    ),
+    kind: fc.constantFrom('run', 'send', 'redirect', 'wrapUp', 'stop', 'sendAndStop', 'feedback', 'notify', 'reactiveNotify', 'follow'),
     after: fc.nat(12),
     twice: fc.boolean(),
   }),
@@ -89,19 +68,19 @@ it('with any events at any time during turns, every event is folded once, every 
 /** Performs the actions with their delays, and waits for every result. */
 async function performAll(harness: Harness, actions: readonly UserAction[]) {
   const { agent } = harness
-  const results: Promise<unknown>[] = [agent.run({ conversation, input: 'Begin.' }).result]
+  const results: Promise<unknown>[] = [agent.run(conversation, 'Begin.').result]
   const followers: { readonly after: number; readonly events: Promise<readonly TurnEvent[]> }[] = []
   for (const [index, { kind, after, twice }] of actions.entries()) {
     await ticks(after)
     const eventId = `e${index}`
     const perform = (): Promise<unknown> => {
-      if (kind === 'run') return agent.run({ conversation, input: eventId }).result
-      if (kind === 'followUp') return agent.followUp(conversation, eventId, { eventId })
+      if (kind === 'run') return agent.run(conversation, eventId).result
+      if (kind === 'send') return agent.send(conversation, eventId, { eventId })
       if (kind === 'redirect') return agent.steer(conversation, eventId, { eventId })
       if (kind === 'wrapUp') return agent.steer(conversation, eventId, { eventId, mode: 'wrap_up' })
       if (kind === 'stop') return agent.steer(conversation, '', { eventId })
-      if (kind === 'followUpAndStop') return Promise.all([agent.followUp(conversation, eventId, { eventId }), agent.stop(conversation)])
-      if (kind === 'feedback') return agent.feedback(conversation, { turnId: 'turn_0_never0', eventId })
+      if (kind === 'sendAndStop') return Promise.all([agent.send(conversation, eventId, { eventId }), agent.stop(conversation)])
+      if (kind === 'feedback') return agent.feedback(conversation, '', { turnId: 'turn_0_never0', eventId })
       return agent.notify(conversation, eventId, { eventId, reactive: kind === 'reactiveNotify' })
     }
     if (kind === 'follow') followers.push({ after: after % 4, events: collect(agent.follow(conversation, { after: after % 4 })) })

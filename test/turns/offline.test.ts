@@ -30,8 +30,7 @@ function setUp(more: Partial<Parameters<typeof createAgent>[0]> = {}) {
   }
 }
 
-const ask = (agent: Agent, input: string, attachments: readonly Upload[] = []) =>
-  agent.run({ conversation: 'c1', input, attachments }).result
+const ask = (agent: Agent, input: string, attachments: readonly Upload[] = []) => agent.run('c1', input, { attachments }).result
 const raise = (message: string): never => {
   throw new Error(message)
 }

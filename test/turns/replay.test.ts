@@ -190,7 +190,7 @@ describe('a recorded turn', () => {
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const replies = [calls('weather.today', { city: 'Rome' }), { text: answers('Clear.'), delayMs: 20 }]
     const agent = createAgentFrom({ model: scriptedModel(replies), store, clock, tools: [weather()], settings: { recordPrompts: true } })
-    await agent.run({ conversation: 'c', input: 'Rome?' }).result
+    await agent.run('c', 'Rome?').result
     expect(await replay(store, 'c', { tools: [weather()] })).toEqual([{ turnId: expect.any(String), rounds: 2 }])
   })
 
@@ -201,7 +201,7 @@ describe('a recorded turn', () => {
     })
     const tools = [slowTool({ started: () => started() })]
     const harness = createHarness({ replies: [calls('slow.work')], tools })
-    harness.agent.run({ conversation: 'c1', input: 'Do it.' }).result.catch(() => {})
+    harness.agent.run('c1', 'Do it.').result.catch(() => {})
     await running
     await harness.agent.close()
     expect(await replay(harness.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 1 }])

@@ -106,8 +106,8 @@ describe('a conversation that another process runs', () => {
   it('rejects followups and feedback as busy', async () => {
     const harness = createHarness({ replies: [] })
     await harness.store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
-    await expect(harness.agent.followUp('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
-    await expect(harness.agent.feedback('c1', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.busy' })
+    await expect(harness.agent.send('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
+    await expect(harness.agent.feedback('c1', '', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.busy' })
     expect(await harness.journal()).toEqual([])
   })
 })

@@ -38,7 +38,7 @@ describe('a follower', () => {
   it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
     const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply] })
-    const run = harness.agent.run({ conversation, input: 'Tell me.' })
+    const run = harness.agent.run(conversation, 'Tell me.')
     await halfway
     const late = followToClose(harness)
     const later = followToClose(harness, 2)
@@ -59,9 +59,9 @@ describe('a follower', () => {
   it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
     const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply, answers('And that, too.')] })
-    const run = harness.agent.run({ conversation, input: 'Tell me.' })
+    const run = harness.agent.run(conversation, 'Tell me.')
     await halfway
-    await harness.agent.followUp(conversation, 'And the brothers?')
+    await harness.agent.send(conversation, 'And the brothers?')
     const later = followToClose(harness, (await harness.journal()).length)
     await new Promise((resolve) => setTimeout(resolve, 5))
     resume()
@@ -77,7 +77,7 @@ describe('a follower', () => {
       return []
     }
     const harness = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
-    const run = harness.agent.run({ conversation, input: 'Tell me.' })
+    const run = harness.agent.run(conversation, 'Tell me.')
     await answered.promise
     const [late, later] = [followToClose(harness), followToClose(harness)]
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -90,7 +90,7 @@ describe('a follower', () => {
   it('that joins during a tool call gets its status, but not the live output of the response that made the call', async () => {
     const work = pausedTool()
     const harness = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
-    const run = harness.agent.run({ conversation, input: 'Do it.' })
+    const run = harness.agent.run(conversation, 'Do it.')
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
     const late = followToClose(harness)
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -173,7 +173,7 @@ describe('a follower', () => {
       for await (const event of harness.agent.follow(conversation)) events.push(event)
       return events
     })()
-    await harness.agent.run({ conversation, input: 'First.' }).result
+    await harness.agent.run(conversation, 'First.').result
     await harness.agent.close()
     expect(seqs(await following)).toEqual(upTo((await harness.journal()).length))
   })
@@ -184,7 +184,7 @@ describe('a follower', () => {
     const { length } = await harness.journal()
     const next = harness.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
     await new Promise((resolve) => setTimeout(resolve, 5))
-    await harness.agent.feedback(conversation, { turnId, reaction: 'ok' })
+    await harness.agent.feedback(conversation, '', { turnId, reaction: 'ok' })
     expect(await next).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
   })
 })

@@ -56,7 +56,7 @@ describe('a provider that fails', () => {
   it('is not called again before the pause it asks for, and not at all when that is too long', async () => {
     const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
     const patient = createTestHarness([limited(59), answers('never asked for')])
-    const turn = patient.agent.run({ conversation: patient.conversation, input: 'Do it.' })
+    const turn = patient.agent.run(patient.conversation, 'Do it.')
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
     expect(patient.model.left).toBe(1) // retryDelaysMs is 0 here: only the provider's pause delays the retry
@@ -67,7 +67,7 @@ describe('a provider that fails', () => {
 
   it('can be stopped during the pause before a retry', async () => {
     const harness = createTestHarness([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
-    const turn = harness.agent.run({ conversation: harness.conversation, input: 'Do it.' })
+    const turn = harness.agent.run(harness.conversation, 'Do it.')
     for await (const event of turn)
       if (event.type === 'status' && event.status === 'retrying') await harness.agent.stop(harness.conversation)
     expect(await turn.result).toMatchObject({ exitReason: 'steer', answer: 'I stopped as you asked. What was done so far is kept.' })

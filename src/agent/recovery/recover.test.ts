@@ -35,7 +35,7 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
   const append: ConversationStore['append'] = async (claim, changes) => {
     const entries = await failing.append(claim, changes)
     if (second === undefined && changes.some(({ type }) => type === 'turn.closed')) {
-      second = dying.agent.run({ conversation, input: 'Second.' }).result
+      second = dying.agent.run(conversation, 'Second.').result
       for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve)) // its commit is queued after the close
     }
     return entries
@@ -118,11 +118,11 @@ describe('a followup that was accepted after its turn was closed', () => {
 
   it('is answered once when it is sent again with the same event id', async () => {
     const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
-    const { turnId } = await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })
+    const { turnId } = await next.agent.send(conversation, 'said as e1', { eventId: 'e1' })
     await next.agent.drain(60_000)
     expect(await dialogue(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
     expect((await next.journal()).at(-1)).toMatchObject({ type: 'turn.closed', turn_id: turnId })
-    expect(await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })
+    expect(await next.agent.send(conversation, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })
     expect(decisions(next)).toBe(1)
   })
 

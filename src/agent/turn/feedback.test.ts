@@ -3,7 +3,7 @@ import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
 import { answers } from '../../testing/scripted-model.ts'
-import type { Feedback } from '../message.ts'
+import type { FeedbackOptions } from '../message.ts'
 
 const conversation = 'c1'
 const long = 'It was a long story, and every word of it counted. '.repeat(400)
@@ -13,10 +13,10 @@ const feedbackBlocks = async (harness: Harness) =>
     type === 'turn.feedback' ? [{ turn_id, text, author }] : [],
   )
 
-async function later(feedback: Omit<Feedback, 'turnId'>, hours: number) {
+async function later({ text = '', ...feedback }: Omit<FeedbackOptions, 'turnId'> & { readonly text?: string }, hours: number) {
   const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')] })
   const { turnId } = await harness.say('First.')
-  await harness.agent.feedback(conversation, { turnId, ...feedback })
+  await harness.agent.feedback(conversation, text, { turnId, ...feedback })
   harness.clock.advance(hours * 3_600_000)
   await harness.say('Second.')
   return { harness, turnId }
@@ -61,8 +61,8 @@ describe('feedback', () => {
     await harness.say('Second.')
     await harness.say('Third.')
     expect((await harness.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
-    await harness.agent.feedback(conversation, { turnId, reaction: 'ok', text: 'Late.' })
-    await harness.agent.feedback(conversation, { turnId: 'turn_0_never0', reaction: 'ok', text: 'Never.' })
+    await harness.agent.feedback(conversation, 'Late.', { turnId, reaction: 'ok' })
+    await harness.agent.feedback(conversation, 'Never.', { turnId: 'turn_0_never0', reaction: 'ok' })
     harness.clock.advance(3_600_000)
     await harness.say('Fourth.')
     expect(announce(harness)).not.toContain('FEEDBACK')
@@ -72,9 +72,9 @@ describe('feedback', () => {
 
   it('on the running turn waits for the next turn', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
-    const run = harness.agent.run({ conversation, input: 'First.' })
+    const run = harness.agent.run(conversation, 'First.')
     for await (const event of run) {
-      if (event.type === 'status') await harness.agent.feedback(conversation, { turnId: event.turn_id, reaction: 'not_ok', text: 'Slow!' })
+      if (event.type === 'status') await harness.agent.feedback(conversation, 'Slow!', { turnId: event.turn_id, reaction: 'not_ok' })
     }
     expect((await run.result).answer).toBe('One.')
     await harness.say('Second.')

@@ -4,8 +4,8 @@ import {
   answered,
   decisions,
   entryOfType,
-  followUpWith,
   runTurnWith,
+  sendWith,
   steerWith,
   stopTurn,
   toolStarted,
@@ -33,7 +33,7 @@ describe('the grace period after an answer', () => {
       await agent.notify(conversation, 'The disk is half full.')
       await agent.steer(conversation, 'Too late.', { turnId: 'turn_of_yesterday' })
       await new Promise(setImmediate)
-      await agent.followUp(conversation, 'Second.')
+      await agent.send(conversation, 'Second.')
     }
     const said = await runTurnWith(harness, 'First.', { when: answered, act: late }, { when: answered, act: stopTurn })
     expect(said.answer).toBe('Both.')
@@ -44,7 +44,7 @@ describe('the grace period after an answer', () => {
 describe('a followup', () => {
   it('is made of the second of two concurrent messages: one turn, and both callers get its result', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 5 } })
-    const run = (input: string) => harness.agent.run({ conversation, input }).result
+    const run = (input: string) => harness.agent.run(conversation, input).result
     const [first, second] = await Promise.all([run('First.'), run('Second.')])
     expect(second).toEqual(first)
     expect(await texts(harness, 'user.prompt')).toEqual(['First.'])
@@ -56,7 +56,7 @@ describe('a followup', () => {
     const second: Promise<unknown>[] = []
     const first = await runTurnWith(harness, 'First.', {
       when: entryOfType('turn.closed'),
-      act: async () => void second.push(harness.agent.run({ conversation, input: 'Second.' }).result),
+      act: async () => void second.push(harness.agent.run(conversation, 'Second.').result),
     })
     expect(first.answer).toBe('One.')
     expect(await second[0]).toMatchObject({ answer: 'Two.' })
@@ -70,7 +70,7 @@ describe('a followup', () => {
       when: toolStarted,
       act: async ({ agent }) => {
         const stopping = agent.stop(conversation)
-        await agent.followUp(conversation, 'Second.')
+        await agent.send(conversation, 'Second.')
         await stopping
       },
     })
@@ -82,7 +82,7 @@ describe('a followup', () => {
   it('waits for the next turn when it comes after a stop, and so do later ones', async () => {
     const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
     const said: Promise<unknown>[] = []
-    const say = (input: string) => void said.push(harness.agent.run({ conversation, input }).result)
+    const say = (input: string) => void said.push(harness.agent.run(conversation, input).result)
     await runTurnWith(harness, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
@@ -106,7 +106,7 @@ describe('a followup', () => {
       const onBeforeCompletion = async () => {
         if (said) return []
         said = true
-        await harness.agent.followUp(conversation, 'And Oslo?')
+        await harness.agent.send(conversation, 'And Oslo?')
         await harness.agent.stop(conversation)
         return []
       }
@@ -128,7 +128,7 @@ describe('a followup', () => {
 
   it('with an event id starts one turn, however often it is sent', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('never asked for')] })
-    const send = () => harness.agent.followUp(conversation, 'Hello.', { eventId: 'e1' })
+    const send = () => harness.agent.send(conversation, 'Hello.', { eventId: 'e1' })
     await Promise.all([send(), send()])
     await harness.agent.follow(conversation)[Symbol.asyncIterator]().next()
     await send()
@@ -141,10 +141,10 @@ describe('a followup', () => {
 
   it('is accepted with the id of the turn that is running now', async () => {
     const harness = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
-    await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: followUpWith('Second.') })
+    await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: sendWith('Second.') })
     const opened = async () => (await harness.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
     await until(async () => (await opened()).length === 2)
-    const { how, turnId } = await harness.agent.submit(conversation, 'Third.')
+    const { how, turnId } = await harness.agent.send(conversation, 'Third.')
     expect({ how, turnId }).toEqual({ how: 'followup', turnId: (await opened())[1] })
     await harness.agent.drain(5_000)
   })
@@ -153,12 +153,7 @@ describe('a followup', () => {
     const gate = '<channel:thinking>x</channel:thinking><channel:output>{"clarification_questions":["Which Rome?"]}</channel:output>'
     const model = scriptedModel([gate, answers('Which Rome?'), answers('Clear.'), answers('Bye.')], { title: null })
     const harness = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
-    await runTurnWith(
-      harness,
-      'The weather in Rome?',
-      { when: answered, act: followUpWith('In Italy.') },
-      { when: answered, act: stopTurn },
-    )
+    await runTurnWith(harness, 'The weather in Rome?', { when: answered, act: sendWith('In Italy.') }, { when: answered, act: stopTurn })
     await runTurnWith(harness, 'Thanks.', { when: answered, act: stopTurn })
     const types = blocksOf(await harness.timeline()).map(({ type }) => type)
     expect(types.filter((type) => /^user|clarification/.test(type))).toEqual([
@@ -178,7 +173,7 @@ describe('a followup', () => {
     }
     const hooks = [{ onBeforeCompletion: hook('before'), onAfterCompletion: hook('after') }]
     const harness = createHarness({
-      replies: [{ text: answers('One.'), onChunk: () => followUpWith('Second.')(harness) as Promise<void> }, answers('Two.')],
+      replies: [{ text: answers('One.'), onChunk: () => sendWith('Second.')(harness) as Promise<void> }, answers('Two.')],
       hooks,
     })
     expect(await harness.say('First.')).toMatchObject({ answer: 'Two.' })
@@ -190,13 +185,13 @@ describe('a followup', () => {
     const onExternalEvent = ({ type, event, blocks }: FoldedEvent) =>
       void told.push([type, event.text, blocks.map((block) => [block.type, block.text?.split('\n').at(-1)])])
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
-    await runTurnWith(harness, 'First.', { when: answered, act: followUpWith('Second.') })
+    await runTurnWith(harness, 'First.', { when: answered, act: sendWith('Second.') })
     expect(told).toEqual([['followup', 'Second.', [['user.followup', 'Second.']]]])
   })
 
   it('adds no more rounds than creditCap allows', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
-    await runTurnWith(harness, 'First.', { when: answered, act: followUpWith('Second.') })
+    await runTurnWith(harness, 'First.', { when: answered, act: sendWith('Second.') })
     expect(announced(harness)).not.toContain('bonus')
     expect(() => createHarness({ replies: [], settings: { creditCap: Number.NaN } })).toThrow(RangeError)
   })
@@ -204,7 +199,7 @@ describe('a followup', () => {
   it('is not changed by a hook that modifies its argument', async () => {
     const onExternalEvent = ({ event }: FoldedEvent) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
-    await runTurnWith(harness, 'First.', { when: answered, act: followUpWith('Second.') })
+    await runTurnWith(harness, 'First.', { when: answered, act: sendWith('Second.') })
     const accepted = (await harness.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
     expect(accepted).toMatchObject([{ kind: 'followup', text: 'Second.' }])
     expect(announced(harness)).toContain('Second.')
@@ -213,7 +208,7 @@ describe('a followup', () => {
 
   it('must have an event id that is valid in a path', async () => {
     const harness = createHarness({ replies: [] })
-    await expect(harness.agent.followUp(conversation, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
+    await expect(harness.agent.send(conversation, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
     await expect(harness.agent.steer(conversation, 'x', { eventId: '' })).rejects.toThrow(RangeError)
   })
 
@@ -252,7 +247,7 @@ describe('extra rounds', () => {
   }
 
   it('loop 17.97: are granted for a followup and a reactive event, but not for a steer or another event', async () => {
-    expect(await during(({ agent }) => agent.followUp(conversation, 'And?'))).toBe('Iteration 2/4')
+    expect(await during(({ agent }) => agent.send(conversation, 'And?'))).toBe('Iteration 2/4')
     expect(await during(({ agent }) => agent.notify(conversation, 'Down!', { reactive: true }))).toBe('Iteration 2/4')
     expect(await during(({ agent }) => agent.notify(conversation, 'Slow.'))).toBe('Iteration 2/3')
     expect(await during(({ agent }) => agent.steer(conversation, 'Shorter.'))).toBe('Iteration 2/3')
@@ -260,12 +255,12 @@ describe('extra rounds', () => {
 
   it('are granted once for an event, and never more than maxRounds in total', async () => {
     const twice = async ({ agent }: Harness) => {
-      await agent.followUp(conversation, 'And?', { eventId: 'e1' })
-      await agent.followUp(conversation, 'And?', { eventId: 'e1' })
+      await agent.send(conversation, 'And?', { eventId: 'e1' })
+      await agent.send(conversation, 'And?', { eventId: 'e1' })
     }
     expect(await during(twice)).toBe('Iteration 2/4')
     const often = async ({ agent }: Harness) => {
-      for (let n = 0; n < 10; n++) await agent.followUp(conversation, 'And?')
+      for (let n = 0; n < 10; n++) await agent.send(conversation, 'And?')
     }
     expect(await during(often)).toBe('Iteration 2/6')
   })
@@ -287,7 +282,7 @@ describe('an answer', () => {
 
   it('that is deferred more than once is recorded each time, in order', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')], settings: { exitGraceMs: 20 } })
-    await runTurnWith(harness, 'Go.', { when: answered, act: followUpWith('And?') }, { when: answered, act: followUpWith('And then?') })
+    await runTurnWith(harness, 'Go.', { when: answered, act: sendWith('And?') }, { when: answered, act: sendWith('And then?') })
     const completions = blocksOf(await harness.timeline()).filter(({ type }) => type === 'assistant.completion')
     expect(
       completions.map(({ text, path, meta }) => [
@@ -310,7 +305,7 @@ describe('an answer', () => {
       settings: { exitGraceMs: 20 },
     })
     const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
-    const { exitReason, answer } = await runTurnWith(harness, 'Go.', wrapUp, { when: answered, act: followUpWith('And that?') })
+    const { exitReason, answer } = await runTurnWith(harness, 'Go.', wrapUp, { when: answered, act: sendWith('And that?') })
     expect([exitReason, answer]).toEqual(['complete', 'And that, too.'])
   })
 })
@@ -413,7 +408,7 @@ describe('a steer', () => {
 describe('an event for a conversation that is not running', () => {
   it('is rejected when the conversation does not exist', async () => {
     const harness = createHarness({ replies: [] })
-    await expect(harness.agent.feedback('nowhere', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.missing' })
+    await expect(harness.agent.feedback('nowhere', '', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.missing' })
     await expect(harness.agent.notify('nowhere', 'x')).rejects.toMatchObject({ code: 'conversation.missing' })
     expect((await harness.store.list({})).conversations).toEqual([])
   })
@@ -421,11 +416,11 @@ describe('an event for a conversation that is not running', () => {
   it('does not disturb a turn that starts at the same time', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
     const { turnId } = await harness.say('First.')
-    const run = harness.agent.run({ conversation, input: 'Second.' })
-    await harness.agent.feedback(conversation, { turnId, reaction: 'ok' })
+    const run = harness.agent.run(conversation, 'Second.')
+    await harness.agent.feedback(conversation, '', { turnId, reaction: 'ok' })
     expect((await run.result).answer).toBe('Two.')
     expect((await harness.timeline()).inbox).toHaveLength(1)
-    const both = [harness.agent.feedback(conversation, { turnId, reaction: 'ok' }), harness.agent.notify(conversation, 'news')]
+    const both = [harness.agent.feedback(conversation, '', { turnId, reaction: 'ok' }), harness.agent.notify(conversation, 'news')]
     await Promise.all(both)
     expect((await harness.timeline()).inbox).toHaveLength(3)
   })
@@ -433,7 +428,7 @@ describe('an event for a conversation that is not running', () => {
   it('is accepted once when it is sent again with the same event id', async () => {
     const harness = createHarness({ replies: [answers('One.')] })
     const { turnId } = await harness.say('First.')
-    for (let n = 0; n < 3; n++) await harness.agent.feedback(conversation, { turnId, reaction: 'ok', eventId: 'f1' })
+    for (let n = 0; n < 3; n++) await harness.agent.feedback(conversation, '', { turnId, reaction: 'ok', eventId: 'f1' })
     expect((await harness.timeline()).inbox).toHaveLength(1)
   })
 })

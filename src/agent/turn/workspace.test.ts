@@ -75,7 +75,7 @@ describe('the workspace of a turn', () => {
     const onChunk = async () => {
       if (said) return
       said = true
-      await harness.agent.followUp(harness.conversation, 'And more.')
+      await harness.agent.send(harness.conversation, 'And more.')
       void harness.agent.stop(harness.conversation) // its commit is pending while the model finishes
     }
     const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
@@ -139,7 +139,7 @@ describe('the workspace of a turn', () => {
   it('is published once when an answer was deferred', async () => {
     const harness = createTestHarness([
       write('files/app/a.md', 'one'),
-      { text: answers('Done.'), onChunk: () => harness.agent.followUp(harness.conversation, 'And b?') },
+      { text: answers('Done.'), onChunk: () => harness.agent.send(harness.conversation, 'And b?') },
       write('files/app/b.md', 'two'),
       answers('Both.'),
     ])

@@ -31,7 +31,7 @@ async function record(): Promise<void> {
   for (const [turn, customisation] of ['Be brief.', 'Be kind.'].entries()) {
     const model = scriptedModelWithCache(replies, { cache, clock, name: 'anthropic/claude-sonnet-4-5' })
     const agent = createAgentFrom({ model, store, clock, tools: [weather()], customisation, settings: { recordPrompts: true } })
-    await agent.run({ conversation: 'c', input: `Question ${turn}?` }).result
+    await agent.run('c', `Question ${turn}?`).result
     await agent.close()
     clock.advance(9_000)
   }
@@ -97,7 +97,7 @@ it('replay finds no difference with the agent that recorded the conversation', a
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
   const agent = createAgentFrom({ model: scriptedModelWithCache([answers('Hello.')], { cache: cacheOf(), clock }), store, clock })
-  await agent.run({ conversation: 'c', input: 'Hello?' }).result
+  await agent.run('c', 'Hello?').result
   await agent.close()
   await store.close()
   const { exitCode, text } = await daybook('replay', 'c')

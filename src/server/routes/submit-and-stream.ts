@@ -36,7 +36,7 @@ async function submitAndStream(
       as,
       lastSeq,
       async events(signal) {
-        await agent.submit(key, text, { eventId })
+        await agent.send(key, text, { eventId })
         return eventsOfTurn(agent.follow(key, { after: lastSeq, signal }), eventId)
       },
     })

@@ -31,7 +31,7 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
     }
     const release = quota.acquire(key)
     try {
-      const accepted: Accepted = await agent.submit(key, message.text, { attachments: message.attachments, eventId })
+      const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId })
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
     } finally {
       release()
@@ -64,7 +64,7 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
         const { turn_id: turnId, reaction, text } = c.req.valid('json')
         const key = conversationKeyOf(c)
         await agent.archive.turnLog(key, turnId)
-        await agent.feedback(key, { turnId, ...(reaction !== undefined && { reaction }), ...(text !== undefined && { text }) })
+        await agent.feedback(key, text ?? '', { turnId, ...(reaction !== undefined && { reaction }) })
         return c.body(null, 204)
       },
     ) as App

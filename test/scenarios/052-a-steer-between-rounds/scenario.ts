@@ -11,7 +11,7 @@ let harness: Harness | undefined
 const withFollowup = (tool: Tool): Tool => ({
   ...tool,
   async run(params, call) {
-    await harness?.agent.followUp(call.conversationId, 'And in Paris?')
+    await harness?.agent.send(call.conversationId, 'And in Paris?')
     return tool.run(params, call)
   },
 })

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool, weather } from '../../support/scenario-tools.ts'
-import { followUpWith, runTurnWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
+import { runTurnWith, sendWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a followup after the request to wrap up restores the tools and rounds of the turn',
@@ -15,7 +15,7 @@ export default {
       when: toolStarted,
       act: async () => {
         const wrapUp = steerWith('Wrap up.', { mode: 'wrap_up' })(harness)
-        await Promise.all([wrapUp, followUpWith('No, tell me the weather first.')(harness)])
+        await Promise.all([wrapUp, sendWith('No, tell me the weather first.')(harness)])
       },
     })
     expect(exitReason).toBe('complete')

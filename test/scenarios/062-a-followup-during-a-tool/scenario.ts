@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { pausedTool } from '../../support/scenario-tools.ts'
-import { followUpWith, runTurnWith, toolStarted } from '../../support/watch-turn.ts'
+import { runTurnWith, sendWith, toolStarted } from '../../support/watch-turn.ts'
 
 const work = pausedTool()
 
@@ -12,7 +12,7 @@ export default {
     void (await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await followUpWith('And the other thing, too.')(harness)
+        await sendWith('And the other thing, too.')(harness)
         work.finish()
       },
     })),

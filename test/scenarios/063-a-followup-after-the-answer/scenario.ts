@@ -1,6 +1,6 @@
 import { answers } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { answered, followUpWith, runTurnWith, stopTurn } from '../../support/watch-turn.ts'
+import { answered, runTurnWith, sendWith, stopTurn } from '../../support/watch-turn.ts'
 
 export default {
   title: 'loop 17.89: a followup in the grace period after an answer keeps the turn open; both answers are in the timeline, numbered',
@@ -12,7 +12,7 @@ export default {
     void (await runTurnWith(
       harness,
       'The weather in Rome?',
-      { when: answered, act: followUpWith('And in Paris?') },
+      { when: answered, act: sendWith('And in Paris?') },
       { when: answered, act: stopTurn },
     )),
   prompt: true,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { answered, followUpWith, runTurnWith } from '../../support/watch-turn.ts'
+import { answered, runTurnWith, sendWith } from '../../support/watch-turn.ts'
 
 export default {
   title: 'an answer that only repeats the deferred one is accepted at once and recorded once',
@@ -10,7 +10,7 @@ export default {
     replies: [answers('Rome: clear, 21 degrees.'), answers('rome:  clear, 21 degrees.')],
   }),
   run: async (harness) => {
-    const { answer } = await runTurnWith(harness, 'The weather in Rome?', { when: answered, act: followUpWith('Thanks!') })
+    const { answer } = await runTurnWith(harness, 'The weather in Rome?', { when: answered, act: sendWith('Thanks!') })
     expect(answer).toBe('rome:  clear, 21 degrees.')
   },
 } satisfies Scenario

@@ -2,7 +2,7 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import { png } from '../../support/sample-files/images.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { pausedTool } from '../../support/scenario-tools.ts'
-import { followUpWith, runTurnWith, toolStarted } from '../../support/watch-turn.ts'
+import { runTurnWith, sendWith, toolStarted } from '../../support/watch-turn.ts'
 
 const work = pausedTool()
 const list = { name: 'list.csv', mime: 'text/csv', content: 'name,price\n' }
@@ -15,8 +15,8 @@ export default {
     void (await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await followUpWith('Here is the list.', { attachments: [list, photo] })(harness)
-        await followUpWith('A better one.', { attachments: [list] })(harness)
+        await sendWith('Here is the list.', { attachments: [list, photo] })(harness)
+        await sendWith('A better one.', { attachments: [list] })(harness)
         work.finish()
       },
     })),

@@ -8,10 +8,10 @@ export default {
   run: async (harness) => {
     const { agent, conversation } = harness
     const { turnId } = await harness.say('First.')
-    await agent.feedback(conversation, { turnId, reaction: 'not_ok', text: 'Too short.' })
-    await agent.feedback(conversation, { turnId, reaction: 'not_ok', text: 'Far too short.' })
-    await agent.feedback(conversation, { turnId, origin: 'machine', reaction: 'ok', confidence: 0.69, text: 'unsure' })
-    await agent.feedback(conversation, { turnId: 'turn_0_gone00', reaction: 'ok', text: 'of a turn that is not there' })
+    await agent.feedback(conversation, 'Too short.', { turnId, reaction: 'not_ok' })
+    await agent.feedback(conversation, 'Far too short.', { turnId, reaction: 'not_ok' })
+    await agent.feedback(conversation, 'unsure', { turnId, origin: 'machine', reaction: 'ok', confidence: 0.69 })
+    await agent.feedback(conversation, 'of a turn that is not there', { turnId: 'turn_0_gone00', reaction: 'ok' })
     await harness.say('Second.')
     await harness.say('Third.')
     const [, second = '', third = ''] = harness.model.requests

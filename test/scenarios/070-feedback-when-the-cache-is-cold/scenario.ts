@@ -9,8 +9,8 @@ export default {
     const { agent, clock, conversation } = harness
     const { turnId } = await harness.say('First.')
     await harness.say('Second.')
-    await agent.feedback(conversation, { turnId, reaction: 'not_ok', text: 'Too short.' })
-    await agent.feedback(conversation, { turnId, origin: 'machine', reaction: 'ok', confidence: 0.9, text: 'It was on topic.' })
+    await agent.feedback(conversation, 'Too short.', { turnId, reaction: 'not_ok' })
+    await agent.feedback(conversation, 'It was on topic.', { turnId, origin: 'machine', reaction: 'ok', confidence: 0.9 })
     clock.advance(3_600_000)
     await harness.say('Third.')
     expect((await harness.timeline()).inbox).toEqual([])

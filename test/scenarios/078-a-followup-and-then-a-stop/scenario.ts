@@ -9,7 +9,7 @@ const unfinished = answers('The house is').replace(/<\/channel:answer>$/, '')
 
 /** Sends both before the turn can fold the first. */
 const followUpAndStop = ({ agent, conversation }: Harness) =>
-  Promise.all([agent.followUp(conversation, 'And the garden?'), agent.stop(conversation)])
+  Promise.all([agent.send(conversation, 'And the garden?'), agent.stop(conversation)])
 
 export default {
   title: 'a followup sent before a stop belongs to the stopped turn and never starts another one, in every state of the turn',

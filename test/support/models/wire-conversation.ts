@@ -27,7 +27,7 @@ export async function runConversation(name: FakeProviderName, options: NamedMode
     clock,
     tools: [weather()],
   })
-  const send = (input: string, attachments: readonly Upload[] = []) => agent.run({ conversation: 'c1', input, attachments }).result
+  const send = (input: string, attachments: readonly Upload[] = []) => agent.run('c1', input, { attachments }).result
   try {
     await send('What is this?', [{ name: 'photo.png', content: imageBytes }])
     await send('And this?', [{ name: 'paper.pdf', content: pdfBytes }])

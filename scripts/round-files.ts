@@ -1,0 +1,76 @@
+/** Lists the source files whose code runs during one tool round: from one model call to the next, in memory, with a listener. */
+import { Session } from 'node:inspector'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+
+interface FunctionCoverage {
+  readonly functionName: string
+  readonly ranges: readonly { readonly count: number }[]
+}
+interface ScriptCoverage {
+  readonly url: string
+  readonly functions: readonly FunctionCoverage[]
+}
+
+const coverage = openCoverage()
+const { createAgentFrom } = await import('../src/agent/agent.ts')
+const { createMemoryBlobs } = await import('../src/adapters/blobs/memory.ts')
+const { createMemoryStore } = await import('../src/adapters/store/memory/store.ts')
+const { createSystemClock } = await import('../src/adapters/clock/system.ts')
+const { defineTool } = await import('../src/tools/define.ts')
+const { answers, calls, scriptedModel } = await import('../src/testing/scripted-model.ts')
+
+/** Source files that run code in the second of three tool rounds. Test support and the tool's own schema do not count. */
+export async function filesOfToolRound(): Promise<readonly string[]> {
+  const add = defineTool({
+    id: 'sum.add',
+    description: 'Adds.',
+    params: z.object({ a: z.number(), b: z.number() }),
+    run: ({ a, b }) => ({ sum: a + b }),
+  })
+  const call = calls('sum.add', { a: 1, b: 2 })
+  let files: readonly string[] = []
+  const model = scriptedModel([
+    call,
+    () => {
+      coverage.take() // everything before the second round is left out
+      return call
+    },
+    () => {
+      files = coverage.take()
+      return call
+    },
+    answers('Added up.'),
+  ])
+  const clock = createSystemClock()
+  const agent = createAgentFrom({ model, clock, tools: [add], store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) })
+  for await (const _event of agent.run('c1', 'Add up.'));
+  await agent.close()
+  return files.filter((path) => !path.startsWith('testing/'))
+}
+
+/** V8 counts calls of every function; `take` returns the files with a called function since the last `take`. */
+function openCoverage() {
+  const session = new Session()
+  session.connect()
+  session.post('Profiler.enable')
+  session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  return {
+    take(): readonly string[] {
+      let scripts: readonly ScriptCoverage[] = []
+      session.post('Profiler.takePreciseCoverage', (_error: unknown, answer: { result: readonly ScriptCoverage[] }) => {
+        scripts = answer.result
+      })
+      return scripts
+        .filter(({ url, functions }) => url.includes('/src/') && functions.some(wasCalled))
+        .map(({ url }) => relative('src', fileURLToPath(url)))
+        .sort()
+    },
+  }
+}
+
+/** The function without a name is the module itself, which runs at import. */
+const wasCalled = ({ functionName, ranges }: FunctionCoverage) => functionName !== '' && (ranges[0]?.count ?? 0) > 0
+
+if (import.meta.main) for (const file of await filesOfToolRound()) console.log(file)
