@@ -1,28 +1,18 @@
 import type { Format, FormatContext, Frame } from './format.ts'
-import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplified-events.ts'
+import { createEventSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
-  const startedTexts = new Set<string>()
-  const answeredCalls = new Set<string>()
-  let runId = ''
-  let started = false
-
-  const start = (id: string): readonly object[] => {
-    started = true
-    runId = id
-    return [{ type: 'RUN_STARTED', threadId: conversationId, runId }]
-  }
+  let runId: string | undefined
 
   function protocolEvents(event: SimplifiedEvent): readonly object[] {
     switch (event.kind) {
       case 'turn.start':
-        return start(event.turnId)
+        runId = event.turnId
+        return [{ type: 'RUN_STARTED', threadId: conversationId, runId }]
       case 'text': {
-        const { of, id: messageId, text: delta } = event
-        const first = !startedTexts.has(messageId)
-        startedTexts.add(messageId)
+        const { of, id: messageId, text: delta, first } = event
         return of === 'answer'
           ? [
               ...(first ? [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }] : []),
@@ -56,12 +46,10 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
       }
       case 'result': {
         const { callId: toolCallId, text: content } = event
-        if (answeredCalls.has(toolCallId)) return [] // the protocol allows one result per call
-        answeredCalls.add(toolCallId)
         return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}.result`, toolCallId, content, role: 'tool' }]
       }
       case 'source': {
-        const { sid, title = '', url } = event.row
+        const { sid, title = '', url } = event.page
         return [{ type: 'CUSTOM', name: 'citation', value: { sid, title, url } }]
       }
       case 'file': {
@@ -81,10 +69,7 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
   return {
     openingFrames: () => [],
     framesOf(event) {
-      const simplified = simplify(event)
-      const midTurn = !started && simplified.length > 0 && simplified[0]?.kind !== 'turn.start' // the client joined a running turn
-      const opening = midTurn ? start(turnIdOf(event)) : []
-      const data = [...opening, ...simplified.flatMap(protocolEvents)]
+      const data = simplify(event).flatMap(protocolEvents)
       return data.map((each, index): Frame => {
         const last = index === data.length - 1
         return { data: each, ...(last && event.type === 'entry' && { id: event.seq }) }
@@ -92,6 +77,8 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
     },
     endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
     closingFrames: (reason) =>
-      reason === 'over' || !started ? [] : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: reason } }],
+      reason === 'over' || runId === undefined
+        ? []
+        : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: reason } }],
   }
 }

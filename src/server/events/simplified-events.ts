@@ -1,118 +1,115 @@
-import { type Block, readToolCall } from '../../core/block/index.ts'
-import { replaceBatch } from '../../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
-import { isObject, parseJson } from '../../core/json.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { isCitable } from '../../core/sources/source.ts'
-import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange } from '../../core/timeline/change.ts'
+import { type CitedPage, createKnownSources } from '../../core/view/known-sources.ts'
+import { readChange } from '../../core/view/read-change.ts'
+import { createShownTexts, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
+import type { VisibleEvent } from '../../core/view/visible-event.ts'
 
 /** A turn reduced to text, tool calls, sources and files, for chat protocols that know nothing else. */
 export type SimplifiedEvent =
+  /** Always the first event, also for a client that joins a running turn. */
   | { readonly kind: 'turn.start'; readonly turnId: string }
-  | { readonly kind: 'text'; readonly of: 'thinking' | 'answer'; readonly id: string; readonly text: string }
-  | { readonly kind: 'text.end'; readonly of: 'thinking' | 'answer'; readonly id: string }
+  /** `first` is set on the first piece of a text. */
+  | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
+  | { readonly kind: 'text.end'; readonly of: TextLane; readonly id: string }
   | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }
+  /** One per call: these protocols allow no more. */
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
-  | { readonly kind: 'source'; readonly row: SourceRow & { readonly url: string } }
+  | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
-  | { readonly kind: 'turn.end'; readonly turnId: string; readonly exitReason: string; readonly ok: boolean }
-
-const failedExitReasons: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled'])
+  | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean }
 
 /**
  * Maps events to simplified events, in order. Text is streamed from deltas; when its entry comes, the text is skipped if it was streamed
  * and sent as a whole if it was not. These protocols cannot withdraw text, so a retried text becomes a new message.
  */
-export function createEventSimplifier(sources: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
-  const pool = new Map([...sources].map((row) => [row.sid, row]))
-  const streamed = new Set<string>()
-  let open: { readonly of: 'thinking' | 'answer'; readonly id: string } | undefined
+export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
+  const sources = createKnownSources(rows)
+  const shown = createShownTexts()
+  const begunTexts = new Set<string>()
+  const answeredCalls = new Set<string>()
+  let open: { readonly of: TextLane; readonly id: string } | undefined
+  let started = false
 
-  const closeText = (): readonly SimplifiedEvent[] => {
+  function textPiece(of: TextLane, id: string, text: string): SimplifiedEvent {
+    const first = !begunTexts.has(id)
+    begunTexts.add(id)
+    return { kind: 'text', of, id, text, first }
+  }
+  function closeText(): readonly SimplifiedEvent[] {
     const ended = open
     open = undefined
     return ended ? [{ kind: 'text.end', ...ended }] : []
   }
 
-  function fromDelta({ turn_id, iteration, attempt, delta }: LaneEvent): readonly SimplifiedEvent[] {
-    const of = delta.marker
-    if (of !== 'thinking' && of !== 'answer') return []
-    const id = `${turn_id}.${iteration}.${of}.${attempt}`
+  function fromDelta(event: LaneEvent): readonly SimplifiedEvent[] {
+    const { turn_id: turnId, iteration, attempt, delta } = event
+    const of = textLaneOf(event)
+    if (of === undefined) return []
+    const id = `${turnId}.${iteration}.${of}.${attempt}`
     const before = open?.id === id ? [] : closeText()
-    if (delta.text !== '') streamed.add(`${turn_id}.${iteration}.${of}`)
-    if (delta.text !== '') open = { of, id }
-    const text: readonly SimplifiedEvent[] = delta.text === '' ? [] : [{ kind: 'text', of, id, text: delta.text }]
-    return [...before, ...text, ...(delta.completed ? closeText() : [])]
+    if (delta.text === '') return [...before, ...(delta.completed ? closeText() : [])]
+    shown.add({ turnId, iteration }, of)
+    open = { of, id }
+    return [...before, textPiece(of, id, delta.text), ...(delta.completed ? closeText() : [])]
   }
 
-  function wholeText(of: 'thinking' | 'answer', block: Block): readonly SimplifiedEvent[] {
-    const key = `${block.turn_id}.${block.meta?.iteration ?? 0}.${of}`
-    const text = of === 'answer' ? replaceBatch(block.text ?? '', pool, { keepUnresolved: false }) : (block.text ?? '')
-    if (streamed.has(key) || text === '') return []
-    streamed.add(key)
-    return [...closeText(), { kind: 'text', of, id: key, text }, { kind: 'text.end', of, id: key }]
+  function wholeText(
+    of: TextLane,
+    round: { readonly turnId: string; readonly iteration: number },
+    text: string,
+  ): readonly SimplifiedEvent[] {
+    if (shown.has(round, of) || text === '') return []
+    shown.add(round, of)
+    const id = `${round.turnId}.${round.iteration}.${of}`
+    return [...closeText(), textPiece(of, id, text), { kind: 'text.end', of, id }]
   }
 
-  function fromBlock(block: Block): readonly SimplifiedEvent[] {
-    switch (block.type) {
-      case 'react.thinking':
-        return wholeText('thinking', block)
-      case 'assistant.completion':
-        return wholeText('answer', block)
-      case 'react.tool.call': {
-        const call = readToolCall(block)
+  function fromVisible(event: VisibleEvent): readonly SimplifiedEvent[] {
+    switch (event.kind) {
+      case 'turn.started':
+        return [...closeText(), { kind: 'turn.start', turnId: event.turnId }]
+      case 'turn.ended':
+        return [...closeText(), { kind: 'turn.end', exitReason: event.exitReason, ok: !event.failed }]
+      case 'thinking':
+        return wholeText('thinking', event, event.text)
+      case 'answer':
+        return event.state === 'attempt' ? [] : wholeText('answer', event, sources.linkCitations(event.text))
+      case 'tool.call': {
+        const { call } = event
         return call ? [...closeText(), { kind: 'call', callId: call.tool_call_id, toolId: call.tool_id, params: call.params }] : []
       }
-      case 'react.tool.result':
-        return [...fileEvents(block), ...resultEvents(block)]
-      default:
-        return []
-    }
-  }
-
-  function fromChange(change: Change): readonly SimplifiedEvent[] {
-    switch (change.type) {
-      case 'turn.opened':
-        return [...closeText(), { kind: 'turn.start', turnId: change.turn_id }]
-      case 'blocks.appended':
-        return change.blocks.flatMap(fromBlock)
-      case 'sources.merged':
-        for (const row of change.rows) pool.set(row.sid, row)
-        return []
-      case 'sources.used':
-        return change.sids.flatMap((sid) => sourceEvents(pool.get(sid)))
-      case 'turn.closed': {
-        const { turn_id: turnId, exit_reason: exitReason } = change
-        return [...closeText(), { kind: 'turn.end', turnId, exitReason, ok: !failedExitReasons.has(exitReason) }]
+      case 'tool.result': {
+        const { callId, text, failed, isOutput } = event
+        if (callId === undefined || text === undefined || !isOutput || answeredCalls.has(callId)) return []
+        answeredCalls.add(callId)
+        return [{ kind: 'result', callId, text, failed }]
       }
-      default:
+      case 'file':
+        return [{ kind: 'file', rn: event.file.rn, mime: event.mime ?? 'application/octet-stream', filename: event.file.filename }]
+      case 'sources.found':
+        sources.add(event.rows)
         return []
+      case 'sources.cited':
+        return sources.citedPages(event.sids).map((page) => ({ kind: 'source', page }))
+      default:
+        return [] // these protocols have no place for the rest
     }
   }
 
   return (event) => {
-    if (event.type === 'entry') return fromChange(event.change)
-    return event.type === 'lane.delta' ? fromDelta(event) : []
+    if (event.type === 'status') return []
+    const events = event.type === 'entry' ? readChange(event.change).flatMap(fromVisible) : fromDelta(event)
+    const [first] = events
+    if (started || !first) return events
+    started = true
+    return first.kind === 'turn.start' ? events : [{ kind: 'turn.start', turnId: turnIdOf(event) }, ...events] // the client joined a running turn
   }
 }
 
-function sourceEvents(row: SourceRow | undefined): readonly SimplifiedEvent[] {
-  return row?.url !== undefined && isCitable(row) ? [{ kind: 'source', row: { ...row, url: row.url } }] : []
-}
-
-function fileEvents({ meta, path = '', mime = 'application/octet-stream' }: Block): readonly SimplifiedEvent[] {
-  return meta?.rn === undefined ? [] : [{ kind: 'file', rn: meta.rn, mime, filename: path.split('/').at(-1) ?? path }]
-}
-
-/** Only blocks at the call's own path (`tc:`) are its result; artifacts have other paths. */
-function resultEvents({ call_id: callId, path, text }: Block): readonly SimplifiedEvent[] {
-  if (callId === undefined || text === undefined || !path?.startsWith('tc:')) return []
-  const value = parseJson(text)
-  return [{ kind: 'result', callId, text, failed: isObject(value) && value.ok === false }]
-}
-
 /** The turn of an event; empty for entries that belong to no turn. */
-export function turnIdOf(event: TurnEvent): string {
+function turnIdOf(event: TurnEvent): string {
   if (event.type !== 'entry') return event.turn_id
   const { change } = event
   if ('turn_id' in change && typeof change.turn_id === 'string') return change.turn_id

@@ -1,28 +1,18 @@
 import { parseJson } from '../../core/json.ts'
 import type { Format, FormatContext, Frame } from './format.ts'
-import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplified-events.ts'
+import { createEventSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
 /** The UI message stream of the AI SDK: one assistant message per turn, and the stream ends with it. */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
-  const startedTexts = new Set<string>()
-  const answeredCalls = new Set<string>()
-  let started = false
-
-  const start = (messageId: string): readonly object[] => {
-    started = true
-    return [{ type: 'start', messageId }]
-  }
 
   function messageParts(event: SimplifiedEvent): readonly object[] {
     switch (event.kind) {
       case 'turn.start':
-        return start(event.turnId)
+        return [{ type: 'start', messageId: event.turnId }]
       case 'text': {
-        const { id, text: delta } = event
+        const { id, text: delta, first } = event
         const lane = event.of === 'answer' ? 'text' : 'reasoning'
-        const first = !startedTexts.has(id)
-        startedTexts.add(id)
         return [...(first ? [{ type: `${lane}-start`, id }] : []), { type: `${lane}-delta`, id, delta }]
       }
       case 'text.end':
@@ -36,14 +26,12 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
       }
       case 'result': {
         const { callId: toolCallId, text, failed } = event
-        if (answeredCalls.has(toolCallId)) return []
-        answeredCalls.add(toolCallId)
         return failed
           ? [{ type: 'tool-output-error', toolCallId, errorText: text, dynamic: true }]
           : [{ type: 'tool-output-available', toolCallId, output: parseJson(text) ?? text, dynamic: true }]
       }
       case 'source': {
-        const { sid, title, url } = event.row
+        const { sid, title, url } = event.page
         return [{ type: 'source-url', sourceId: String(sid), url, ...(title !== undefined && { title }) }]
       }
       case 'file':
@@ -59,12 +47,10 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
   return {
     headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
     openingFrames: () => [],
-    framesOf(event) {
-      const simplified = simplify(event)
-      const midTurn = !started && simplified.length > 0 && simplified[0]?.kind !== 'turn.start' // the client joined a running turn
-      const opening = midTurn ? start(turnIdOf(event)) : []
-      return [...opening, ...simplified.flatMap(messageParts)].map((data): Frame => ({ data }))
-    },
+    framesOf: (event) =>
+      simplify(event)
+        .flatMap(messageParts)
+        .map((data): Frame => ({ data })),
     endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
     closingFrames: (reason) => (reason === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),
   }
