@@ -48,6 +48,11 @@ export interface ConversationStore {
   /** In order of `seq`, strictly after `after`. Entries appended while reading may be included or not. The caller may modify the result. */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
+  /**
+   * What `list` shows of one conversation, found without reading its journal: it takes the same time however long the conversation
+   * is. Undefined when there is no such conversation.
+   */
+  head(conversationId: string): Promise<ConversationInfo | undefined>
   /** Most recently active first. */
   list(query: ListQuery): Promise<ConversationPage>
   exportBundle(conversationId: string): Promise<Bundle>

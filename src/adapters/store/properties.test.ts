@@ -106,7 +106,7 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
             expect(await store.findByCall(id, call)).toEqual(blocks.filter((block) => callIdOf(block) === call))
           }
           const { conversations } = await store.list({ limit: 500 })
-          expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual({
+          const head = {
             conversationId: id,
             title: timeline.title?.toWellFormed() ?? null,
             startedAt: timeline.startedAt ?? null,
@@ -114,7 +114,9 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
             lastSeq: changes.length,
             openTurn: timeline.openTurn?.turn_id ?? null,
             waiting: waitingIn(entries, timeline),
-          })
+          }
+          expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual(head)
+          expect(await store.head(id)).toEqual(head)
         }),
         runs,
       )

@@ -117,6 +117,32 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(names((await store.list({ plain: true })).conversations)).toEqual(['a_b', 'a%b'])
     })
 
+    it('shows of one conversation what the list shows of it, at any time, and nothing of a conversation that does not exist', async () => {
+      const { store } = await create()
+      const shown = async (name: string) => (await store.list({})).conversations.find(({ conversationId }) => conversationId === name)
+      await store.claim('empty', owner('a'))
+      const claim = await writeConversation(store, '../%_ "é"', [opened('t1', 1), appended([prompt('x', 't1', 1)]), titled('Rome', 2)])
+      await store.append(claim, [accepted('e1', 3), compacted('b_1', 2, 't1', 4)])
+      expect(await store.head('empty')).toEqual(await shown('empty'))
+      expect(await store.head('../%_ "é"')).toEqual({
+        conversationId: '../%_ "é"',
+        title: 'Rome',
+        startedAt: minute(1),
+        lastActivityAt: minute(4),
+        lastSeq: 5,
+        openTurn: 't1',
+        waiting: ['e1'],
+      })
+      await store.append(claim, [folded(['e1'], 5, 't1'), closed('t1', 6), titled('half \ud83d of a pair', 7)])
+      expect(await store.head('../%_ "é"')).toEqual(await shown('../%_ "é"'))
+      await store.importBundle(await store.exportBundle('../%_ "é"'), { as: 'copy' })
+      expect(await store.head('copy')).toEqual(await shown('copy'))
+      await store.delete('copy')
+      for (const missing of ['copy', 'Empty', 'empt', 'empty\ud83d', '']) expect(await store.head(missing)).toBe(undefined)
+      await store.close()
+      await expect(store.head('empty')).rejects.toMatchObject({ code: 'store.closed' })
+    })
+
     it('refuses a cursor that it did not give', async () => {
       const { store } = await create()
       await expect(store.list({ cursor: 'bm9uc2Vuc2U' })).rejects.toMatchObject({ name: 'Failure' })

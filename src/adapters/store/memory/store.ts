@@ -163,6 +163,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       }
     },
 
+    async head(conversationId) {
+      const conversation = find(conversationId)
+      return conversation && { conversationId, ...conversation.info }
+    },
+
     async list(query) {
       checkOpen()
       const cursor = parseCursor(query.cursor)

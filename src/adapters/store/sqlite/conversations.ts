@@ -44,6 +44,9 @@ export function createConversations(database: Database) {
   const listStatements = new Map<string, Statement<ConversationRow>>()
 
   const find = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
+  /** For use outside a transaction. */
+  const findCommitted = (conversationId: string) =>
+    conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined
 
   function writeLease(conversationId: string, { epoch, owner, expiresAt }: Lease): void {
     setLease.run(epoch, owner?.id ?? null, owner?.host ?? null, owner?.pid ?? null, expiresAt, conversationId)
@@ -55,9 +58,7 @@ export function createConversations(database: Database) {
   return {
     find,
 
-    /** For use outside a transaction. */
-    findCommitted: (conversationId: string) =>
-      conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined,
+    findCommitted,
 
     create(conversationId: string): ConversationRow {
       insert.run(conversationId, newEpoch())
@@ -92,6 +93,11 @@ export function createConversations(database: Database) {
       const { title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block } = next
       const values = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
       return setInfo.run(...values, row.key, row.epoch, row.owner_id, row.last_seq) === 1
+    },
+
+    head(conversationId: string): ConversationInfo | undefined {
+      const row = findCommitted(conversationId)
+      return row && infoOf(row)
     },
 
     list(query: ListQuery): ConversationPage {

@@ -58,6 +58,7 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
       }
     },
 
+    head: async (conversationId) => conversations.head(conversationId),
     list: async (query) => conversations.list(query),
 
     exportBundle: (conversationId) =>
