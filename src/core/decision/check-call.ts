@@ -103,14 +103,15 @@ function splitParams(
 ): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
-  for (const [name, value] of Object.entries(params)) {
+  const given = Object.entries(params)
+  for (const [name, value] of given) {
     const known = parameters.find((parameter) => parameter.name === name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: snippet(name) })
     else if (value === null) continue
     else if (isAccepted(value, known)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: describeType(value) })
   }
-  return { kept: Object.fromEntries(kept), dropped }
+  return { kept: kept.length === given.length ? params : Object.fromEntries(kept), dropped }
 }
 
 const isAccepted = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || matchesType(value, type)

@@ -71,6 +71,7 @@ export interface OrderProblem {
  *   expected     path content kind               -> content_not_third
  */
 export function checkOrder(signature: ToolSignature, written: readonly string[]): OrderProblem | undefined {
+  if (isInOrder(signature, written)) return undefined
   const names = signature.parameters.map(({ name }) => name)
   const documented = new Set(names)
   const got = [...new Set(written)].filter((name) => documented.has(name))
@@ -83,6 +84,18 @@ export function checkOrder(signature: ToolSignature, written: readonly string[])
   const binding = signature.order === 'hard' && position < (signature.orderedCount ?? names.length)
   const ordinal = ordinals[position]
   return { binding, code: ordinal === undefined ? 'param_order' : `${name}_not_${ordinal}`, expected, got }
+}
+
+/** True when every known parameter stands after those that are documented before it. */
+function isInOrder({ parameters }: ToolSignature, written: readonly string[]): boolean {
+  let last = -1
+  for (const name of written) {
+    const position = parameters.findIndex((parameter) => parameter.name === name)
+    if (position === -1) continue
+    if (position < last) return false
+    last = position
+  }
+  return true
 }
 
 const ordinals = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth', 'eleventh', 'twelfth']

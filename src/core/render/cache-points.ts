@@ -99,8 +99,16 @@ function userInputAfter(slice: Slice, point: number): number | undefined {
 
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
-/** The last `maxMarks` positions, ascending, each once. */
-function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
-  const distinct = new Set(positions.filter((position) => position !== undefined))
-  return [...distinct].sort((a, b) => a - b).slice(-maxMarks)
+/** The last `maxMarks` of a few positions, ascending, each once. They nearly always come in order. */
+export function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
+  const sorted: number[] = []
+  for (const position of positions) {
+    if (position === undefined || sorted.includes(position)) continue
+    sorted.push(position)
+    for (let at = sorted.length - 1; at > 0 && (sorted[at - 1] as number) > position; at--) {
+      sorted[at] = sorted[at - 1] as number
+      sorted[at - 1] = position
+    }
+  }
+  return sorted.length > maxMarks ? sorted.slice(-maxMarks) : sorted
 }

@@ -1,5 +1,5 @@
 import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
-import { maxMarks } from './cache-points.ts'
+import { lastDistinct } from './cache-points.ts'
 import { coalesce, sameRun } from './coalesce.ts'
 import { chainParts, createFingerprints, type Fingerprints } from './fingerprints.ts'
 import { textPart } from './text.ts'
@@ -70,8 +70,7 @@ const tailParts = (...tails: readonly (string | undefined)[]): readonly Part[] =
 
 /** The last few points that are positions of shown blocks, ascending, each once. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {
-  const valid = points.filter((point) => Number.isInteger(point) && point >= 0 && point < shownCount)
-  return [...new Set(valid)].sort((a, b) => a - b).slice(-maxMarks)
+  return lastDistinct(...points.filter((point) => Number.isInteger(point) && point >= 0 && point < shownCount))
 }
 
 /** The shown blocks of one timeline, laid out as parts. */
