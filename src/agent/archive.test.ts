@@ -49,6 +49,20 @@ it('deletes a conversation', async () => {
   await expect(agent.archive.delete('c1')).rejects.toMatchObject({ code: 'conversation.missing' })
 })
 
+it('loads no timeline to read a head, to rename, to delete or to find out whether a conversation exists', async () => {
+  const { store, say } = createTestHarness()
+  await say('first')
+  const loadVisible = () => Promise.reject(new Error('a timeline was loaded'))
+  const { archive } = createHarness({ replies: [], store: { ...store, loadVisible } }).agent
+  expect(await archive.head('c1')).toEqual((await store.list({})).conversations[0])
+  expect(await archive.rename('c1', 'Renamed')).toMatchObject({ title: 'Renamed' })
+  expect((await archive.exportBundle('c1')).timeline.conversation_title).toBe('Renamed')
+  await expect(archive.turnLog('c1', 'other')).rejects.toMatchObject({ code: 'turn.missing' })
+  await expect(archive.create('c1')).rejects.toMatchObject({ code: 'conversation.exists' })
+  await archive.delete('c1')
+  await expect(archive.usage('c1')).rejects.toMatchObject({ code: 'conversation.missing' })
+})
+
 it('accepts a message once it is in the journal, and recognises it when it is sent again', async () => {
   const { agent, store } = createTestHarness()
   const accepted = await agent.send('c1', 'hello', { eventId: 'e1' })

@@ -7,7 +7,7 @@ import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
-import { waitingFollowups } from '../core/timeline/timeline.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
@@ -21,6 +21,7 @@ export type { ConversationInfo }
 /** Everything about stored conversations except running turns. Keys are the store's own: the caller has checked who may use them. */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
+  /** Throws `conversation.missing` when there is no such conversation. Reads no journal. */
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
@@ -61,23 +62,16 @@ interface ArchiveParts {
 export function createArchive(parts: ArchiveParts): Archive {
   const { store, clock, owner, hosting, workspaces, agentParts, bookkeeping, publishEntry, announceDeleted, commitToRunning } = parts
 
-  async function loadExisting(key: string) {
+  async function loadTimeline(key: string): Promise<Timeline> {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
-    return saved
+    return saved.timeline
   }
 
   async function head(key: string): Promise<ConversationInfo> {
-    const { timeline, lastSeq } = await loadExisting(key)
-    return {
-      conversationId: key,
-      title: timeline.title ?? null,
-      startedAt: timeline.startedAt ?? null,
-      lastActivityAt: timeline.lastTs ?? null,
-      lastSeq,
-      openTurn: timeline.openTurn?.turn_id ?? null,
-      waiting: waitingFollowups(timeline).map(({ event_id }) => event_id),
-    }
+    const found = await store.head(key)
+    if (!found) throw missing(key)
+    return found
   }
 
   /** Claims the conversation for one commit. Throws `conversation.busy` when another process has claimed it. */
@@ -97,52 +91,52 @@ export function createArchive(parts: ArchiveParts): Archive {
     list: (query) => store.list(query),
     head,
     async create(key, title) {
-      if (await store.loadVisible(key)) throw new Failure('conversation.exists', `there is already a conversation ${nameOf(key)}`)
+      if (await store.head(key)) throw new Failure('conversation.exists', `there is already a conversation ${nameOf(key)}`)
       await commitWithClaim(key, title === undefined ? [] : [setTitle(title)])
       return head(key)
     },
     async rename(key, title) {
-      await loadExisting(key)
+      await head(key)
       if (!(await commitToRunning(key, setTitle(title)))) await commitWithClaim(key, [setTitle(title)])
       return head(key)
     },
     async delete(key) {
       const { scope, name } = parseConversationKey(key)
-      const { timeline } = await loadExisting(key)
-      if (timeline.openTurn) await commitWithClaim(key, []) // fails as busy while another process runs the turn
+      const { openTurn } = await head(key)
+      if (openTurn !== null) await commitWithClaim(key, []) // fails as busy while another process runs the turn
       if (!(await store.delete(key))) throw missing(key)
       announceDeleted(key)
       await hosting?.remove(scope, name)
       await workspaces?.remove(scope, name)
     },
     async fork(key, as, atTurn) {
-      await loadExisting(key)
+      await head(key)
       await store.importBundle(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), { as })
       return head(as)
     },
     async exportBundle(key) {
-      await loadExisting(key)
+      await head(key)
       return { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
     },
     async importBundle(value, as) {
       const { conversationId } = await store.importBundle(parseBundle(value), as === undefined ? {} : { as })
       return head(conversationId)
     },
-    timeline: async (key) => toPayload((await loadExisting(key)).timeline),
+    timeline: async (key) => toPayload(await loadTimeline(key)),
     async turnLog(key, turnId) {
-      await loadExisting(key)
+      await head(key)
       const log = await store.readTurnLog(key, turnId)
       if (!log) throw new Failure('turn.missing', `there is no turn ${turnId} in ${nameOf(key)}`)
       return log
     },
-    sources: async (key) => (await loadExisting(key)).timeline.sources.rows,
+    sources: async (key) => (await loadTimeline(key)).sources.rows,
     async prompt(key, turnId, iteration) {
-      await loadExisting(key)
+      await head(key)
       const { promptView } = await import('./replay/prompt-view.ts') // loaded on demand: running agents do not need it
       return promptView(store, key, { turnId, iteration }, agentParts)
     },
     async usage(key) {
-      await loadExisting(key)
+      await head(key)
       return readUsageReport(store, key, bookkeeping, agentParts.tokens ?? roughTokens)
     },
     async file(handle, viewer) {

@@ -17,7 +17,7 @@ export async function withJournal<T>(
   }
   const store = await openStore(settings)
   try {
-    if (!(await store.loadVisible(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
+    if (!(await store.head(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
     const journal: JournalEntry[] = []
     for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
     if (journal.some(({ seq }, index) => seq !== index + 1)) {

@@ -30,7 +30,7 @@ export async function startConversation(
   reason: StartReason,
 ): Promise<RunningConversation | undefined> {
   const { store } = context
-  if (reason.kind === 'event' && !(await store.loadVisible(conversationId))) throw missingConversation(conversationId)
+  if (reason.kind === 'event' && !(await store.head(conversationId))) throw missingConversation(conversationId)
   const claim = await store.claim(conversationId, owner)
   try {
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
