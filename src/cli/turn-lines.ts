@@ -1,12 +1,15 @@
-import { type Block, readNotice, readPlan, readToolCall } from '../core/block/index.ts'
+import type { Plan } from '../core/block/index.ts'
 import type { StatusEvent } from '../core/event.ts'
-import { isObject, parseJson } from '../core/json.ts'
+import type { ServiceError } from '../core/model-event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
+import type { BlockEvent, FileView } from '../core/view/visible-event.ts'
 import type { Style } from './terminal.ts'
 import { plainLine, plainText } from './terminal.ts'
 
 /** The lines that a terminal shows for one event of a turn. */
 export type Lines = readonly string[]
+
+type EventOf<K extends BlockEvent['kind']> = Extract<BlockEvent, { readonly kind: K }>
 
 const maxTextLength = 120
 const marks = { done: '✓', failed: '✗', in_progress: '…', pending: '□' } as const
@@ -25,42 +28,35 @@ export function statusLines({ status, error }: StatusEvent, style: Style): Lines
   return []
 }
 
-export function toolCallLine(block: Block, style: Style): string {
-  const call = readToolCall(block)
-  return `${style.bold(`→ ${plainLine(call?.tool_id ?? '?')}`)} ${style.dim(shorten(JSON.stringify(call?.params ?? {})))}`
-}
+export const modelErrorLine = ({ model_name, message }: ServiceError, style: Style): string =>
+  style.failure(`  ✗ ${plainLine(model_name)}: ${plainLine(message)}`)
+
+export const toolCallLine = ({ toolId, call }: EventOf<'tool.call'>, style: Style): string =>
+  `${style.bold(`→ ${plainLine(toolId ?? '?')}`)} ${style.dim(shorten(JSON.stringify(call?.params ?? {})))}`
 
 /** The outcome of a call, from its result. */
-export function resultLine({ text }: Block, style: Style): string {
-  const value = parseJson(text)
-  const error = isObject(value) && value.ok === false && isObject(value.error) ? value.error : undefined
-  return error ? style.failure(`  ✗ ${plainLine(String(error.code))}: ${shorten(String(error.message))}`) : style.success('  ✓')
-}
+export const resultLine = ({ error }: EventOf<'tool.result'>, style: Style): string =>
+  error ? style.failure(`  ✗ ${plainLine(error.code)}: ${shorten(error.message)}`) : style.success('  ✓')
 
-export const fileLines = ({ meta, path }: Block, style: Style): Lines =>
-  meta?.rn === undefined ? [] : [`  📄 ${style.link(plainLine(path ?? ''))}`]
+export const fileLine = ({ path }: FileView, style: Style): string => `  📄 ${style.link(plainLine(path))}`
 
-export function noticeLines(block: Block, style: Style): Lines {
-  const notice = readNotice(block)
-  return notice ? [style.dim(`  ! ${notice.code}: ${shorten(notice.message)}`)] : []
-}
+export const noticeLine = ({ code, message }: EventOf<'notice'>, style: Style): string => style.dim(`  ! ${code}: ${shorten(message)}`)
 
-export function planLines(block: Block, style: Style): Lines {
-  const plan = readPlan(block)
+export function planLines(plan: Plan | undefined, style: Style): Lines {
   if (!plan?.current) return []
   return plan.steps.map((step, index) => style.dim(`  ${marks[plan.status[String(index + 1)] ?? 'pending']} ${plainLine(step)}`))
 }
 
-export const messageLine = ({ text }: Block, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
+export const messageLine = ({ text }: EventOf<'message'>, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
 
-export const followupLines = ({ meta }: Block, style: Style): Lines =>
-  (Array.isArray(meta?.items) ? meta.items : []).map((item) => style.dim(`  · ${plainLine(String(item))}`))
+export const followupLines = ({ items }: EventOf<'followups'>, style: Style): Lines =>
+  items.map((item) => style.dim(`  · ${plainLine(item)}`))
 
 export const sourceLines = (row: SourceRow | undefined, style: Style): Lines =>
   row ? [style.dim(`  [${row.sid}] ${plainLine(`${row.title ?? ''} ${row.url ?? row.artifact_path ?? ''}`)}`)] : []
 
-export const promptLine = ({ text }: Block, style: Style): string => style.bold(`\n> ${plainText(text ?? '')}`)
+export const promptLine = ({ text }: EventOf<'prompt'>, style: Style): string => style.bold(`\n> ${plainText(text)}`)
 
-export const attachmentLine = ({ path }: Block, style: Style): string => style.dim(`  📎 ${plainLine(path ?? '')}`)
+export const attachmentLine = ({ path }: FileView, style: Style): string => style.dim(`  📎 ${plainLine(path)}`)
 
 const shorten = (text: string) => plainLine(text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`)

@@ -1,17 +1,20 @@
-import { type Block, type BlockType, callIdOf } from '../core/block/index.ts'
-import { replaceBatch } from '../core/citations/replace.ts'
+import type { Block } from '../core/block/index.ts'
 import type { LaneEvent, TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
-import type { Change } from '../core/timeline/change.ts'
-import { plainLine, plainText, type Style } from './terminal.ts'
+import { createKnownSources } from '../core/view/known-sources.ts'
+import { readBlocks } from '../core/view/read-block.ts'
+import { readChange } from '../core/view/read-change.ts'
+import { createShownTexts, type TextLane, textLaneOf } from '../core/view/shown-texts.ts'
+import type { VisibleEvent } from '../core/view/visible-event.ts'
+import { plainText, type Style } from './terminal.ts'
 import {
   attachmentLine,
   dimLines,
-  fileLines,
+  fileLine,
   followupLines,
-  type Lines,
   messageLine,
-  noticeLines,
+  modelErrorLine,
+  noticeLine,
   planLines,
   promptLine,
   resultLine,
@@ -27,107 +30,95 @@ export type TurnPrinter = ReturnType<typeof createTurnPrinter>
  * followups. Text that was streamed is not printed again when its entry comes; text that was not is printed then.
  */
 export function createTurnPrinter(write: (text: string) => void, style: Style) {
-  const writer = createLineWriter(write)
-  const sources = new Map<number, SourceRow>()
-  const lanes = createLanePrinter(writer, style)
-  const printBlock = createBlockPrinter({ writer, style, lanes, sources })
+  const { line, append, endStream } = createLineWriter(write)
+  const sources = createKnownSources()
+  const shown = createShownTexts()
+  const finishedCalls = new Set<string>()
+  const styled = (lane: TextLane, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
 
-  function printChange(change: Change): void {
-    if (change.type === 'blocks.appended') for (const block of change.blocks) printBlock(block)
-    if (change.type === 'response.received' && change.error && change.error.kind !== 'aborted') {
-      writer.endStream()
-      writer.line(style.failure(`  ✗ ${plainLine(change.error.model_name)}: ${plainLine(change.error.message)}`))
+  function printDelta(event: LaneEvent): void {
+    const { turn_id: turnId, iteration, attempt, delta } = event
+    const lane = textLaneOf(event)
+    if (lane === undefined) return
+    if (delta.text !== '') shown.add({ turnId, iteration }, lane)
+    append(`${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text))
+  }
+
+  function printWholeText(lane: TextLane, round: { readonly turnId: string; readonly iteration: number }, text: string): void {
+    endStream()
+    if (!shown.has(round, lane) && text.trim() !== '') line(styled(lane, text))
+  }
+
+  function lineAfterStream(text: string): void {
+    endStream()
+    line(text)
+  }
+
+  function printVisible(event: VisibleEvent): void {
+    switch (event.kind) {
+      case 'thinking':
+        printWholeText('thinking', event, event.text)
+        break
+      case 'answer':
+        if (event.state !== 'attempt') printWholeText('answer', event, sources.linkCitations(event.text))
+        break
+      case 'notes':
+        lineAfterStream(plainText(event.text))
+        break
+      case 'tool.call':
+        lineAfterStream(toolCallLine(event, style))
+        break
+      case 'tool.result': {
+        const { callId = '' } = event
+        if (!finishedCalls.has(callId)) line(resultLine(event, style)) // a call may have several results
+        finishedCalls.add(callId)
+        break
+      }
+      case 'file':
+        line(fileLine(event.file, style))
+        break
+      case 'notice':
+        line(noticeLine(event, style))
+        break
+      case 'plan':
+        planLines(event.plan, style).forEach(line)
+        break
+      case 'message':
+        if (event.from !== 'external') line(messageLine(event, style))
+        break
+      case 'followups':
+        followupLines(event, style).forEach(line)
+        break
+      case 'response':
+        if (event.error && event.error.kind !== 'aborted') lineAfterStream(modelErrorLine(event.error, style))
+        break
+      case 'sources.found':
+        sources.add(event.rows)
+        break
+      case 'sources.cited':
+        for (const sid of event.sids) sourceLines(sources.get(sid), style).forEach(line)
+        break
+      default:
+        break // the user wrote it, or it is for other clients
     }
-    if (change.type === 'sources.merged') for (const row of change.rows) sources.set(row.sid, row)
-    if (change.type === 'sources.used') for (const sid of change.sids) sourceLines(sources.get(sid), style).forEach(writer.line)
   }
 
   return {
     print(event: TurnEvent): void {
-      if (event.type === 'lane.delta') lanes.printDelta(event)
-      else if (event.type === 'status') statusLines(event, style).forEach(writer.line)
-      else printChange(event.change)
+      if (event.type === 'lane.delta') printDelta(event)
+      else if (event.type === 'status') statusLines(event, style).forEach(line)
+      else readChange(event.change).forEach(printVisible)
     },
     /** Prints earlier turns, with their prompts and attachments. */
     printHistory(blocks: readonly Block[], rows: readonly SourceRow[]): void {
-      for (const row of rows) sources.set(row.sid, row)
-      for (const block of blocks) {
-        if (block.type === 'user.prompt') writer.line(promptLine(block, style))
-        else if (block.type === 'user.attachment.meta') writer.line(attachmentLine(block, style))
-        else printBlock(block)
+      sources.add(rows)
+      for (const event of readBlocks(blocks)) {
+        if (event.kind === 'prompt') line(promptLine(event, style))
+        else if (event.kind === 'attachment' && event.part === 'description') line(attachmentLine(event.file, style))
+        else printVisible(event)
       }
     },
-    endLine: writer.endStream,
-  }
-}
-
-type LaneName = 'thinking' | 'answer'
-
-interface LanePrinter {
-  printDelta(event: LaneEvent): void
-  /** Prints the text of a block, unless it was streamed. */
-  printBlock(block: Block, lane: LaneName, text: string): void
-}
-
-function createLanePrinter(writer: LineWriter, style: Style): LanePrinter {
-  const streamed = new Set<string>()
-  const styled = (lane: LaneName, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
-
-  return {
-    printDelta({ turn_id, iteration, attempt, delta: { marker, text } }) {
-      if (marker !== 'thinking' && marker !== 'answer') return
-      const key = `${turn_id} ${iteration} ${marker}`
-      if (text !== '') streamed.add(key)
-      writer.append(`${key} ${attempt}`, styled(marker, text))
-    },
-    printBlock({ turn_id, meta }, lane, text) {
-      writer.endStream()
-      if (streamed.has(`${turn_id} ${meta?.iteration ?? 0} ${lane}`) || text.trim() === '') return
-      writer.line(styled(lane, text))
-    },
-  }
-}
-
-interface BlockPrinterParts {
-  readonly writer: LineWriter
-  readonly style: Style
-  readonly lanes: LanePrinter
-  readonly sources: ReadonlyMap<number, SourceRow>
-}
-
-function createBlockPrinter({ writer, style, lanes, sources }: BlockPrinterParts): (block: Block) => void {
-  const { line } = writer
-  const finishedCalls = new Set<string>()
-  const inLines = (lines: (block: Block, style: Style) => Lines) => (block: Block) => lines(block, style).forEach(line)
-  const lineAfterStream = (text: string) => {
-    writer.endStream()
-    line(text)
-  }
-
-  /** A call may have several results; its outcome is printed once. */
-  function printResult(block: Block): void {
-    fileLines(block, style).forEach(line)
-    const callId = callIdOf(block) ?? ''
-    if (!finishedCalls.has(callId)) line(resultLine(block, style))
-    finishedCalls.add(callId)
-  }
-
-  /** By block type; other types are not shown. */
-  const printers: { readonly [T in BlockType]?: (block: Block) => void } = {
-    'react.thinking': (block) => lanes.printBlock(block, 'thinking', block.text ?? ''),
-    'react.notes': ({ text = '' }) => lineAfterStream(plainText(text)),
-    'assistant.completion': (block) =>
-      lanes.printBlock(block, 'answer', replaceBatch(block.text ?? '', sources, { keepUnresolved: false })),
-    'react.tool.call': (block) => lineAfterStream(toolCallLine(block, style)),
-    'react.notice': inLines(noticeLines),
-    'react.tool.result': printResult,
-    'react.plan': inLines(planLines),
-    'user.followup': (block) => line(messageLine(block, style)),
-    'user.steer': (block) => line(messageLine(block, style)),
-    'stage.suggested_followups': inLines(followupLines),
-  }
-  return (block) => {
-    if (Object.hasOwn(printers, block.type)) printers[block.type]?.(block)
+    endLine: endStream,
   }
 }
 
