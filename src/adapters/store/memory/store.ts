@@ -4,7 +4,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, ConversationInfo, ConversationStore } from '../../../ports/store.ts'
+import type { Claim, ConversationInfo, ConversationStore, Entry } from '../../../ports/store.ts'
 import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/block-bytes.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
 import {
@@ -95,6 +95,13 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return removeReferences(entries.map(({ change }) => change))
   }
 
+  async function appendWithBlobs(conversation: MemoryConversation, changes: readonly Change[]): Promise<readonly Entry[]> {
+    const prepared = await prepareBlobs(changes)
+    const entries = appendChanges(conversation, prepared)
+    addReferences(prepared)
+    return entries
+  }
+
   const blocksWhere = async (conversationId: string, matches: (block: Block) => boolean): Promise<readonly Block[]> =>
     [...firstVersionsOf(find(conversationId)).values()].filter(matches)
 
@@ -129,14 +136,10 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       }),
 
     append: (claim, given) =>
-      write(async () => {
+      write(() => {
         const conversation = claimedConversation(claim)
         const changes = validateChangesFast(given)
-        if (!involvesBlobs(changes)) return appendChanges(conversation, changes)
-        const prepared = await prepareBlobs(changes)
-        const entries = appendChanges(conversation, prepared)
-        addReferences(prepared)
-        return entries
+        return involvesBlobs(changes) ? appendWithBlobs(conversation, changes) : appendChanges(conversation, changes)
       }),
 
     async loadVisible(conversationId) {

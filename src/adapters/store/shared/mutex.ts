@@ -4,8 +4,8 @@ type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 export function createMutex(): Mutex {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
-    const done = last.then(work)
-    last = done.catch(() => {})
+    const done = last.then(work, work) // also after a failure
+    last = done
     return done
   }
 }
