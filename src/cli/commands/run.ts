@@ -3,7 +3,7 @@ import { type ConversationView, emptyView, type TurnView } from '../../client/vi
 import { foldEvent } from '../../client/view/fold-event.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
-import { publicChange } from '../../server/events/public-change.ts'
+import { publicEntry } from '../../server/events/public-change.ts'
 import type { CommandContext } from '../context.ts'
 import { collect, conversationName, withExamples } from '../options.ts'
 import { isStored, openSession, readAttachments, type Session } from '../session.ts'
@@ -55,7 +55,7 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
     else if (terminal.errors.isTTY && isStored(settings))
       terminal.errors.write(`\nto continue: daybook run "…" --conversation ${session.conversation.id}\n`)
     if (endSignal) return exitCodeOf(endSignal)
-    return turn && isSuccess(turn.exitReason) ? 0 : 1
+    return isSuccess(turn) ? 0 : 1
   } finally {
     stopListening()
     abort.abort()
@@ -95,14 +95,14 @@ function turnPrinter({ terminal, style }: CommandContext): (event: TurnEvent) =>
 
 /** The same JSON as a server sends, so that a script need not know where the turn ran. */
 function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
-  return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? { ...event, change: publicChange(event.change) } : event))
+  return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? publicEntry(event) : event))
 }
 
 function resultLine(turn: TurnView | undefined, conversation: string) {
   const answer = turn?.answers.at(-1)
   return {
     type: 'result',
-    ok: isSuccess(turn?.exitReason),
+    ok: isSuccess(turn),
     conversation,
     turn_id: turn?.id ?? null,
     exit_reason: turn?.exitReason ?? null,
@@ -114,8 +114,8 @@ function resultLine(turn: TurnView | undefined, conversation: string) {
   }
 }
 
-const failedExitReasons: ReadonlySet<string | undefined> = new Set([undefined, 'error', 'cancelled', 'protocol_violation'])
-const isSuccess = (exitReason: string | undefined) => !failedExitReasons.has(exitReason)
+/** The turn is undefined when it did not end while the command was running. */
+const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined && !turn.failed
 
 async function readText(input: AsyncIterable<unknown>): Promise<string> {
   const pieces: Buffer[] = []

@@ -7,7 +7,7 @@ import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
 /** A change without the fields that are not for clients. The model's raw reply is removed: its content is in the blocks. */
-export function publicChange(change: Change): Change {
+function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
   if (blocksOfChange(change).length === 0) return change
   switch (change.type) {
