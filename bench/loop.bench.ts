@@ -220,7 +220,7 @@ async function manyConversations(): Promise<void> {
       const agent = agentOn(memoryStore(), steadyModel(rounds, { latencyMs }))
       delay.reset()
       delay.enable()
-      await Promise.all(names.map((conversation) => agent.run(conversation, 'Add up.').result))
+      await Promise.all(names.map((conversationId) => agent.run(conversationId, 'Add up.').result))
       delay.disable()
     },
   ])
@@ -233,7 +233,7 @@ async function manyConversations(): Promise<void> {
     const idle = agentOn(disk, steadyModel(rounds))
     await idle.run('warm', 'Add up.').result
     const before = heapUsed()
-    for (const conversation of names) await idle.run(conversation, 'Add up.').result
+    for (const conversationId of names) await idle.run(conversationId, 'Add up.').result
     const each = (heapUsed() - before) / conversations / 1024
     report('memory per idle conversation', each / 50, 1, `of 50 KB; ${each.toFixed(1)} KB`)
     await idle.close()

@@ -4,7 +4,7 @@ import { blockTypes, decisions } from '../../test/support/watch-turn.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 const stalled = { text: '<channel:thinking>Let me', stall: true } as const
 
 /** Closes the agent at the first event that matches, and creates another on the same store. */
@@ -13,7 +13,7 @@ async function closedAt(
   matches: (event: { readonly type: string; readonly status?: string }) => boolean,
   replies: readonly Reply[],
 ) {
-  const run = harness.agent.run(conversation, 'Do it.')
+  const run = harness.agent.run(conversationId, 'Do it.')
   let closing: Promise<void> | undefined
   for await (const event of run) if (matches(event)) closing ??= harness.agent.close()
   await closing
@@ -55,17 +55,17 @@ describe('closing an agent', () => {
   it('rejects every later message', async () => {
     const harness = createHarness({ replies: [] })
     await harness.agent.close()
-    await expect(harness.agent.send(conversation, 'x')).rejects.toMatchObject({ code: 'store.closed' })
-    expect(await harness.agent.stop(conversation)).toBe(false)
+    await expect(harness.agent.send(conversationId, 'x')).rejects.toMatchObject({ code: 'store.closed' })
+    expect(await harness.agent.stop(conversationId)).toBe(false)
     await harness.agent.close()
   })
 
   it('keeps an accepted followup for the turn when it is resumed', async () => {
     const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
-    const run = harness.agent.run(conversation, 'Do it.')
+    const run = harness.agent.run(conversationId, 'Do it.')
     let second: Promise<unknown> | undefined
     for await (const event of run) {
-      if (event.type === 'status' && event.status === 'tool.started') second = harness.agent.run(conversation, 'And that.').result
+      if (event.type === 'status' && event.status === 'tool.started') second = harness.agent.run(conversationId, 'And that.').result
       if (event.type === 'entry' && event.change.type === 'event.accepted') void harness.agent.close()
     }
     expect(await second).toMatchObject({ exitReason: 'cancelled' })
@@ -87,7 +87,7 @@ describe('an unfinished turn', () => {
   it('is resumed by feedback, which waits for the turn after it', async () => {
     const harness = createHarness({ replies: [stalled] })
     const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Done.'), answers('Thanks.')])
-    await next.agent.feedback(conversation, 'Nice try.', { turnId: result.turnId, reaction: 'ok' })
+    await next.agent.feedback(conversationId, 'Nice try.', { turnId: result.turnId, reaction: 'ok' })
     expect(await next.say('Go on.')).toMatchObject({ ok: true })
     expect((await next.timeline()).openTurn).toBeUndefined()
     expect((await next.timeline()).inbox).toMatchObject([{ kind: 'feedback' }])

@@ -113,9 +113,9 @@ export function safeCallbacks({
   }
   const safeOnEntry: AgentContext['onEntry'] =
     onEntry &&
-    ((conversation, event) => {
+    ((conversationId, event) => {
       try {
-        onEntry(conversation, event)
+        onEntry(conversationId, event)
       } catch (error) {
         safeOnProblem({ where: 'onEntry', error })
       }

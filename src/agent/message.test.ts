@@ -3,7 +3,7 @@ import { createHarness } from '../testing/harness.ts'
 import { answers } from '../testing/scripted-model.ts'
 import { agentSettings } from './settings.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 const noText = [undefined, null, 5, {}] as unknown as readonly string[]
 
 describe('a caller without a compiler', () => {
@@ -11,10 +11,10 @@ describe('a caller without a compiler', () => {
     const harness = createHarness({ replies: [answers('One.')] })
     const { agent } = harness
     const calls = [
-      agent.run(conversation, text).result,
-      agent.send(conversation, text),
-      agent.steer(conversation, text),
-      agent.notify(conversation, text),
+      agent.run(conversationId, text).result,
+      agent.send(conversationId, text),
+      agent.steer(conversationId, text),
+      agent.notify(conversationId, text),
     ]
     for (const call of calls) await expect(call).rejects.toThrow(/must be a string, not/)
     await expect(agent.run(text, 'Hello.').result).rejects.toThrow('conversationId must be a string, not')

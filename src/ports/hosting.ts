@@ -13,13 +13,13 @@ export interface Hosting {
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>
   read(file: HostedFile): Promise<Uint8Array>
   /** Removes all keys of a conversation, or of one of its turns. The bytes stay. */
-  remove(owner: Scope, conversation: string, turnId?: string): Promise<void>
+  remove(owner: Scope, conversationId: string, turnId?: string): Promise<void>
 }
 
 export interface NewFile {
   readonly owner: Scope
-  /** The conversation's name within its scope. */
-  readonly conversation: string
+  /** The conversation's id within its scope. */
+  readonly conversationId: string
   readonly turnId: string
   readonly stage: 'file' | 'attachment'
   /** Relative to OUT_DIR: `turn_1/files/report.pdf`. Rejected unless safe by `unsafeReason`. */
@@ -41,7 +41,7 @@ export interface HostingHandles {
 
 export interface HostedFile extends HostingHandles {
   readonly owner: Scope
-  readonly conversation: string
+  readonly conversationId: string
   readonly turnId: string
   readonly physicalPath: string
   /** The last part of the path. */

@@ -10,9 +10,9 @@ import type { Files } from './files.ts'
 export interface Workspaces {
   readonly implementation: 'custom' | 'git'
   /** Always the same folders for a conversation. Creates nothing on disk before the first write. */
-  open(owner: Scope, conversation: string): Promise<Workspace>
+  open(owner: Scope, conversationId: string): Promise<Workspace>
   /** Removes the local folders of a conversation and everything that the implementation stores elsewhere. */
-  remove(owner: Scope, conversation: string): Promise<void>
+  remove(owner: Scope, conversationId: string): Promise<void>
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Harness {
   readonly store: ConversationStore
   readonly workspaces: Workspaces
   readonly hosting: Hosting | undefined
-  readonly conversation: string
+  readonly conversationId: string
   /** Sends a message and waits for the end of its turn. */
   say(text: string): Promise<RecordedTurn>
   timeline(): Promise<Timeline>
@@ -38,11 +38,11 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
   readonly store?: ConversationStore
   readonly clock?: FixedClock
   readonly model?: ScriptedModel
-  readonly conversation?: string
+  readonly conversationId?: string
 }
 
 /** Makes a harness; everything in `options` replaces a default. */
-export function createHarness({ replies, conversation = 'c1', ...options }: HarnessOptions): Harness {
+export function createHarness({ replies, conversationId = 'c1', ...options }: HarnessOptions): Harness {
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
@@ -60,17 +60,17 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
     store,
     workspaces,
     hosting: options.hosting,
-    conversation,
+    conversationId,
     async say(input) {
-      const turn = agent.run(conversation, input)
+      const turn = agent.run(conversationId, input)
       const events: TurnEvent[] = []
       for await (const event of turn) events.push(event)
       return { ...(await turn.result), events }
     },
-    timeline: async () => (await store.loadVisible(conversation))?.timeline ?? emptyTimeline(),
+    timeline: async () => (await store.loadVisible(conversationId))?.timeline ?? emptyTimeline(),
     async journal() {
       const changes: Change[] = []
-      for await (const { change } of store.readJournal(conversation, { after: 0 })) changes.push(change)
+      for await (const { change } of store.readJournal(conversationId, { after: 0 })) changes.push(change)
       return changes
     },
   }

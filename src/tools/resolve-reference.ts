@@ -64,7 +64,7 @@ export async function resolveReference(address: string, call: Call): Promise<Ref
   return typeof content === 'string' ? unresolved(path, content) : { ok: true, path, content, shorthand, missing: [] }
 }
 
-const isOtherConversation = (path: LogicalPath) => 'conversation' in path && path.conversation !== undefined
+const isOtherConversation = (path: LogicalPath) => 'conversationId' in path && path.conversationId !== undefined
 
 const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
 

@@ -21,10 +21,10 @@ afterAll(() => {
 })
 
 /** Opens the store and checks every entry, every blob, and that the loaded timeline equals the replayed journal. Returns the authors in order. */
-async function inspect(databaseFolder: DatabaseFolder, conversation: string): Promise<readonly string[]> {
+async function inspect(databaseFolder: DatabaseFolder, conversationId: string): Promise<readonly string[]> {
   const store = await openStoreIn(databaseFolder)
   const blobs = createFileBlobs({ folder: databaseFolder.blobs })
-  const entries = await journalOf(store, conversation)
+  const entries = await journalOf(store, conversationId)
   const authors: string[] = []
   for (const [index, { seq, change }] of entries.entries()) {
     expect(seq).toBe(index + 1)
@@ -38,7 +38,7 @@ async function inspect(databaseFolder: DatabaseFolder, conversation: string): Pr
   }
   expect(entries.length % 2).toBe(0) // both changes of an append, or none
   const replayed = entries.reduce((timeline, { change }) => applyChange(timeline, change), emptyTimeline())
-  const saved = await store.loadVisible(conversation)
+  const saved = await store.loadVisible(conversationId)
   expect(saved && { ...saved.timeline, spine: 0, blocks: blocksOf(saved.timeline) }).toEqual({
     ...replayed,
     spine: 0,

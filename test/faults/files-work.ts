@@ -23,7 +23,7 @@ export const folderVersion = (n: number, files: number) =>
 
 export const hostedVersion = (n: number): NewFile => ({
   owner,
-  conversation: 'c',
+  conversationId: 'c',
   turnId: 'turn_1',
   stage: 'file',
   physicalPath: 'turn_1/files/a',

@@ -36,7 +36,7 @@ if (mode === 'recover') {
   await store.close()
 } else {
   setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
-  await Promise.all(names.map((conversation) => agent.run(conversation, 'Go shopping.').result))
+  await Promise.all(names.map((conversationId) => agent.run(conversationId, 'Go shopping.').result))
 }
 
 function hangingStore(inner: ConversationStore): ConversationStore {

@@ -68,19 +68,19 @@ async function recoverAndCompare(names: ReadonlyMap<string, string>): Promise<re
   const after = await records(names.keys())
   const effects = linesOf(folder, 'effects')
   const decisions = linesOf(folder, 'asked').slice(earlierDecisions)
-  return [...names].map(([conversation, killed]) => {
-    const [crashed, recovered] = [before.get(conversation) as ConversationRecord, after.get(conversation) as ConversationRecord]
+  return [...names].map(([conversationId, killed]) => {
+    const [crashed, recovered] = [before.get(conversationId) as ConversationRecord, after.get(conversationId) as ConversationRecord]
     const { lines, unknown } = recovered.timeline ? normalizedLines(recovered.timeline) : { lines: [], unknown: [] }
     const responded = new Set(
       crashed.journal.flatMap((change) => (change.type === 'response.received' && !change.role ? [change.iteration] : [])),
     )
-    const payments = effects.filter((line) => line.startsWith(`shop.pay ${conversation}/`))
+    const payments = effects.filter((line) => line.startsWith(`shop.pay ${conversationId}/`))
     return {
       killed,
       lost: crashed.journal.filter((change, index) => JSON.stringify(change) !== JSON.stringify(recovered.journal[index])).length,
       repeatedEffects: payments.length - new Set(payments).size,
       repeatedDecisions: decisions.filter(
-        (line) => responded.has(Number(line.slice(conversation.length + 1))) && line.startsWith(`${conversation} `),
+        (line) => responded.has(Number(line.slice(conversationId.length + 1))) && line.startsWith(`${conversationId} `),
       ).length,
       unknown: unknown.length,
       difference: firstDifference(withoutResultsOf(lines, unknown), withoutResultsOf(reference, unknown)),

@@ -44,8 +44,8 @@ function pausedModel() {
   return { called: called.promise, resume: resumed.resolve, reply }
 }
 
-const timelineTextOf = async (store: ConversationStore, conversation = 'c1') => {
-  const saved = await store.loadVisible(conversation)
+const timelineTextOf = async (store: ConversationStore, conversationId = 'c1') => {
+  const saved = await store.loadVisible(conversationId)
   return saved ? timelineText(saved.timeline) : ''
 }
 
@@ -123,7 +123,7 @@ describe('the lease of a running turn', () => {
 
 describe('recover', () => {
   /** Leaves an unfinished turn whose tool call has no result. */
-  async function crashDuringCall({ clock, store, agentOf }: ReturnType<typeof setUp>, conversation: string) {
+  async function crashDuringCall({ clock, store, agentOf }: ReturnType<typeof setUp>, conversationId: string) {
     const append: ConversationStore['append'] = async (claim, changes) => {
       const entries = await store.append(claim, changes)
       if (changes.some((change) => change.type === 'response.received' && change.role === undefined))
@@ -132,14 +132,14 @@ describe('recover', () => {
     }
     const broken = { ...store, append, release: async () => {} }
     await agentOf([weatherCall], { store: broken })
-      .run(conversation, 'Rome?')
+      .run(conversationId, 'Rome?')
       .result.catch(() => {})
     clock.advance(LEASE_MS + 1)
   }
 
   it('resumes every unfinished turn, skips conversations that another process owns, and does not touch closed ones', async () => {
     const setup = setUp()
-    for (const conversation of ['c1', 'c2', 'c3']) await crashDuringCall(setup, conversation)
+    for (const conversationId of ['c1', 'c2', 'c3']) await crashDuringCall(setup, conversationId)
     await setup.agentOf([answers('Done.')]).run('closed', 'Hello').result
     await setup.store.claim('c2', otherProcess)
     const agent = setup.agentOf([answers('Clear.'), answers('Clear.')])
@@ -151,7 +151,7 @@ describe('recover', () => {
 
   it('resumes the other turns while one turn is slow', async () => {
     const setup = setUp()
-    for (const conversation of ['c1', 'c2']) await crashDuringCall(setup, conversation)
+    for (const conversationId of ['c1', 'c2']) await crashDuringCall(setup, conversationId)
     const model = pausedModel()
     const replies: readonly Reply[] = [model.reply(answers('Slow.')), answers('Quick.')]
     const agent = setup.agentOf(replies)
@@ -163,7 +163,7 @@ describe('recover', () => {
 
   it('resumes the remaining turns when one can not be resumed, and then rejects with the error', async () => {
     const setup = setUp()
-    for (const conversation of ['c1', 'c2']) await crashDuringCall(setup, conversation)
+    for (const conversationId of ['c1', 'c2']) await crashDuringCall(setup, conversationId)
     const append: ConversationStore['append'] = (claim, changes) =>
       claim.conversationId === 'c1' ? Promise.reject(new Failure('store.failed', 'bad sector')) : setup.store.append(claim, changes)
     const agent = setup.agentOf([answers('Clear.')], { store: { ...setup.store, append } })

@@ -39,12 +39,15 @@ describe('hosted attachments', () => {
 
   it('have their handles only in the meta of their block', async () => {
     const { port, hosted } = recordingHosting()
-    const harness = createMessageHarness({ hosting: port, conversation: conversationKey({ tenant: 't', project: 'p', user: 'u' }, 'chat') })
+    const harness = createMessageHarness({
+      hosting: port,
+      conversationId: conversationKey({ tenant: 't', project: 'p', user: 'u' }, 'chat'),
+    })
     await harness.send('See.', [{ name: 'a.png', content: png() }, text('b.txt')])
     const blocks = blocksOf(await harness.timeline())
     const turnId = blocks[0]?.turn_id ?? ''
     expect(hosted).toMatchObject([
-      { owner: { tenant: 't', project: 'p', user: 'u' }, conversation: 'chat', turnId, stage: 'attachment', mime: 'image/png' },
+      { owner: { tenant: 't', project: 'p', user: 'u' }, conversationId: 'chat', turnId, stage: 'attachment', mime: 'image/png' },
       { physicalPath: `${turnId}/attachments/b.txt`, mime: 'text/plain' },
     ])
     const handles = blocks.filter(({ meta }) => meta?.key !== undefined)
@@ -79,7 +82,7 @@ describe('hosted attachments', () => {
     expect(removed).toHaveLength(1)
     expect(harness.names.size).toBe(0)
     expect(await harness.journal()).toEqual([])
-    await rejectionsOf(harness.agent.send(harness.conversation, 'See.', { attachments: [text('b.txt')] }))
+    await rejectionsOf(harness.agent.send(harness.conversationId, 'See.', { attachments: [text('b.txt')] }))
     expect([harness.names.size, removed.length]).toEqual([0, 2])
   })
 
@@ -96,7 +99,7 @@ describe('hosted attachments', () => {
     await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await harness.agent.send(harness.conversation, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
+        await harness.agent.send(harness.conversationId, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
         work.finish()
       },
     })

@@ -39,10 +39,10 @@ describe('a message with a rejected file', () => {
   it('leaves the conversation unchanged, and the next message is accepted', async () => {
     const harness = createMessageHarness()
     await harness.send('See.', [text('a.txt')])
-    const before = await harness.store.exportBundle(harness.conversation)
+    const before = await harness.store.exportBundle(harness.conversationId)
     const names = [...harness.names]
     await rejectionsOf(harness.send('And this.', [text('b.txt'), text('a.txt'), { name: 'c.png', content: 'x' }]))
-    expect(await harness.store.exportBundle(harness.conversation)).toEqual(before)
+    expect(await harness.store.exportBundle(harness.conversationId)).toEqual(before)
     expect([...harness.names]).toEqual(names)
     expect(await harness.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
   })
@@ -50,10 +50,10 @@ describe('a message with a rejected file', () => {
   it('is rejected by send', async () => {
     const harness = createMessageHarness()
     const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
-    const { agent, conversation } = harness
-    await rejectionsOf(agent.send(conversation, 'See.', bad))
+    const { agent, conversationId } = harness
+    await rejectionsOf(agent.send(conversationId, 'See.', bad))
     expect([harness.names.size, (await harness.store.list({})).conversations]).toEqual([0, []])
-    expect(await agent.send(conversation, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
+    expect(await agent.send(conversationId, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
     expect(JSON.stringify(await harness.journal())).toContain('good.txt')
     await agent.close()
   })
@@ -71,11 +71,11 @@ describe('a message with a rejected file', () => {
     await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await harness.agent.send(harness.conversation, 'A good one.', { attachments: [text('first.txt')] })
+        await harness.agent.send(harness.conversationId, 'A good one.', { attachments: [text('first.txt')] })
         const before = [...harness.names]
         for (const upload of bad) {
           const [rejection] = await rejectionsOf(
-            harness.agent.send(harness.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
+            harness.agent.send(harness.conversationId, 'And this.', { attachments: [text('with.txt'), upload] }),
           )
           if (rejection) rejected.set(rejection.name, rejection)
         }
@@ -110,12 +110,12 @@ describe('a message with accepted files', () => {
     expect(shown[0]?.meta).toMatchObject({ width: 7, height: 3 })
     const elsewhere = createMemoryBlobs()
     const copy = createMemoryStore({ blobs: elsewhere, clock: harness.clock })
-    await copy.importBundle(await harness.store.exportBundle(harness.conversation))
+    await copy.importBundle(await harness.store.exportBundle(harness.conversationId))
     for (const { content } of uploads) {
       const { sha256 } = await createMemoryBlobs().put(Buffer.from(content as string))
       expect(Buffer.from(await elsewhere.get(sha256))).toEqual(Buffer.from(content as string))
     }
-    await harness.store.delete(harness.conversation)
+    await harness.store.delete(harness.conversationId)
     expect(harness.names.size).toBe(0)
   })
 
@@ -192,12 +192,12 @@ describe('a message that can not be stored', () => {
 
   it('that was delivered before under the same event id stores nothing', async () => {
     const harness = createMessageHarness()
-    await harness.agent.send(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
+    await harness.agent.send(harness.conversationId, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
     await harness.agent.close()
     const names = [...harness.names]
     const next = createHarness({ replies: [answers('Seen.')], store: harness.store, clock: harness.clock })
     await next.agent.recover()
-    await next.agent.send(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
+    await next.agent.send(harness.conversationId, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
     expect([...harness.names]).toEqual(names)
     expect(names).toHaveLength(1)
   })
@@ -230,10 +230,10 @@ describe('attachments of a turn', () => {
     const work = pausedTool()
     const replies = [calls('list.files'), calls('paused.work'), calls('list.files'), answers('Seen.')]
     const harness = createMessageHarness({ workspaces: parts, tools: [listFiles, work.tool], replies })
-    const turn = harness.agent.run(harness.conversation, 'See.', { attachments: [text('a.txt'), text('a.txt', 'other')] })
+    const turn = harness.agent.run(harness.conversationId, 'See.', { attachments: [text('a.txt'), text('a.txt', 'other')] })
     for await (const event of turn) {
       if (event.type !== 'status' || event.status !== 'tool.started' || event.tool_id !== 'paused.work') continue
-      await harness.agent.send(harness.conversation, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
+      await harness.agent.send(harness.conversationId, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
       work.finish()
     }
     const results = blocksOf(await harness.timeline()).filter(

@@ -41,7 +41,7 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
       const shared = { store, clock, hosting, workspaces, settings: { maxRounds: 1_000, contextTokens: 100_000_000 } }
       const owner = createHarness({
         ...shared,
-        conversation: conversationKey(victim, 'c1'),
+        conversationId: conversationKey(victim, 'c1'),
         replies: [
           calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content: secret, kind: 'file' }),
           answers(`${secret}!`),
@@ -64,7 +64,7 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
       const intruder = createHarness({
         ...shared,
         tools: [declare],
-        conversation: conversationKey(scope, name),
+        conversationId: conversationKey(scope, name),
         replies: [...attempts, answers('Nothing.')],
       })
       const { exitReason } = await intruder.say('Find it.')

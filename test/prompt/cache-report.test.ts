@@ -183,8 +183,8 @@ describe('the cache report names the cause and the block of a miss', () => {
     const harness = createCacheHarness()
     const { clock, store } = harness
     let sent = 0
-    const sendFollowups = async (conversation: string) => {
-      for (let n = 0; n < 25 && sent < 25; n++) await agent.send(conversation, `And ${sent++}?`)
+    const sendFollowups = async (conversationId: string) => {
+      for (let n = 0; n < 25 && sent < 25; n++) await agent.send(conversationId, `And ${sent++}?`)
     }
     const agent = createAgentFrom({
       model: scriptedModelWithCache([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),

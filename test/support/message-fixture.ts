@@ -26,7 +26,7 @@ export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
   const clock = createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs, clock })
   const harness = createHarness({ replies: [answers('Seen.'), answers('Seen again.')], clock, store, ...options })
-  const send = (input: string, attachments: readonly Upload[]) => harness.agent.run(harness.conversation, input, { attachments }).result
+  const send = (input: string, attachments: readonly Upload[]) => harness.agent.run(harness.conversationId, input, { attachments }).result
   return { ...harness, names, send }
 }
 

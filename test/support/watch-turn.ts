@@ -11,7 +11,7 @@ export interface TimedAction {
 
 /** Runs a turn and performs the actions in order, each at its event. */
 export async function runTurnWith(harness: Harness, input: string, ...actions: readonly TimedAction[]): Promise<RecordedTurn> {
-  const turn = harness.agent.run(harness.conversation, input)
+  const turn = harness.agent.run(harness.conversationId, input)
   const events: TurnEvent[] = []
   const pending = [...actions]
   for await (const event of turn) {
@@ -38,15 +38,15 @@ export const entryOfType =
 
 export const steerWith =
   (text: string, options?: Parameters<Harness['agent']['steer']>[2]) =>
-  ({ agent, conversation }: Harness): Promise<unknown> =>
-    agent.steer(conversation, text, options)
+  ({ agent, conversationId }: Harness): Promise<unknown> =>
+    agent.steer(conversationId, text, options)
 
 export const sendWith =
   (text: string, options?: Parameters<Harness['agent']['send']>[2]) =>
-  ({ agent, conversation }: Harness): Promise<unknown> =>
-    agent.send(conversation, text, options)
+  ({ agent, conversationId }: Harness): Promise<unknown> =>
+    agent.send(conversationId, text, options)
 
-export const stopTurn = ({ agent, conversation }: Harness): Promise<unknown> => agent.stop(conversation)
+export const stopTurn = ({ agent, conversationId }: Harness): Promise<unknown> => agent.stop(conversationId)
 
 /** The lane deltas among the events. */
 export const deltasOf = (events: readonly TurnEvent[], marker?: string): readonly LaneEvent[] =>

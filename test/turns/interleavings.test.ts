@@ -11,7 +11,7 @@ import { createHarness, type Harness } from '../../src/testing/harness.ts'
 import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 
 /** An action of a user during a turn, and the number of event loop turns before it. */
 type UserAction = {
@@ -55,7 +55,7 @@ it('with any events at any time during turns, every event is folded once, every 
       expect(await harness.timeline()).toMatchObject({ inbox: [] })
       const replayed = journal.reduce(applyChange, emptyTimeline())
       expect(toPayload(replayed)).toEqual(toPayload(await harness.timeline()))
-      const replays = await replay(harness.store, conversation, { tools: [work()], settings })
+      const replays = await replay(harness.store, conversationId, { tools: [work()], settings })
       expect(replays.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
       await harness.agent.close()
       for (const { after, events } of followers) checkFollower(await events, after, journal.length)
@@ -68,22 +68,22 @@ it('with any events at any time during turns, every event is folded once, every 
 /** Performs the actions with their delays, and waits for every result. */
 async function performAll(harness: Harness, actions: readonly UserAction[]) {
   const { agent } = harness
-  const results: Promise<unknown>[] = [agent.run(conversation, 'Begin.').result]
+  const results: Promise<unknown>[] = [agent.run(conversationId, 'Begin.').result]
   const followers: { readonly after: number; readonly events: Promise<readonly TurnEvent[]> }[] = []
   for (const [index, { kind, after, twice }] of actions.entries()) {
     await ticks(after)
     const eventId = `e${index}`
     const perform = (): Promise<unknown> => {
-      if (kind === 'run') return agent.run(conversation, eventId).result
-      if (kind === 'send') return agent.send(conversation, eventId, { eventId })
-      if (kind === 'redirect') return agent.steer(conversation, eventId, { eventId })
-      if (kind === 'wrapUp') return agent.steer(conversation, eventId, { eventId, mode: 'wrap_up' })
-      if (kind === 'stop') return agent.steer(conversation, '', { eventId })
-      if (kind === 'sendAndStop') return Promise.all([agent.send(conversation, eventId, { eventId }), agent.stop(conversation)])
-      if (kind === 'feedback') return agent.feedback(conversation, '', { turnId: 'turn_0_never0', eventId })
-      return agent.notify(conversation, eventId, { eventId, reactive: kind === 'reactiveNotify' })
+      if (kind === 'run') return agent.run(conversationId, eventId).result
+      if (kind === 'send') return agent.send(conversationId, eventId, { eventId })
+      if (kind === 'redirect') return agent.steer(conversationId, eventId, { eventId })
+      if (kind === 'wrapUp') return agent.steer(conversationId, eventId, { eventId, mode: 'wrap_up' })
+      if (kind === 'stop') return agent.steer(conversationId, '', { eventId })
+      if (kind === 'sendAndStop') return Promise.all([agent.send(conversationId, eventId, { eventId }), agent.stop(conversationId)])
+      if (kind === 'feedback') return agent.feedback(conversationId, '', { turnId: 'turn_0_never0', eventId })
+      return agent.notify(conversationId, eventId, { eventId, reactive: kind === 'reactiveNotify' })
     }
-    if (kind === 'follow') followers.push({ after: after % 4, events: collect(agent.follow(conversation, { after: after % 4 })) })
+    if (kind === 'follow') followers.push({ after: after % 4, events: collect(agent.follow(conversationId, { after: after % 4 })) })
     else results.push(perform(), ...(twice && kind !== 'run' ? [perform()] : []))
   }
   await Promise.all(results)

@@ -28,7 +28,7 @@ async function runAndReplay(scenario: Scenario, recordPrompts: boolean) {
   await (scenario.run ?? ((harness) => harness.say('Please do it.')))(harness)
   await harness.agent.close()
   const parts = scenario.setup()
-  const turns = await replay(harness.store, harness.conversation, { ...parts, settings })
+  const turns = await replay(harness.store, harness.conversationId, { ...parts, settings })
   const answered = (await harness.journal()).filter((change) => change.type === 'response.received' && change.role === undefined)
   expect(turns.reduce((sum, { rounds }) => sum + rounds, 0)).toBe(answered.length) // every round was replayed
   return turns
@@ -58,7 +58,7 @@ async function recordConversation(settings: { readonly recordPrompts: boolean })
   const harness = createHarness({ replies, tools: [weather()], settings })
   await harness.say('Wie ist das Wetter in Zürich?')
   await harness.say('Und in Köln?')
-  return { harness, replayAgain: (parts = {}) => replay(harness.store, harness.conversation, { tools: [weather()], settings, ...parts }) }
+  return { harness, replayAgain: (parts = {}) => replay(harness.store, harness.conversationId, { tools: [weather()], settings, ...parts }) }
 }
 
 /** Changes the character after the word in every block of this type. */
@@ -170,8 +170,10 @@ describe('a recorded turn', () => {
     const { harness, replayAgain: _replayAgain } = await recordConversation({ recordPrompts: false })
     const [opened] = (await harness.journal()).filter(({ type }) => type === 'turn.opened')
     const turnId = opened?.type === 'turn.opened' ? opened.turn_id : ''
-    expect((await replay(harness.store, harness.conversation, { tools: [weather()] }, turnId)).map((turn) => turn.turnId)).toEqual([turnId])
-    await expect(replay(harness.store, harness.conversation, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
+    expect((await replay(harness.store, harness.conversationId, { tools: [weather()] }, turnId)).map((turn) => turn.turnId)).toEqual([
+      turnId,
+    ])
+    await expect(replay(harness.store, harness.conversationId, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
   })
 
   it('whose history was removed is reported as torn', async () => {
@@ -182,7 +184,7 @@ describe('a recorded turn', () => {
         for await (const entry of harness.store.readJournal(...asked)) if (entry.seq !== 4) yield entry
       },
     }
-    expect(await replay(cut, harness.conversation)).toEqual([1, 2].map(() => ({ turnId: expect.any(String), rounds: 0, torn: true })))
+    expect(await replay(cut, harness.conversationId)).toEqual([1, 2].map(() => ({ turnId: expect.any(String), rounds: 0, torn: true })))
   })
 
   it('that ran on the system clock replays with the recorded times', async () => {

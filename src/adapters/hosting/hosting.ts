@@ -60,24 +60,24 @@ export function createHosting({ objects, blobs }: { readonly objects: ObjectStor
 
     read: (file) => blobs.get(file.blob.sha256),
 
-    async remove(owner, conversation, turnId) {
+    async remove(owner, conversationId, turnId) {
       for (const stage of ['file', 'attachment'] as const) {
-        const name = { owner, conversation, stage }
-        checkNames([owner.tenant, owner.project, owner.user, conversation, turnId ?? 'all'])
+        const name = { owner, conversationId, stage }
+        checkNames([owner.tenant, owner.project, owner.user, conversationId, turnId ?? 'all'])
         await objects.deleteTree(turnId === undefined ? conversationPrefix(name) : turnPrefix({ ...name, turnId }))
       }
     },
   }
 }
 
-function nameOf({ owner, conversation, turnId, stage, physicalPath }: NewFile): ResourceName {
+function nameOf({ owner, conversationId, turnId, stage, physicalPath }: NewFile): ResourceName {
   const reason = unsafeReason(physicalPath)
   if (reason !== undefined) {
     const details = { reason: 'unsafe_path', path: physicalPath }
     throw new Failure('file.unsafe', `the path ${JSON.stringify(physicalPath)} ${reason}: it can not be hosted`, { details })
   }
-  checkNames([owner.tenant, owner.project, owner.user, conversation, turnId])
-  return { owner, conversation, turnId, stage, physicalPath }
+  checkNames([owner.tenant, owner.project, owner.user, conversationId, turnId])
+  return { owner, conversationId, turnId, stage, physicalPath }
 }
 
 /** An empty name could not be parsed again, and names with half a surrogate pair would have the same key. */
@@ -106,12 +106,12 @@ function parsePointer(bytes: Uint8Array): Pointer {
 }
 
 function hostedFileOf(name: ResourceName, { mime, description, ts }: Pointer, handles: HostingHandles): HostedFile {
-  const { owner, conversation, turnId, physicalPath } = name
+  const { owner, conversationId, turnId, physicalPath } = name
   const filename = physicalPath.slice(physicalPath.lastIndexOf('/') + 1)
   return {
     ...handles,
     owner,
-    conversation,
+    conversationId,
     turnId,
     physicalPath,
     filename,

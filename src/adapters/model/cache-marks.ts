@@ -48,11 +48,11 @@ const inHours = (seconds: number) => `${seconds / 3_600}h`
 export function createCacheEnds(limit = 1_000) {
   const ends = new Map<string, number>()
   return {
-    get: (conversation: string): number | undefined => ends.get(conversation),
-    set(conversation: string, end: number | undefined): void {
-      ends.delete(conversation)
+    get: (conversationId: string): number | undefined => ends.get(conversationId),
+    set(conversationId: string, end: number | undefined): void {
+      ends.delete(conversationId)
       if (end === undefined) return
-      ends.set(conversation, end)
+      ends.set(conversationId, end)
       for (const oldest of ends.keys()) if (ends.size > limit) ends.delete(oldest)
     },
   }

@@ -14,8 +14,8 @@ export function encodeName(name: string): string {
 const percent = (byte: number) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
 
 /** The folder of a conversation below the root of all workspaces. Also part of the names of its git refs. */
-export function conversationFolder({ tenant, project, user }: Scope, conversation: string): string {
-  return [tenant, project, user, conversation].map(encodeName).join('/')
+export function conversationFolder({ tenant, project, user }: Scope, conversationId: string): string {
+  return [tenant, project, user, conversationId].map(encodeName).join('/')
 }
 
 /** Folders and files with these names are never published: they can be made again, or are internal. */

@@ -13,7 +13,7 @@ interface Admission {
    * `deliver` fails, the blobs of the message are released.
    */
   admit<T>(
-    conversation: string,
+    conversationId: string,
     message: IncomingMessage,
     deliver: (attachments: readonly Attachment[]) => Promise<T>,
   ): Promise<AdmissionResult<T>>
@@ -63,12 +63,12 @@ export function createAdmission({ store, documents, policy, onProblem }: Admissi
   }
 
   return {
-    async admit(conversation, message, deliver) {
-      const before = pending.get(conversation)
+    async admit(conversationId, message, deliver) {
+      const before = pending.get(conversationId)
       if (!before && message.uploads.length === 0) return ingestAndDeliver(message, deliver)
       const delivery = (before ?? Promise.resolve()).then(() => ingestAndDeliver(message, deliver))
-      const done = delivery.catch(() => {}).then(() => void (pending.get(conversation) === done && pending.delete(conversation)))
-      pending.set(conversation, done)
+      const done = delivery.catch(() => {}).then(() => void (pending.get(conversationId) === done && pending.delete(conversationId)))
+      pending.set(conversationId, done)
       return delivery
     },
   }

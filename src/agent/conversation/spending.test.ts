@@ -113,7 +113,7 @@ describe('a limit on money', () => {
 
   it('includes what a resumed turn had spent before its process died', async () => {
     const first = createTestHarness([call, call, { text: '', stall: true }], { maxMoney: 6, priceOf })
-    const turn = first.agent.run(first.conversation, 'Do it.')
+    const turn = first.agent.run(first.conversationId, 'Do it.')
     let deciding = 0
     for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 3) void first.agent.close()
     expect((await turn.result).exitReason).toBe('cancelled')
@@ -134,7 +134,7 @@ describe('a limit on money', () => {
       priceOf,
     })
     for (let turn = 0; turn < long; turn++) await harness.say('Again.')
-    const turn = harness.agent.run(harness.conversation, 'Do it.')
+    const turn = harness.agent.run(harness.conversationId, 'Do it.')
     let deciding = 0
     for await (const event of turn)
       if (event.type === 'status' && event.status === 'deciding' && ++deciding === 2) void harness.agent.close()

@@ -8,7 +8,7 @@ import { answers, calls } from '../../testing/scripted-model.ts'
 import { createEventHub } from './event-hub.ts'
 import { follow } from './follow.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 const never = new AbortController().signal
 
 /** Follows until the turn is closed. */
@@ -16,7 +16,7 @@ async function followToClose({ agent }: Harness, after = 0, turns = 1): Promise<
   const events: TurnEvent[] = []
   const stop = new AbortController()
   let left = turns
-  for await (const event of agent.follow(conversation, { after, signal: stop.signal })) {
+  for await (const event of agent.follow(conversationId, { after, signal: stop.signal })) {
     events.push(event)
     if (event.type === 'entry' && event.change.type === 'turn.closed' && --left === 0) stop.abort()
   }
@@ -38,7 +38,7 @@ describe('a follower', () => {
   it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
     const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply] })
-    const run = harness.agent.run(conversation, 'Tell me.')
+    const run = harness.agent.run(conversationId, 'Tell me.')
     await halfway
     const late = followToClose(harness)
     const later = followToClose(harness, 2)
@@ -59,9 +59,9 @@ describe('a follower', () => {
   it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
     const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply, answers('And that, too.')] })
-    const run = harness.agent.run(conversation, 'Tell me.')
+    const run = harness.agent.run(conversationId, 'Tell me.')
     await halfway
-    await harness.agent.send(conversation, 'And the brothers?')
+    await harness.agent.send(conversationId, 'And the brothers?')
     const later = followToClose(harness, (await harness.journal()).length)
     await new Promise((resolve) => setTimeout(resolve, 5))
     resume()
@@ -77,7 +77,7 @@ describe('a follower', () => {
       return []
     }
     const harness = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
-    const run = harness.agent.run(conversation, 'Tell me.')
+    const run = harness.agent.run(conversationId, 'Tell me.')
     await answered.promise
     const [late, later] = [followToClose(harness), followToClose(harness)]
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -90,7 +90,7 @@ describe('a follower', () => {
   it('that joins during a tool call gets its status, but not the live output of the response that made the call', async () => {
     const work = pausedTool()
     const harness = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
-    const run = harness.agent.run(conversation, 'Do it.')
+    const run = harness.agent.run(conversationId, 'Do it.')
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
     const late = followToClose(harness)
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -107,9 +107,9 @@ describe('a follower', () => {
     const count = (await harness.journal()).length
     const events: TurnEvent[] = []
     const deleted = Promise.withResolvers<void>()
-    for await (const event of harness.agent.follow(conversation)) {
+    for await (const event of harness.agent.follow(conversationId)) {
       events.push(event)
-      if (events.length === count) setTimeout(() => harness.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
+      if (events.length === count) setTimeout(() => harness.agent.archive.delete(conversationId).then(deleted.resolve, deleted.reject), 5)
     }
     await deleted.promise
     expect(seqs(events)).toEqual(upTo(count))
@@ -170,10 +170,10 @@ describe('a follower', () => {
     const harness = createHarness({ replies: [answers('One.')] })
     const following = (async () => {
       const events: TurnEvent[] = []
-      for await (const event of harness.agent.follow(conversation)) events.push(event)
+      for await (const event of harness.agent.follow(conversationId)) events.push(event)
       return events
     })()
-    await harness.agent.run(conversation, 'First.').result
+    await harness.agent.run(conversationId, 'First.').result
     await harness.agent.close()
     expect(seqs(await following)).toEqual(upTo((await harness.journal()).length))
   })
@@ -182,9 +182,9 @@ describe('a follower', () => {
     const harness = createHarness({ replies: [answers('One.')] })
     const { turnId } = await harness.say('First.')
     const { length } = await harness.journal()
-    const next = harness.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
+    const next = harness.agent.follow(conversationId, { after: length })[Symbol.asyncIterator]().next()
     await new Promise((resolve) => setTimeout(resolve, 5))
-    await harness.agent.feedback(conversation, '', { turnId, reaction: 'ok' })
+    await harness.agent.feedback(conversationId, '', { turnId, reaction: 'ok' })
     expect(await next).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
   })
 })

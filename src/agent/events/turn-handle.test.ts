@@ -6,20 +6,20 @@ import type { EntryEvent, TurnEvent } from '../../core/event.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
 
 describe('a turn handle', () => {
   it('does not stop the turn when its iteration ends early', async () => {
     const harness = createHarness({ replies: [answers('Done.')] })
-    const run = harness.agent.run(conversation, 'Do it.')
+    const run = harness.agent.run(conversationId, 'Do it.')
     for await (const _ of run) break
     expect(await run.result).toMatchObject({ answer: 'Done.', exitReason: 'complete' })
   })
 
   it('yields all entries when it is iterated after the result', async () => {
     const harness = createHarness({ replies: [answers('Done.')] })
-    const run = harness.agent.run(conversation, 'Do it.')
+    const run = harness.agent.run(conversationId, 'Do it.')
     await run.result
     const events: TurnEvent[] = []
     for await (const event of run) events.push(event)
@@ -29,7 +29,7 @@ describe('a turn handle', () => {
   it('yields the whole answer when it is first iterated in the middle of it', async () => {
     const { reply, halfway, resume } = pausedAnswer(story)
     const harness = createHarness({ replies: [reply] })
-    const run = harness.agent.run(conversation, 'Tell me.')
+    const run = harness.agent.run(conversationId, 'Tell me.')
     await halfway
     const reader = run[Symbol.asyncIterator]()
     resume()
@@ -42,11 +42,11 @@ describe('a turn handle', () => {
   it('stops the turn when its signal aborts; an aborted signal starts none', async () => {
     const harness = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
     const stop = new AbortController()
-    const run = harness.agent.run(conversation, 'Do it.', { signal: stop.signal })
+    const run = harness.agent.run(conversationId, 'Do it.', { signal: stop.signal })
     for await (const event of run) if (event.type === 'lane.delta') stop.abort()
     expect(await run.result).toMatchObject({ exitReason: 'steer' })
     const { length } = await harness.journal()
-    await expect(harness.agent.run(conversation, 'Again.', { signal: stop.signal }).result).rejects.toThrow('aborted')
+    await expect(harness.agent.run(conversationId, 'Again.', { signal: stop.signal }).result).rejects.toThrow('aborted')
     expect([harness.model.left, (await harness.journal()).length]).toEqual([1, length])
   })
 
@@ -55,7 +55,7 @@ describe('a turn handle', () => {
     const said: Promise<unknown>[] = []
     const onEntry = (_: string, { change }: EntryEvent) => {
       if (change.type === 'turn.closed' && said.length === 0) {
-        said.push(harness.agent.run(conversation, 'Second.', { signal: stop.signal }).result)
+        said.push(harness.agent.run(conversationId, 'Second.', { signal: stop.signal }).result)
       } else if (change.type === 'event.accepted') queueMicrotask(() => queueMicrotask(() => stop.abort()))
     }
     const harness = createHarness({ replies: [answers('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
@@ -66,7 +66,7 @@ describe('a turn handle', () => {
   it('throws the error of a turn that could not start, both from the iteration and from the result', async () => {
     const harness = createHarness({ replies: [] })
     await harness.agent.close()
-    const run = harness.agent.run(conversation, 'Do it.')
+    const run = harness.agent.run(conversationId, 'Do it.')
     const watching = (async () => {
       for await (const _ of run);
     })()
@@ -78,7 +78,7 @@ describe('a turn handle', () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
     await harness.say('First.')
     const { length } = await harness.journal()
-    const run = harness.agent.run(conversation, 'Second.')
+    const run = harness.agent.run(conversationId, 'Second.')
     await run.result
     const events: TurnEvent[] = []
     for await (const event of run) events.push(event)
@@ -88,7 +88,7 @@ describe('a turn handle', () => {
 
   it('continues where the last iteration stopped, also among entries read from the journal', async () => {
     const harness = createHarness({ replies: [answers('Done.')] })
-    const run = harness.agent.run(conversation, 'Do it.')
+    const run = harness.agent.run(conversationId, 'Do it.')
     await run.result
     const events: TurnEvent[] = []
     for (let before = -1; events.length > before; ) {
@@ -113,7 +113,7 @@ describe('a turn handle', () => {
         const harness = createHarness({ replies, tools: [weather()] })
         await harness.say('How is it?')
         const { length } = await harness.journal()
-        const run = harness.agent.run(conversation, 'And now?')
+        const run = harness.agent.run(conversationId, 'And now?')
         for (let tick = 0; tick < ticks; tick++) await undefined
         const events: TurnEvent[] = []
         for await (const event of run) events.push(event)

@@ -56,7 +56,7 @@ describe('a provider that fails', () => {
   it('is not called again before the pause it asks for, and not at all when that is too long', async () => {
     const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
     const patient = createTestHarness([limited(59), answers('never asked for')])
-    const turn = patient.agent.run(patient.conversation, 'Do it.')
+    const turn = patient.agent.run(patient.conversationId, 'Do it.')
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
     expect(patient.model.left).toBe(1) // retryDelaysMs is 0 here: only the provider's pause delays the retry
@@ -67,9 +67,9 @@ describe('a provider that fails', () => {
 
   it('can be stopped during the pause before a retry', async () => {
     const harness = createTestHarness([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
-    const turn = harness.agent.run(harness.conversation, 'Do it.')
+    const turn = harness.agent.run(harness.conversationId, 'Do it.')
     for await (const event of turn)
-      if (event.type === 'status' && event.status === 'retrying') await harness.agent.stop(harness.conversation)
+      if (event.type === 'status' && event.status === 'retrying') await harness.agent.stop(harness.conversationId)
     expect(await turn.result).toMatchObject({ exitReason: 'steer', answer: 'I stopped as you asked. What was done so far is kept.' })
     expect(harness.model.left).toBe(1)
   })
@@ -131,7 +131,7 @@ describe('an adapter that breaks its contract', () => {
     const late = Promise.withResolvers<void>()
     const model = served(async function* () {
       yield { type: 'text.delta', text: '<channel:thinking>Let me think' }
-      harness.agent.stop(harness.conversation)
+      harness.agent.stop(harness.conversationId)
       await late.promise
       yield { type: 'text.delta', text: ' too late' }
     })
@@ -143,7 +143,7 @@ describe('an adapter that breaks its contract', () => {
   })
 
   it('by not stopping is abandoned during the title call, too', async () => {
-    const model = { ...scriptedModel([]), left: 0, stream: () => neverStops(() => harness.agent.stop(harness.conversation)) }
+    const model = { ...scriptedModel([]), left: 0, stream: () => neverStops(() => harness.agent.stop(harness.conversationId)) }
     const harness = createTestHarness([], { model, settings: { stopGraceMs: 10 } })
     expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'steer' })
   })

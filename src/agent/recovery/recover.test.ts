@@ -10,7 +10,7 @@ import { createFixedClock, type FixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
 import { answers } from '../../testing/scripted-model.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 
 interface Storage {
   readonly clock: FixedClock
@@ -35,7 +35,7 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
   const append: ConversationStore['append'] = async (claim, changes) => {
     const entries = await failing.append(claim, changes)
     if (second === undefined && changes.some(({ type }) => type === 'turn.closed')) {
-      second = dying.agent.run(conversation, 'Second.').result
+      second = dying.agent.run(conversationId, 'Second.').result
       for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve)) // its commit is queued after the close
     }
     return entries
@@ -51,7 +51,7 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
 async function storeWithWaiting(...events: readonly Parameters<typeof accepted>[]) {
   const { clock, store } = createStorage()
   await createHarness({ store, clock, replies: [answers('One.')] }).say('First.')
-  const claim = await store.claim(conversation, { id: 'dead', host: 'elsewhere', pid: 1 })
+  const claim = await store.claim(conversationId, { id: 'dead', host: 'elsewhere', pid: 1 })
   await store.append(
     claim,
     events.map((event) => accepted(...event)),
@@ -89,7 +89,7 @@ describe('a followup that was accepted after its turn was closed', () => {
   it('is in the results of recover', async () => {
     const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
     expect((await next.store.list({ open: true })).conversations).toMatchObject([{ openTurn: null, waiting: ['e1'] }])
-    expect(await next.agent.archive.head(conversation)).toMatchObject({ openTurn: null, waiting: ['e1'] })
+    expect(await next.agent.archive.head(conversationId)).toMatchObject({ openTurn: null, waiting: ['e1'] })
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Two.', exitReason: 'complete' }])
     expect((await next.store.list({ open: true })).conversations).toEqual([])
     expect(await next.agent.recover()).toEqual([])
@@ -118,17 +118,17 @@ describe('a followup that was accepted after its turn was closed', () => {
 
   it('is answered once when it is sent again with the same event id', async () => {
     const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
-    const { turnId } = await next.agent.send(conversation, 'said as e1', { eventId: 'e1' })
+    const { turnId } = await next.agent.send(conversationId, 'said as e1', { eventId: 'e1' })
     await next.agent.drain(60_000)
     expect(await dialogue(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
     expect((await next.journal()).at(-1)).toMatchObject({ type: 'turn.closed', turn_id: turnId })
-    expect(await next.agent.send(conversation, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })
+    expect(await next.agent.send(conversationId, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })
     expect(decisions(next)).toBe(1)
   })
 
   it('is not touched while another process runs the conversation', async () => {
     const { store, clock } = await storeWithWaiting(['e1', 1])
-    await store.claim(conversation, { id: 'other', host: 'elsewhere', pid: 1 })
+    await store.claim(conversationId, { id: 'other', host: 'elsewhere', pid: 1 })
     const next = createHarness({ store, clock, replies: [] })
     expect(await next.agent.recover()).toEqual([])
     expect((await next.timeline()).inbox).toHaveLength(1)

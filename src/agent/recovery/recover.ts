@@ -12,13 +12,13 @@ export async function recoverAll(
   conversations: Pick<RunningConversations, 'start'>,
 ): Promise<readonly TurnResult[]> {
   const unfinished: string[] = []
-  for await (const conversation of listUnfinished(store)) unfinished.push(conversation) // list first: resuming one reorders the list
+  for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId) // list first: resuming one reorders the list
   const results: TurnResult[] = []
   const failures: unknown[] = []
   const resumeNext = async (): Promise<void> => {
-    for (let conversation = unfinished.shift(); conversation !== undefined; conversation = unfinished.shift()) {
+    for (let conversationId = unfinished.shift(); conversationId !== undefined; conversationId = unfinished.shift()) {
       try {
-        const running = await conversations.start(conversation, { kind: 'unfinished' })
+        const running = await conversations.start(conversationId, { kind: 'unfinished' })
         const result = await running?.firstResult
         if (result) results.push(result)
       } catch (error) {

@@ -34,7 +34,7 @@ it('attachment names are safe as paths: only the last segment is kept', () => {
 it('directories of the sender are not journaled', async () => {
   const harness = createHarness({ replies: [answers('Seen.')] })
   const attachments = [{ name: '/home/me/secret/plan.png', content: png() }]
-  await harness.agent.run(harness.conversation, 'See.', { attachments }).result
+  await harness.agent.run(harness.conversationId, 'See.', { attachments }).result
   expect(JSON.stringify(await harness.journal())).not.toContain('secret')
   const { artifact_path = '' } = (await harness.timeline()).sources.rows[0] ?? {}
   expect(toPhysical(artifact_path)).toMatch(/attachments\/plan\.png$/)

@@ -157,10 +157,10 @@ async function hostOne(
 ): Promise<Attachment> {
   const physicalPath = toPhysical(filePath(turnId, 'attachments', attachment.name))
   if (!attachment.blob || physicalPath === undefined) return attachment
-  const { scope: owner, name: conversation } = parseConversationKey(conversationId)
+  const { scope: owner, name } = parseConversationKey(conversationId)
   const file = {
     owner,
-    conversation,
+    conversationId: name,
     turnId,
     stage: 'attachment',
     physicalPath,

@@ -5,7 +5,7 @@ import { createHarness, type Harness } from '../../testing/harness.ts'
 import { answers } from '../../testing/scripted-model.ts'
 import type { FeedbackOptions } from '../message.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 const long = 'It was a long story, and every word of it counted. '.repeat(400)
 const announce = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.parts.at(-1))
 const feedbackBlocks = async (harness: Harness) =>
@@ -16,7 +16,7 @@ const feedbackBlocks = async (harness: Harness) =>
 async function later({ text = '', ...feedback }: Omit<FeedbackOptions, 'turnId'> & { readonly text?: string }, hours: number) {
   const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')] })
   const { turnId } = await harness.say('First.')
-  await harness.agent.feedback(conversation, text, { turnId, ...feedback })
+  await harness.agent.feedback(conversationId, text, { turnId, ...feedback })
   harness.clock.advance(hours * 3_600_000)
   await harness.say('Second.')
   return { harness, turnId }
@@ -61,8 +61,8 @@ describe('feedback', () => {
     await harness.say('Second.')
     await harness.say('Third.')
     expect((await harness.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
-    await harness.agent.feedback(conversation, 'Late.', { turnId, reaction: 'ok' })
-    await harness.agent.feedback(conversation, 'Never.', { turnId: 'turn_0_never0', reaction: 'ok' })
+    await harness.agent.feedback(conversationId, 'Late.', { turnId, reaction: 'ok' })
+    await harness.agent.feedback(conversationId, 'Never.', { turnId: 'turn_0_never0', reaction: 'ok' })
     harness.clock.advance(3_600_000)
     await harness.say('Fourth.')
     expect(announce(harness)).not.toContain('FEEDBACK')
@@ -72,9 +72,9 @@ describe('feedback', () => {
 
   it('on the running turn waits for the next turn', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
-    const run = harness.agent.run(conversation, 'First.')
+    const run = harness.agent.run(conversationId, 'First.')
     for await (const event of run) {
-      if (event.type === 'status') await harness.agent.feedback(conversation, 'Slow!', { turnId: event.turn_id, reaction: 'not_ok' })
+      if (event.type === 'status') await harness.agent.feedback(conversationId, 'Slow!', { turnId: event.turn_id, reaction: 'not_ok' })
     }
     expect((await run.result).answer).toBe('One.')
     await harness.say('Second.')

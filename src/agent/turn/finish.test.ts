@@ -41,7 +41,7 @@ describe('the record of a turn', () => {
     ])
     await harness.say('Hi.')
     const { turnId, sourcesUsed } = await harness.say('Find it.')
-    const log = await harness.store.readTurnLog(harness.conversation, turnId)
+    const log = await harness.store.readTurnLog(harness.conversationId, turnId)
     expect(new Set(log?.blocks.map(({ turn_id }) => turn_id))).toEqual(new Set([turnId]))
     expect(log?.blocks.map(({ type }) => type)).toEqual((await blockTypes(harness)).slice(-(log?.blocks_count ?? 0)))
     expect(log?.sources_used).toEqual([1, 2])
@@ -62,11 +62,11 @@ describe('the record of a turn', () => {
   it('includes the sources of a deferred answer, because the user has read it', async () => {
     const harness = createTestHarness([
       searching,
-      { text: answers('First, see [[S:3]].'), onChunk: () => harness.agent.send(harness.conversation, 'And the other?') },
+      { text: answers('First, see [[S:3]].'), onChunk: () => harness.agent.send(harness.conversationId, 'And the other?') },
       answers('Second, see [[S:1]].'),
     ])
     const { turnId } = await harness.say('Find it.')
-    expect((await harness.store.readTurnLog(harness.conversation, turnId))?.sources_used).toEqual([1, 3])
+    expect((await harness.store.readTurnLog(harness.conversationId, turnId))?.sources_used).toEqual([1, 3])
   })
 
   it('does not contain invalid blocks of a hook, which are reported to the application', async () => {
@@ -103,7 +103,7 @@ describe('the record of a turn', () => {
       const hook = (name: string) => async () => {
         asked.push(name)
         const first = asked.filter((each) => each === name).length === 1
-        if (first && name === slow) await harness.agent.send(harness.conversation, 'And B?')
+        if (first && name === slow) await harness.agent.send(harness.conversationId, 'And B?')
         return [userPromptBlock('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
       }
       const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
@@ -137,7 +137,7 @@ describe('an answer that was delivered is not requested again', () => {
   it('unless an event came in since: then the model decides again', async () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>A</channel:answer>`
     const harness = createTestHarness([
-      { text: broken, onChunk: () => harness.agent.send(harness.conversation, 'Wait, also B.') },
+      { text: broken, onChunk: () => harness.agent.send(harness.conversationId, 'Wait, also B.') },
       answers('A and B.'),
     ])
     const { answer } = await harness.say('Do A.')
@@ -149,7 +149,7 @@ describe('an answer that was delivered is not requested again', () => {
     const broken =
       '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>A.</channel:answer><channel:code>1</channel:code>'
     const harness = createTestHarness([
-      { text: broken, onChunk: () => harness.agent.send(harness.conversation, 'Thanks.') },
+      { text: broken, onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
       '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
     ])
     const { answer, events } = await harness.say('Do A.')
@@ -165,7 +165,7 @@ describe('an answer that was delivered is not requested again', () => {
 
   it('and an empty completion after a deferred answer refers to it, and the user does not get it twice', async () => {
     const harness = createTestHarness([
-      { text: answers('A.'), onChunk: () => harness.agent.send(harness.conversation, 'Thanks.') },
+      { text: answers('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
       '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
     ])
     const { answer, events } = await harness.say('Do A.')
@@ -176,7 +176,7 @@ describe('an answer that was delivered is not requested again', () => {
 
   it('and a completion that cites only unknown sources counts as empty', async () => {
     const harness = createTestHarness([
-      { text: answers('A.'), onChunk: () => harness.agent.send(harness.conversation, 'Thanks.') },
+      { text: answers('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
       answers('[[S:99]]'),
     ])
     const { answer, events } = await harness.say('Do A.')
@@ -187,7 +187,7 @@ describe('an answer that was delivered is not requested again', () => {
     const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
     const harness = createTestHarness([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
     expect((await harness.say('Do A.')).answer).toBe('A.')
-    expect((await harness.agent.run(harness.conversation, 'Do B.').result).answer).toBe('B.')
+    expect((await harness.agent.run(harness.conversationId, 'Do B.').result).answer).toBe('B.')
     expect(await codesOf(harness)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
   })
 })
@@ -242,7 +242,7 @@ describe('loop 17.77: a store that fails', () => {
       const store = failing(memory, from)
       const call = calls('weather.today', { city: 'Rome' })
       const harness = createTestHarness([call, answers('Clear.'), answers('Clear, I said.'), answers('Indeed.')], { store, clock })
-      const turn = harness.agent.run(harness.conversation, 'Weather?')
+      const turn = harness.agent.run(harness.conversationId, 'Weather?')
       await expect(turn.result).rejects.toThrow('the disk is full')
       const before = await harness.journal()
       expect(before.filter(({ type }) => type === 'turn.closed')).toEqual([])

@@ -19,7 +19,7 @@ import { createHarness, type Harness } from '../../testing/harness.ts'
 import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
 import type { FoldedEvent } from '../hooks.ts'
 
-const conversation = 'c1'
+const conversationId = 'c1'
 const foldedIds = async (harness: Harness) =>
   (await harness.journal()).flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id]) : []))
 const texts = async (harness: Harness, type: string) =>
@@ -30,10 +30,10 @@ describe('the grace period after an answer', () => {
   it('is not ended by events that need no answer', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 10_000 } })
     const late = async ({ agent }: Harness) => {
-      await agent.notify(conversation, 'The disk is half full.')
-      await agent.steer(conversation, 'Too late.', { turnId: 'turn_of_yesterday' })
+      await agent.notify(conversationId, 'The disk is half full.')
+      await agent.steer(conversationId, 'Too late.', { turnId: 'turn_of_yesterday' })
       await new Promise(setImmediate)
-      await agent.send(conversation, 'Second.')
+      await agent.send(conversationId, 'Second.')
     }
     const said = await runTurnWith(harness, 'First.', { when: answered, act: late }, { when: answered, act: stopTurn })
     expect(said.answer).toBe('Both.')
@@ -44,7 +44,7 @@ describe('the grace period after an answer', () => {
 describe('a followup', () => {
   it('is made of the second of two concurrent messages: one turn, and both callers get its result', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 5 } })
-    const run = (input: string) => harness.agent.run(conversation, input).result
+    const run = (input: string) => harness.agent.run(conversationId, input).result
     const [first, second] = await Promise.all([run('First.'), run('Second.')])
     expect(second).toEqual(first)
     expect(await texts(harness, 'user.prompt')).toEqual(['First.'])
@@ -56,7 +56,7 @@ describe('a followup', () => {
     const second: Promise<unknown>[] = []
     const first = await runTurnWith(harness, 'First.', {
       when: entryOfType('turn.closed'),
-      act: async () => void second.push(harness.agent.run(conversation, 'Second.').result),
+      act: async () => void second.push(harness.agent.run(conversationId, 'Second.').result),
     })
     expect(first.answer).toBe('One.')
     expect(await second[0]).toMatchObject({ answer: 'Two.' })
@@ -69,8 +69,8 @@ describe('a followup', () => {
     const { events, turnId } = await runTurnWith(harness, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
-        const stopping = agent.stop(conversation)
-        await agent.send(conversation, 'Second.')
+        const stopping = agent.stop(conversationId)
+        await agent.send(conversationId, 'Second.')
         await stopping
       },
     })
@@ -82,11 +82,11 @@ describe('a followup', () => {
   it('waits for the next turn when it comes after a stop, and so do later ones', async () => {
     const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
     const said: Promise<unknown>[] = []
-    const say = (input: string) => void said.push(harness.agent.run(conversation, input).result)
+    const say = (input: string) => void said.push(harness.agent.run(conversationId, input).result)
     await runTurnWith(harness, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
-        const stopping = agent.stop(conversation)
+        const stopping = agent.stop(conversationId)
         say('Second.')
         say('Third.')
         await stopping
@@ -106,8 +106,8 @@ describe('a followup', () => {
       const onBeforeCompletion = async () => {
         if (said) return []
         said = true
-        await harness.agent.send(conversation, 'And Oslo?')
-        await harness.agent.stop(conversation)
+        await harness.agent.send(conversationId, 'And Oslo?')
+        await harness.agent.stop(conversationId)
         return []
       }
       const settings = { maxRounds: replies.length === 2 ? 1 : 15 }
@@ -128,9 +128,9 @@ describe('a followup', () => {
 
   it('with an event id starts one turn, however often it is sent', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('never asked for')] })
-    const send = () => harness.agent.send(conversation, 'Hello.', { eventId: 'e1' })
+    const send = () => harness.agent.send(conversationId, 'Hello.', { eventId: 'e1' })
     await Promise.all([send(), send()])
-    await harness.agent.follow(conversation)[Symbol.asyncIterator]().next()
+    await harness.agent.follow(conversationId)[Symbol.asyncIterator]().next()
     await send()
     await until(async () => (await harness.timeline()).openTurn === undefined && (await harness.timeline()).size > 0)
     await send()
@@ -144,7 +144,7 @@ describe('a followup', () => {
     await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: sendWith('Second.') })
     const opened = async () => (await harness.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
     await until(async () => (await opened()).length === 2)
-    const { how, turnId } = await harness.agent.send(conversation, 'Third.')
+    const { how, turnId } = await harness.agent.send(conversationId, 'Third.')
     expect({ how, turnId }).toEqual({ how: 'followup', turnId: (await opened())[1] })
     await harness.agent.drain(5_000)
   })
@@ -208,13 +208,13 @@ describe('a followup', () => {
 
   it('must have an event id that is valid in a path', async () => {
     const harness = createHarness({ replies: [] })
-    await expect(harness.agent.send(conversation, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
-    await expect(harness.agent.steer(conversation, 'x', { eventId: '' })).rejects.toThrow(RangeError)
+    await expect(harness.agent.send(conversationId, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
+    await expect(harness.agent.steer(conversationId, 'x', { eventId: '' })).rejects.toThrow(RangeError)
   })
 
   it('loop 17.98: is taken in by its sequence number, whatever the order of delivery', async () => {
     const harness = createHarness({ replies: [answers('All read.')] })
-    const claim = await harness.store.claim(conversation, { id: 'o', host: 'elsewhere', pid: 1 })
+    const claim = await harness.store.claim(conversationId, { id: 'o', host: 'elsewhere', pid: 1 })
     const event = (sequence: number) => ({
       event_id: `e${sequence}`,
       sequence,
@@ -247,20 +247,20 @@ describe('extra rounds', () => {
   }
 
   it('loop 17.97: are granted for a followup and a reactive event, but not for a steer or another event', async () => {
-    expect(await during(({ agent }) => agent.send(conversation, 'And?'))).toBe('Iteration 2/4')
-    expect(await during(({ agent }) => agent.notify(conversation, 'Down!', { reactive: true }))).toBe('Iteration 2/4')
-    expect(await during(({ agent }) => agent.notify(conversation, 'Slow.'))).toBe('Iteration 2/3')
-    expect(await during(({ agent }) => agent.steer(conversation, 'Shorter.'))).toBe('Iteration 2/3')
+    expect(await during(({ agent }) => agent.send(conversationId, 'And?'))).toBe('Iteration 2/4')
+    expect(await during(({ agent }) => agent.notify(conversationId, 'Down!', { reactive: true }))).toBe('Iteration 2/4')
+    expect(await during(({ agent }) => agent.notify(conversationId, 'Slow.'))).toBe('Iteration 2/3')
+    expect(await during(({ agent }) => agent.steer(conversationId, 'Shorter.'))).toBe('Iteration 2/3')
   })
 
   it('are granted once for an event, and never more than maxRounds in total', async () => {
     const twice = async ({ agent }: Harness) => {
-      await agent.send(conversation, 'And?', { eventId: 'e1' })
-      await agent.send(conversation, 'And?', { eventId: 'e1' })
+      await agent.send(conversationId, 'And?', { eventId: 'e1' })
+      await agent.send(conversationId, 'And?', { eventId: 'e1' })
     }
     expect(await during(twice)).toBe('Iteration 2/4')
     const often = async ({ agent }: Harness) => {
-      for (let n = 0; n < 10; n++) await agent.send(conversation, 'And?')
+      for (let n = 0; n < 10; n++) await agent.send(conversationId, 'And?')
     }
     expect(await during(often)).toBe('Iteration 2/6')
   })
@@ -272,7 +272,7 @@ describe('an answer', () => {
     const waiting = harness([answers('One.'), answers('Two.')])
     const notify = (reactive: boolean) => ({
       when: answered,
-      act: ({ agent }: Harness) => agent.notify(conversation, 'Down!', { reactive }),
+      act: ({ agent }: Harness) => agent.notify(conversationId, 'Down!', { reactive }),
     })
     expect((await runTurnWith(waiting, 'Go.', notify(true))).answer).toBe('Two.')
     const going = harness([answers('One.'), answers('never asked for')])
@@ -331,7 +331,7 @@ describe('a steer', () => {
       ...inner,
       async append(claim, changes) {
         const entries = await inner.append(claim, changes)
-        if (changes.some(({ type }) => type === 'turn.closed')) accepted ??= harness.agent.steer(conversation, 'Shorter.')
+        if (changes.some(({ type }) => type === 'turn.closed')) accepted ??= harness.agent.steer(conversationId, 'Shorter.')
         await new Promise((resolve) => setTimeout(resolve, 5)) // so that the steer arrives before the close is applied
         return entries
       },
@@ -346,15 +346,15 @@ describe('a steer', () => {
 
   it('is not accepted when nothing is running, and leaves no entry', async () => {
     const harness = createHarness({ replies: [answers('Here.')] })
-    expect([await harness.agent.steer(conversation, 'x'), await harness.agent.stop(conversation)]).toEqual([false, false])
+    expect([await harness.agent.steer(conversationId, 'x'), await harness.agent.stop(conversationId)]).toEqual([false, false])
     await harness.say('Hello.')
-    expect(await harness.agent.stop(conversation)).toBe(false)
+    expect(await harness.agent.stop(conversationId)).toBe(false)
     expect((await harness.journal()).some(({ type }) => type === 'event.accepted')).toBe(false)
   })
 
   it('that comes when the turn has just ended does not stop the next', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
-    await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: ({ agent }) => agent.stop(conversation) })
+    await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: ({ agent }) => agent.stop(conversationId) })
     expect((await harness.say('Second.')).answer).toBe('Two.')
   })
 
@@ -374,7 +374,7 @@ describe('a steer', () => {
     const text = calls('weather.today', { city: 'Rome' })
     let steering: Promise<unknown> | undefined
     const onChunk = (index: number) => {
-      if (index === 1) steering = harness.agent.steer(conversation, 'Paris!')
+      if (index === 1) steering = harness.agent.steer(conversationId, 'Paris!')
       if (index === 2) setTimeout(held.resolve, 10)
     }
     const harness = createHarness({
@@ -396,7 +396,7 @@ describe('a steer', () => {
     await runTurnWith(harness, 'Second.', {
       when: toolStarted,
       act: async () => {
-        expect(await harness.agent.steer(conversation, '', { turnId, eventId: 'old' })).toBe(true)
+        expect(await harness.agent.steer(conversationId, '', { turnId, eventId: 'old' })).toBe(true)
         work.finish()
       },
     })
@@ -416,11 +416,11 @@ describe('an event for a conversation that is not running', () => {
   it('does not disturb a turn that starts at the same time', async () => {
     const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
     const { turnId } = await harness.say('First.')
-    const run = harness.agent.run(conversation, 'Second.')
-    await harness.agent.feedback(conversation, '', { turnId, reaction: 'ok' })
+    const run = harness.agent.run(conversationId, 'Second.')
+    await harness.agent.feedback(conversationId, '', { turnId, reaction: 'ok' })
     expect((await run.result).answer).toBe('Two.')
     expect((await harness.timeline()).inbox).toHaveLength(1)
-    const both = [harness.agent.feedback(conversation, '', { turnId, reaction: 'ok' }), harness.agent.notify(conversation, 'news')]
+    const both = [harness.agent.feedback(conversationId, '', { turnId, reaction: 'ok' }), harness.agent.notify(conversationId, 'news')]
     await Promise.all(both)
     expect((await harness.timeline()).inbox).toHaveLength(3)
   })
@@ -428,7 +428,7 @@ describe('an event for a conversation that is not running', () => {
   it('is accepted once when it is sent again with the same event id', async () => {
     const harness = createHarness({ replies: [answers('One.')] })
     const { turnId } = await harness.say('First.')
-    for (let n = 0; n < 3; n++) await harness.agent.feedback(conversation, '', { turnId, reaction: 'ok', eventId: 'f1' })
+    for (let n = 0; n < 3; n++) await harness.agent.feedback(conversationId, '', { turnId, reaction: 'ok', eventId: 'f1' })
     expect((await harness.timeline()).inbox).toHaveLength(1)
   })
 })

@@ -185,13 +185,13 @@ const noChanges: readonly Change[] = []
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
 
 function deliveryTarget({ conversationId, blobs, workspace, hosting, ledger, settings, onProblem }: Turn) {
-  const { scope, name: conversation } = parseConversationKey(conversationId)
+  const { scope, name } = parseConversationKey(conversationId)
   return {
     blobs,
     workspace,
     hosting,
     scope,
-    conversation,
+    conversationId: name,
     timeline: ledger.timeline,
     eligibleMimes: settings.sources.eligibleMimes,
     onProblem,

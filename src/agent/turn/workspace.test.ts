@@ -31,8 +31,8 @@ const promptOf = (harness: Harness, decision: number) =>
 function failingPublish(workspaces: Workspaces, error: Error): Workspaces {
   return {
     ...workspaces,
-    async open(owner, conversation) {
-      return { ...(await workspaces.open(owner, conversation)), publish: async () => Promise.reject(error) }
+    async open(owner, conversationId) {
+      return { ...(await workspaces.open(owner, conversationId)), publish: async () => Promise.reject(error) }
     },
   }
 }
@@ -75,8 +75,8 @@ describe('the workspace of a turn', () => {
     const onChunk = async () => {
       if (said) return
       said = true
-      await harness.agent.send(harness.conversation, 'And more.')
-      void harness.agent.stop(harness.conversation) // its commit is pending while the model finishes
+      await harness.agent.send(harness.conversationId, 'And more.')
+      void harness.agent.stop(harness.conversationId) // its commit is pending while the model finishes
     }
     const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
     const harness: Harness = createTestHarness(replies, { store: { ...store, append }, clock })
@@ -139,7 +139,7 @@ describe('the workspace of a turn', () => {
   it('is published once when an answer was deferred', async () => {
     const harness = createTestHarness([
       write('files/app/a.md', 'one'),
-      { text: answers('Done.'), onChunk: () => harness.agent.send(harness.conversation, 'And b?') },
+      { text: answers('Done.'), onChunk: () => harness.agent.send(harness.conversationId, 'And b?') },
       write('files/app/b.md', 'two'),
       answers('Both.'),
     ])

@@ -89,7 +89,7 @@ describe('a view of a conversation', () => {
     const harness = createHarness({ replies, tools: [weather()] })
     for (const text of ['How is the weather in Rome?', 'Make a plan.']) await harness.say(text)
     const original = fold(entriesOf(await harness.journal()))
-    const imported = fold(entriesOf(importChanges(await harness.store.exportBundle(harness.conversation))))
+    const imported = fold(entriesOf(importChanges(await harness.store.exportBundle(harness.conversationId))))
     const withoutEnd = ({ turns }: ConversationView) => turns.map(({ exitReason: _exitReason, usage: _usage, ...turn }) => turn)
     expect(withoutEnd(imported)).toEqual(withoutEnd(original))
     expect(imported.title).toBe(original.title)

@@ -9,13 +9,13 @@ describe('parsing and formatting', () => {
     ['ar:t1.react.plan.plan:t1:ab12cd34', { space: 'ar', kind: 'record', turn: 't1', record: 'react.plan.plan:t1:ab12cd34' }],
     ['ar:t1.react.plan.v1.2-draft', { space: 'ar', kind: 'record', turn: 't1', record: 'react.plan.v1.2-draft' }],
     ['ar:plan.latest:plan:t1:ab12cd34', { space: 'ar', kind: 'latest-plan', planId: 'plan:t1:ab12cd34' }],
-    ['ar:conv_c9.plan.latest:p', { space: 'ar', kind: 'latest-plan', planId: 'p', conversation: 'c9' }],
+    ['ar:conv_c9.plan.latest:p', { space: 'ar', kind: 'latest-plan', planId: 'p', conversationId: 'c9' }],
     ['tc:t1.tc_0a.result', { space: 'tc', turn: 't1', call: 'tc_0a', record: 'result' }],
     ['tc:t1.tool_calls.result', { space: 'tc', turn: 't1', call: 'tool_calls', record: 'result' }],
     ['fi:t1.files/a/b.files/c', { space: 'fi', kind: 'file', turn: 't1', area: 'files', rel: 'a/b.files/c' }],
     ['fi:t1.outputs/report.pdf', { space: 'fi', kind: 'file', turn: 't1', area: 'outputs', rel: 'report.pdf' }],
     ['fi:t1.user.attachments/x y.png', { space: 'fi', kind: 'file', turn: 't1', area: 'attachments', rel: 'x y.png' }],
-    ['fi:conv_c9.t1.files/a', { space: 'fi', kind: 'file', turn: 't1', area: 'files', rel: 'a', conversation: 'c9' }],
+    ['fi:conv_c9.t1.files/a', { space: 'fi', kind: 'file', turn: 't1', area: 'files', rel: 'a', conversationId: 'c9' }],
     ['fi:t1.files/', { space: 'fi', kind: 'folder', turn: 't1', area: 'files', rel: '' }],
     ['fi:t1.files/app/src/', { space: 'fi', kind: 'folder', turn: 't1', area: 'files', rel: 'app/src' }],
     ['so:sources_pool[3, 5-6]', { space: 'so', sids: [3, 5, 6] }],
@@ -133,7 +133,7 @@ describe('texts that are not paths', () => {
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)
 const turn = id.filter((text) => !text.startsWith('conv_'))
-const conversation = fc.option(id, { nil: undefined }).map((given) => (given === undefined ? {} : { conversation: given }))
+const conversation = fc.option(id, { nil: undefined }).map((given) => (given === undefined ? {} : { conversationId: given }))
 const record = fc.oneof(
   fc.constantFrom('user.prompt', 'assistant.completion', 'react.turn.index', 'feedback.latest'),
   fc.stringMatching(/^[^\s.]{1,8}(\.[^\s.]{1,8}){0,3}$/),

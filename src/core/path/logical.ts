@@ -27,7 +27,7 @@ export type LogicalPath =
 
 interface InConversation {
   /** Set only for a path into another conversation. */
-  readonly conversation?: string
+  readonly conversationId?: string
 }
 
 export interface RecordPath extends InConversation {
@@ -150,7 +150,7 @@ const latestPlanPrefix = 'plan.latest:'
 const areaNames = { files: 'files', outputs: 'outputs', attachments: 'user.attachments' } as const satisfies Record<Area, string>
 const areas = Object.entries(areaNames) as readonly (readonly [Area, string])[]
 
-const conversationPrefix = ({ conversation }: InConversation) => (conversation === undefined ? '' : `conv_${conversation}.`)
+const conversationPrefix = ({ conversationId }: InConversation) => (conversationId === undefined ? '' : `conv_${conversationId}.`)
 const formatRecord = (path: RecordPath) => `${path.space}:${conversationPrefix(path)}${path.turn}.${path.record}`
 
 function formatFile(path: FilePath | FolderPath | CodePath): string {
@@ -185,7 +185,7 @@ function allowConversationPrefix(parse: (body: string) => Exclude<LogicalPath, K
     if (!body.startsWith('conv_')) return parse(body)
     const { id, rest } = splitId(body.slice('conv_'.length)) ?? {}
     const path = rest === undefined ? undefined : parse(rest)
-    return id === undefined || path === undefined ? undefined : { ...path, conversation: id }
+    return id === undefined || path === undefined ? undefined : { ...path, conversationId: id }
   }
 }
 

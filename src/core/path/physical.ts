@@ -8,7 +8,7 @@ import { isTurnFolder, unsafeReason, unwritableReason } from './safety.ts'
  */
 export function toPhysical(logical: string): string | undefined {
   const path = parsePath(logical)
-  if (path?.space !== 'fi' || path.kind !== 'file' || path.conversation !== undefined) return undefined
+  if (path?.space !== 'fi' || path.kind !== 'file' || path.conversationId !== undefined) return undefined
   return `${path.turn}/${path.area}/${path.rel}`
 }
 

@@ -40,7 +40,7 @@ const path = fc
   .filter((text) => unsafeReason(text) === undefined)
 const name: fc.Arbitrary<ResourceName> = fc.record({
   owner: fc.record({ tenant: part, project: part, user: part }),
-  conversation: part,
+  conversationId: part,
   turnId: part,
   stage: fc.constantFrom('file', 'attachment'),
   physicalPath: path,
@@ -48,7 +48,7 @@ const name: fc.Arbitrary<ResourceName> = fc.record({
 
 const example: ResourceName = {
   owner: { tenant: 'acme', project: 'books', user: 'ann@example.com' },
-  conversation: 'c1',
+  conversationId: 'c1',
   turnId: 'turn_1',
   stage: 'file',
   physicalPath: 'turn_1/files/q3 report.pdf',

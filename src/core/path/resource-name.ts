@@ -4,7 +4,7 @@ import { unsafeReason } from './safety.ts'
 /** The full name of a hosted file: its owner, conversation and turn, and its path below OUT_DIR. */
 export interface ResourceName {
   readonly owner: Scope
-  readonly conversation: string
+  readonly conversationId: string
   readonly turnId: string
   /** Made by the agent, or sent by the user. */
   readonly stage: 'file' | 'attachment'
@@ -17,9 +17,9 @@ const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 const maximumLength = 8192
 
 /** `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`, each percent-encoded. Throws on a lone surrogate. */
-export function formatResourceName({ owner, conversation, turnId, stage, physicalPath }: ResourceName): string {
+export function formatResourceName({ owner, conversationId, turnId, stage, physicalPath }: ResourceName): string {
   const { tenant, project, user } = owner
-  const parts = [tenant, project, 'chatbot', stage, user, conversation, turnId, roleOfStage[stage], physicalPath]
+  const parts = [tenant, project, 'chatbot', stage, user, conversationId, turnId, roleOfStage[stage], physicalPath]
   return `ef:${parts.map(percentEncode).join(':')}`
 }
 
@@ -27,11 +27,11 @@ export function formatResourceName({ owner, conversation, turnId, stage, physica
 export function parseResourceName(text: string): ResourceName | undefined {
   if (text.length > maximumLength || !text.startsWith('ef:')) return undefined
   const parts = text.slice(3).split(':').map(percentDecode)
-  const [tenant, project, , stage, user, conversation, turnId, , physicalPath] = parts
+  const [tenant, project, , stage, user, conversationId, turnId, , physicalPath] = parts
   if (parts.length !== 9 || (stage !== 'file' && stage !== 'attachment')) return undefined
-  if (!tenant || !project || !user || !conversation || !turnId || !physicalPath) return undefined
+  if (!tenant || !project || !user || !conversationId || !turnId || !physicalPath) return undefined
   if (unsafeReason(physicalPath) !== undefined) return undefined
-  const name = { owner: { tenant, project, user }, conversation, turnId, stage, physicalPath } as const
+  const name = { owner: { tenant, project, user }, conversationId, turnId, stage, physicalPath } as const
   return formatResourceName(name) === text ? name : undefined
 }
 
@@ -61,9 +61,9 @@ export function storageKey({ physicalPath, turnId, ...name }: ResourceName): str
 }
 
 /** The common beginning of the keys of all files of a conversation in one stage. */
-export function conversationPrefix({ owner, stage, conversation }: Pick<ResourceName, 'owner' | 'stage' | 'conversation'>): string {
+export function conversationPrefix({ owner, stage, conversationId }: Pick<ResourceName, 'owner' | 'stage' | 'conversationId'>): string {
   const { tenant, project, user } = owner
-  return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversation)}`
+  return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversationId)}`
 }
 
 /** The common beginning of the keys of all files of a turn in one stage. */
@@ -77,11 +77,11 @@ export function parseStorageKey(key: string): ResourceName | undefined {
   const [root, tenants, , projects, , area] = segments
   if (root !== 'daybook' || tenants !== 'tenants' || projects !== 'projects' || (area !== 'files' && area !== 'attachments'))
     return undefined
-  const [tenant, project, user, conversation, turnId] = [2, 4, 6, 7, 8].map((at) => unescapePart(segments[at] ?? ''))
-  if (!tenant || !project || !user || !conversation || !turnId) return undefined
+  const [tenant, project, user, conversationId, turnId] = [2, 4, 6, 7, 8].map((at) => unescapePart(segments[at] ?? ''))
+  if (!tenant || !project || !user || !conversationId || !turnId) return undefined
   const physicalPath = segments.slice(9).join('/')
   if (unsafeReason(physicalPath) !== undefined) return undefined
-  const name = { owner: { tenant, project, user }, conversation, turnId, stage: stageOfArea[area], physicalPath }
+  const name = { owner: { tenant, project, user }, conversationId, turnId, stage: stageOfArea[area], physicalPath }
   return storageKey(name) === key ? name : undefined
 }
 

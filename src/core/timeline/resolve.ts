@@ -40,7 +40,7 @@ export function resolvePath(timeline: Timeline, text: string, history: BlockHist
   const path = formatPath(parsed)
   if (parsed.space === 'ks') return { status: 'elsewhere', path, where: 'knowledge' }
   if (parsed.space === 'sk') return { status: 'elsewhere', path, where: 'skill' }
-  if (parsed.conversation !== undefined) return { status: 'elsewhere', path, where: 'conversation' }
+  if (parsed.conversationId !== undefined) return { status: 'elsewhere', path, where: 'conversation' }
   switch (parsed.space) {
     case 'so':
       return { status: 'sources', path, ...selectSources(timeline.sources, parsed.sids) }

@@ -10,7 +10,7 @@ const ann: Scope = { tenant: 'acme', project: 'books', user: 'ann' }
 
 const report: NewFile = {
   owner: ann,
-  conversation: 'c1',
+  conversationId: 'c1',
   turnId: 'turn_1',
   stage: 'file',
   physicalPath: 'turn_1/files/q3 report.pdf',
@@ -104,7 +104,7 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
       }
       for (const broken of [
         { turnId: '' },
-        { conversation: '' },
+        { conversationId: '' },
         { owner: { ...ann, user: '' } },
         { owner: { ...ann, tenant: '\ud800' } },
       ]) {
@@ -144,7 +144,11 @@ function describeVersions({ describe, it, expect }: TestRunner, name: string, cr
       const one = await of({})
       const sent = await of({ stage: 'attachment', physicalPath: 'turn_1/attachments/.a' })
       const later = await of({ turnId: 'turn_10' })
-      const kept = [await of({ conversation: 'c10' }), await of({ conversation: 'c1/x' }), await of({ owner: { ...ann, user: 'ann2' } })]
+      const kept = [
+        await of({ conversationId: 'c10' }),
+        await of({ conversationId: 'c1/x' }),
+        await of({ owner: { ...ann, user: 'ann2' } }),
+      ]
       const there = async (hosted: HostingHandles, viewer = ann) => (await hosting.resolve(hosted.rn, viewer)) !== undefined
       await hosting.remove(ann, 'c1', 'turn_1')
       expect([await there(one), await there(sent), await there(later)]).toEqual([false, false, true])

@@ -20,8 +20,8 @@ export interface WorkspaceFixture {
 
 export type CreateWorkspaceFixture = () => Promise<WorkspaceFixture>
 
-export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces'>, conversation = 'c1'): Promise<Workspace> =>
-  workspaces.open(localScope, conversation)
+export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces'>, conversationId = 'c1'): Promise<Workspace> =>
+  workspaces.open(localScope, conversationId)
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)

@@ -25,8 +25,8 @@ export interface DeliveredOutcome extends Omit<Outcome, 'artifacts'> {
 export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'timeline'> {
   readonly hosting: Hosting | undefined
   readonly scope: Scope
-  /** The conversation's name inside the scope. */
-  readonly conversation: string
+  /** The conversation's id within its scope. */
+  readonly conversationId: string
   /** Files of these types become sources. */
   readonly eligibleMimes: readonly string[]
   /** Exec tools report broken files in their own output, so no notice is added. */
@@ -140,12 +140,12 @@ async function hostFile(
   content: Uint8Array,
   origin: BlockOrigin,
   toolId: string,
-  { hosting, scope: owner, conversation, onProblem }: DeliveryContext,
+  { hosting, scope: owner, conversationId, onProblem }: DeliveryContext,
 ): Promise<HostingResult> {
   const { physical_path: physicalPath, description } = digest
   if (!hosting || physicalPath === undefined) return noHosting
   try {
-    const file = { owner, conversation, turnId: origin.turnId, stage: 'file' as const, physicalPath, mime, ts: origin.ts, content }
+    const file = { owner, conversationId, turnId: origin.turnId, stage: 'file' as const, physicalPath, mime, ts: origin.ts, content }
     return { hosted: await hosting.host(description === undefined ? file : { ...file, description }) }
   } catch (error) {
     onProblem({ where: 'hosting', error })

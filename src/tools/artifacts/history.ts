@@ -58,7 +58,7 @@ function filePathsOf(block: Block): readonly string[] {
 
 function isFileOf(path: string, turnId: string): boolean {
   const parsed = parsePath(path)
-  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turnId && parsed.conversation === undefined
+  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turnId && parsed.conversationId === undefined
 }
 
 /** The complete content of a file, as a block records it. */

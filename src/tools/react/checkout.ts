@@ -100,7 +100,7 @@ const versionPath = (version: string) => (isId(version) ? `fi:${version}.files` 
 function parseSource(text: string, currentTurn: string): CheckoutSource | { readonly path: string; readonly reason: string } {
   const path = parsePath(text)
   const shown = text.slice(0, 200)
-  if (path?.space !== 'fi' || path.kind === 'code' || path.conversation !== undefined) return { path: shown, reason: 'not_a_files_ref' }
+  if (path?.space !== 'fi' || path.kind === 'code' || path.conversationId !== undefined) return { path: shown, reason: 'not_a_files_ref' }
   if (path.area !== 'files') return { path: shown, reason: 'only_files_can_be_checked_out' }
   if (path.turn === currentTurn) return { path: shown, reason: 'already_the_current_turn' }
   return { turnId: path.turn, rel: path.rel }

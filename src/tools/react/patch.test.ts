@@ -194,8 +194,8 @@ function failing(what: 'read' | 'write', problem: Error): Workspaces {
   const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
   return {
     ...workspaces,
-    async open(owner, conversation) {
-      const workspace = await workspaces.open(owner, conversation)
+    async open(owner, conversationId) {
+      const workspace = await workspaces.open(owner, conversationId)
       const files = { ...workspace.files, read: async () => Buffer.from(two), [what]: () => Promise.reject(problem) }
       return { ...workspace, files }
     },

@@ -182,7 +182,7 @@ interface NamedFile {
 /** The turn and area in a path, if it has them. */
 function parseTargetPath(path: string, turns: ReadonlySet<string>): NamedFile | undefined {
   const logical = parsePathUnchecked(path)
-  if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: logical.conversation !== undefined }
+  if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: logical.conversationId !== undefined }
   if (path.startsWith('attachments/')) return { area: 'attachments', rel: path.slice('attachments/'.length) }
   return splitPhysical(path, turns)
 }

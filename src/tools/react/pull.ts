@@ -84,7 +84,8 @@ export const pullTool = defineTool({
 function parseRef(given: string): PullRequest | InvalidPath {
   if (!/^(conv:)?fi:/.test(given)) return { path: given, reason: 'react.pull accepts fi: refs' }
   const path = parsePath(given)
-  if (path?.space !== 'fi' || path.kind === 'code' || path.conversation !== undefined) return { path: given, reason: 'unresolvable_fi_ref' }
+  if (path?.space !== 'fi' || path.kind === 'code' || path.conversationId !== undefined)
+    return { path: given, reason: 'unresolvable_fi_ref' }
   const { turn: turnId, area, rel } = path
   if (area !== 'files' && path.kind === 'folder') return { path: given, reason: exactFileReasons[area] }
   return { given, turnId, ref: { area, rel } }

@@ -89,7 +89,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     const parsed = request.path === undefined ? undefined : parsePath(request.path)
     if (request.path === undefined || parsed === undefined) return show(missingContent(request.given, 'not_a_logical_path'), request)
     if (!statsOnly && !request.range && revealHidden(request.path)) return
-    if (parsed.space === 'so' && parsed.conversation === undefined) return readSources(request.path, parsed.sids, request)
+    if (parsed.space === 'so' && parsed.conversationId === undefined) return readSources(request.path, parsed.sids, request)
     await showFile(await find(parsed, request.path), request, parsed)
   }
 
@@ -102,7 +102,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   async function find(parsed: LogicalPath, path: string): Promise<PathContent> {
     if (parsed.space === 'ks') return findKnowledge(path, knowledge, call)
     if (parsed.space === 'sk') return findSkill(path, skills, call)
-    if (parsed.conversation !== undefined) return missingContent(path)
+    if (parsed.conversationId !== undefined) return missingContent(path)
     if (parsed.space === 'fi' && parsed.kind === 'folder') return missingContent(path, 'folder')
     if (parsed.space === 'fi' && parsed.kind === 'file') return findFile(parsed, call)
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)

@@ -160,7 +160,7 @@ function parseRoot(root: string | undefined, { origin, timeline }: Call): Root |
 function parseFolder(text: string, currentTurn: string, turns: ReadonlySet<string>): string | undefined {
   if (text.includes(':')) {
     const path = parsePath(text)
-    const own = path?.space === 'fi' && path.kind !== 'code' && path.conversation === undefined ? path : undefined
+    const own = path?.space === 'fi' && path.kind !== 'code' && path.conversationId === undefined ? path : undefined
     return own && [own.turn, own.area, ...(own.rel === '' ? [] : [own.rel])].join('/')
   }
   if (/^(files|outputs|attachments)(\/|$)/.test(text)) return `${currentTurn}/${text}`

@@ -100,8 +100,8 @@ describe('a PDF, for a model that can not read PDF', () => {
   ] as const)('is shown as text, once, to a model that accepts documents: %s', async (_, shown, asText) => {
     const reads = (request: ModelRequest) => calls('react.read', { paths: [pathIn(request)] })
     const model = scriptedModel([reads, reads, answers('Read.')], shown && { documents: shown })
-    const { agent, conversation, timeline } = createHarness({ replies: [], model, documents })
-    await agent.run({ conversation, input: 'What?', attachments: [{ name: 'a.pdf', content: pdf(['One page']) }] }).result
+    const { agent, conversationId, timeline } = createHarness({ replies: [], model, documents })
+    await agent.run(conversationId, 'What?', { attachments: [{ name: 'a.pdf', content: pdf(['One page']) }] }).result
     const results = blocksOf(await timeline()).filter(({ type }) => type === 'react.tool.result')
     expect(results.filter(({ text }) => text?.includes('[page 1]\nOne page'))).toHaveLength(asText ? 1 : 0)
     expect(results.at(-1)?.text).toContain('exists_in_visible_context')

@@ -146,7 +146,7 @@ function sourceFile({ artifact_path, physical_path, turn_id }: SourceRow): FileP
   const logical =
     artifact_path ?? (physical_path === undefined ? undefined : toLogical(physical_path, new Set(turn_id === undefined ? [] : [turn_id])))
   const parsed = logical === undefined ? undefined : parsePath(logical)
-  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.conversation === undefined ? parsed : undefined
+  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.conversationId === undefined ? parsed : undefined
 }
 
 const sourcesText = (path: string, rows: readonly SourceRow[], maxRowSymbols: number | undefined): PathContent => ({

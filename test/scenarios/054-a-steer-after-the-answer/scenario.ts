@@ -10,7 +10,7 @@ export default {
       harness,
       'How warm is it?',
       { when: answered, act: steerWith('In Fahrenheit!') },
-      { when: answered, act: ({ agent, conversation }) => agent.stop(conversation) },
+      { when: answered, act: ({ agent, conversationId }) => agent.stop(conversationId) },
     )
   },
 } satisfies Scenario

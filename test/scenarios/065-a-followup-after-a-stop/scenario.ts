@@ -13,7 +13,7 @@ export default {
       when: toolStarted,
       act: async () => {
         const stopping = stopTurn(harness)
-        next = harness.agent.run(harness.conversation, 'Are you there?').result
+        next = harness.agent.run(harness.conversationId, 'Are you there?').result
         await stopping
       },
     })

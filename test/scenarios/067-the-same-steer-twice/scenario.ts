@@ -10,7 +10,7 @@ export default {
   title: 'loop 17.94: a steer that is delivered again has no effect, whether it still waits or was folded',
   setup: () => ({ tools: [slowTool()], replies: [calls('slow.work'), calls('slow.work'), answers('Done.')] }),
   run: async (harness) => {
-    const { agent, conversation } = harness
+    const { agent, conversationId } = harness
     await runTurnWith(
       harness,
       'Do it.',
@@ -20,7 +20,7 @@ export default {
         act: async () => {
           await steer(harness) // it would stop the tool if it had an effect
           expect((await harness.timeline()).inbox).toEqual([])
-          await agent.steer(conversation, 'Stop that.', { eventId: 'another' })
+          await agent.steer(conversationId, 'Stop that.', { eventId: 'another' })
         },
       },
     )

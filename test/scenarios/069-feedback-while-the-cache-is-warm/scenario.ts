@@ -6,12 +6,12 @@ export default {
   title: 'timeline 11.101: while the cache is warm, feedback is announced in every turn, and no block changes',
   setup: () => ({ replies: [answers('One.'), answers('Two.'), answers('Three.')] }),
   run: async (harness) => {
-    const { agent, conversation } = harness
+    const { agent, conversationId } = harness
     const { turnId } = await harness.say('First.')
-    await agent.feedback(conversation, 'Too short.', { turnId, reaction: 'not_ok' })
-    await agent.feedback(conversation, 'Far too short.', { turnId, reaction: 'not_ok' })
-    await agent.feedback(conversation, 'unsure', { turnId, origin: 'machine', reaction: 'ok', confidence: 0.69 })
-    await agent.feedback(conversation, 'of a turn that is not there', { turnId: 'turn_0_gone00', reaction: 'ok' })
+    await agent.feedback(conversationId, 'Too short.', { turnId, reaction: 'not_ok' })
+    await agent.feedback(conversationId, 'Far too short.', { turnId, reaction: 'not_ok' })
+    await agent.feedback(conversationId, 'unsure', { turnId, origin: 'machine', reaction: 'ok', confidence: 0.69 })
+    await agent.feedback(conversationId, 'of a turn that is not there', { turnId: 'turn_0_gone00', reaction: 'ok' })
     await harness.say('Second.')
     await harness.say('Third.')
     const [, second = '', third = ''] = harness.model.requests

@@ -6,11 +6,11 @@ export default {
   title: 'when the cache is cold, feedback is inserted into the turn it concerns and announced once',
   setup: () => ({ replies: [answers('One.'), answers('Two.'), answers('Three.')] }),
   run: async (harness) => {
-    const { agent, clock, conversation } = harness
+    const { agent, clock, conversationId } = harness
     const { turnId } = await harness.say('First.')
     await harness.say('Second.')
-    await agent.feedback(conversation, 'Too short.', { turnId, reaction: 'not_ok' })
-    await agent.feedback(conversation, 'It was on topic.', { turnId, origin: 'machine', reaction: 'ok', confidence: 0.9 })
+    await agent.feedback(conversationId, 'Too short.', { turnId, reaction: 'not_ok' })
+    await agent.feedback(conversationId, 'It was on topic.', { turnId, origin: 'machine', reaction: 'ok', confidence: 0.9 })
     clock.advance(3_600_000)
     await harness.say('Third.')
     expect((await harness.timeline()).inbox).toEqual([])

@@ -15,9 +15,9 @@ export default {
     replies: [calls('paused.work'), answers('Done.'), answers('Published, as it seems.')],
   }),
   run: async (harness) => {
-    const { agent, conversation } = harness
-    const alert = () => agent.notify(conversation, 'Search is slow today.', { source: 'status' })
-    const published = () => agent.notify(conversation, 'Published as version 3.', { source: 'workspace', eventId: 'publish-3' })
+    const { agent, conversationId } = harness
+    const alert = () => agent.notify(conversationId, 'Search is slow today.', { source: 'status' })
+    const published = () => agent.notify(conversationId, 'Published as version 3.', { source: 'workspace', eventId: 'publish-3' })
     await runTurnWith(
       harness,
       'Do it.',

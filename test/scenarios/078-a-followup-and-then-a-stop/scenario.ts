@@ -8,8 +8,8 @@ import { answered, answering, runTurnWith, toolStarted } from '../../support/wat
 const unfinished = answers('The house is').replace(/<\/channel:answer>$/, '')
 
 /** Sends both before the turn can fold the first. */
-const followUpAndStop = ({ agent, conversation }: Harness) =>
-  Promise.all([agent.send(conversation, 'And the garden?'), agent.stop(conversation)])
+const followUpAndStop = ({ agent, conversationId }: Harness) =>
+  Promise.all([agent.send(conversationId, 'And the garden?'), agent.stop(conversationId)])
 
 export default {
   title: 'a followup sent before a stop belongs to the stopped turn and never starts another one, in every state of the turn',

@@ -29,7 +29,7 @@ export default {
   },
   check: async (harness) => {
     const written = blocksOf(await harness.timeline()).find(({ path, meta }) => path?.endsWith('doors/report.md') && meta?.rn !== undefined)
-    const files = (await harness.workspaces.open(localScope, harness.conversation)).files
+    const files = (await harness.workspaces.open(localScope, harness.conversationId)).files
     expect(Buffer.from((await files.read(String(written?.meta?.physical_path))) ?? []).toString()).toBe(report)
     const hosted = await harness.hosting?.resolve(String(written?.meta?.rn), localScope)
     expect(hosted && Buffer.from((await harness.hosting?.read(hosted)) ?? []).toString()).toBe(report)

@@ -16,7 +16,7 @@ export async function openCrashFolder(folder: string) {
 }
 
 export const fileObserver = (folder: string): Pick<TurnObserver, 'onDecision' | 'onEffect'> => ({
-  onDecision: (iteration, conversation) => appendFileSync(join(folder, 'asked'), `${conversation} ${iteration}\n`),
+  onDecision: (iteration, conversationId) => appendFileSync(join(folder, 'asked'), `${conversationId} ${iteration}\n`),
   onEffect: (key, toolId) => appendFileSync(join(folder, 'effects'), `${toolId} ${key}\n`),
 })
 
@@ -30,8 +30,8 @@ export interface ConversationRecord {
   readonly timeline: Timeline | undefined
 }
 
-export async function recordOf(store: ConversationStore, conversation: string): Promise<ConversationRecord> {
+export async function recordOf(store: ConversationStore, conversationId: string): Promise<ConversationRecord> {
   const journal: Change[] = []
-  for await (const { change } of store.readJournal(conversation, { after: 0 })) journal.push(change)
-  return { journal, timeline: (await store.loadVisible(conversation))?.timeline }
+  for await (const { change } of store.readJournal(conversationId, { after: 0 })) journal.push(change)
+  return { journal, timeline: (await store.loadVisible(conversationId))?.timeline }
 }

@@ -21,11 +21,11 @@ export const settings = { maxRounds: 40 }
 
 export interface TurnObserver {
   /** The agent asks the model for a decision. */
-  onDecision(iteration: number, conversation: string): void
+  onDecision(iteration: number, conversationId: string): void
   /** A tool has had an effect that can not be undone. */
   onEffect(key: string, toolId: string): void
   /** The model is about to stream its next chunk, or a tool is before or after its effect. A test may pause or kill the process here. */
-  onStep(where: string, conversation: string): void | Promise<void>
+  onStep(where: string, conversationId: string): void | Promise<void>
 }
 
 export const noObserver: TurnObserver = { onDecision: () => {}, onEffect: () => {}, onStep: () => {} }
@@ -35,12 +35,12 @@ export function longTurnModel(observer: TurnObserver): Model {
     name: 'long-turn',
     window: 200_000,
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
-      const conversation = request.cacheKey
+      const conversationId = request.cacheKey
       const iteration = request.role === 'decision' ? iterationOf(request) : -1
-      if (request.role === 'decision') observer.onDecision(iteration, conversation)
+      if (request.role === 'decision') observer.onDecision(iteration, conversationId)
       const text = request.role === 'gate' ? title : reply(iteration, request)
       for (let at = 0; at < text.length; at += CHUNK) {
-        await observer.onStep(`model ${iteration} ${at / CHUNK}`, conversation)
+        await observer.onStep(`model ${iteration} ${at / CHUNK}`, conversationId)
         if (signal.aborted) return
         yield { type: 'text.delta', text: text.slice(at, at + CHUNK) }
       }

@@ -14,8 +14,8 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   const { blobs } = options
   return {
     implementation: 'custom',
-    async open(owner, conversation) {
-      const folders = openFolders(options, conversationFolder(owner, conversation))
+    async open(owner, conversationId) {
+      const folders = openFolders(options, conversationFolder(owner, conversationId))
       const versions = createCustomVersions(blobs)
       return createWorkspace(folders, {
         implementation: 'custom',
@@ -26,7 +26,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
         describe: async () => ({}),
       })
     },
-    remove: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
+    remove: (owner, conversationId) => options.removeFiles(conversationFolder(owner, conversationId)),
   }
 }
 

@@ -32,11 +32,11 @@ export interface GitWorkspacesOptions extends FolderProvider {
 export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
   return {
     implementation: 'git',
-    async open(owner, conversation) {
-      const home = conversationFolder(owner, conversation)
+    async open(owner, conversationId) {
+      const home = conversationFolder(owner, conversationId)
       const folder = join(options.root, home)
       const folders = openFolders(options, home)
-      const { lineage, origin } = openRepositories(options, owner, conversation)
+      const { lineage, origin } = openRepositories(options, owner, conversationId)
       const turnRoot = (turnId: string) => join(folder, 'out/workdir', turnId)
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
       return createWorkspace(folders, {
@@ -53,18 +53,18 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
         describe: (turnId, last) => describeGit(lineage, index(turnId), turnId, last),
       })
     },
-    async remove(owner, conversation) {
-      const { lineage, origin } = openRepositories(options, owner, conversation)
+    async remove(owner, conversationId) {
+      const { lineage, origin } = openRepositories(options, owner, conversationId)
       if (origin) await lineage.prepare()
       await origin?.removeRefs()
-      await options.removeFiles(conversationFolder(owner, conversation))
+      await options.removeFiles(conversationFolder(owner, conversationId))
     },
   }
 }
 
-function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner: Scope, conversation: string) {
-  const folder = join(root, conversationFolder(owner, conversation), 'lineage.git')
-  const lineage = openLineage({ folder, refs: lineageRefs(owner, conversation), program })
+function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner: Scope, conversationId: string) {
+  const folder = join(root, conversationFolder(owner, conversationId), 'lineage.git')
+  const lineage = openLineage({ folder, refs: lineageRefs(owner, conversationId), program })
   return { lineage, origin: remote === undefined ? undefined : createOrigin(lineage, remote) }
 }
 

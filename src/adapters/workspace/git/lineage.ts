@@ -17,8 +17,8 @@ interface LineageRefs {
   readonly versions: string
 }
 
-export function lineageRefs(owner: Scope, conversation: string): LineageRefs {
-  const name = conversationFolder(owner, conversation)
+export function lineageRefs(owner: Scope, conversationId: string): LineageRefs {
+  const name = conversationFolder(owner, conversationId)
   const versions = `refs/daybook/${name}/versions/`
   return { branch: `refs/heads/daybook/${name}`, versions, version: (turnId) => `${versions}${encodeName(turnId)}` }
 }
