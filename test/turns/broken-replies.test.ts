@@ -26,7 +26,7 @@ function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   const gaps: string[] = []
   for (const { iteration, attempt, delta } of deltasOf(events)) {
     if (delta.extra) continue // the state of a program always has index 0
-    const lane = `${iteration} ${attempt} ${delta.marker} ${delta.artifactName}`
+    const lane = `${iteration} ${attempt} ${delta.marker} ${delta.artifact_name}`
     if (delta.index !== 0 && delta.index !== next.get(lane)) gaps.push(`${lane} ${delta.index}`)
     next.set(lane, delta.index + 1)
   }

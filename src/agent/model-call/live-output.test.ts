@@ -23,7 +23,7 @@ function outputOf(response: string, reads: (piece: number) => boolean) {
   output.add(parser.end())
   output.end('whole')
   const [answer, showedAnything, showedContent] = [output.answer(), output.showedAnything(), output.showedContent()]
-  const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
+  const lanes = Object.groupBy(deltas, ({ artifact_name, marker }) => artifact_name ?? marker)
   const texts = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
   return { answer, showedAnything, showedContent, texts }
 }

@@ -130,7 +130,7 @@ export function emitAnswer(turn: Turn, iteration: number, answer: string, attemp
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
   const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
   const text = replacer.push(answer) + replacer.flush()
-  const lane = { marker: 'answer', artifactName: `react.final_answer.${iteration}`, format: 'markdown' as const }
+  const lane = { marker: 'answer', artifact_name: `react.final_answer.${iteration}`, format: 'markdown' as const }
   const deltas: readonly LaneDelta[] = [
     { ...lane, index: 0, text, completed: false },
     { ...lane, index: 1, text: '', completed: true },

@@ -55,7 +55,7 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
       marker,
       agent: settings.agent,
       format: spec.format,
-      ...(settings.artifactName !== undefined && { artifactName: settings.artifactName }),
+      ...(settings.artifactName !== undefined && { artifact_name: settings.artifactName }),
       completed,
       ...(aborted && { aborted: true as const }),
       extra: settings.extra,

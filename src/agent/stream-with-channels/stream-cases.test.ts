@@ -65,7 +65,7 @@ describe('channels, citations and repairs, from the stream to the results', () =
       replacer: (format) => createCitationReplacer({ format, sources: () => sources, stripUsage: true }),
     })
     const { deltas, results } = await run(['<channel:action>{"a":"Hello [[S:1]]","b":"Wor', 'ld","c":"no"}'], { composite })
-    const seen = (key: string) => deltas.filter(({ artifactName }) => artifactName === key)
+    const seen = (key: string) => deltas.filter(({ artifact_name }) => artifact_name === key)
     expect(deltas.every(({ marker }) => marker === 'canvas')).toBe(true)
     expect(seen('a').map(({ index, text, completed }) => [index, text, completed])).toEqual([
       [0, `Hello ${alpha}`, false],

@@ -74,7 +74,7 @@ describe('deltas', () => {
       marker: 'thinking',
       agent: 'tester',
       format: 'markdown',
-      artifactName: 'report',
+      artifact_name: 'report',
       completed: false,
       extra: { attempt: 2 },
     })
@@ -241,16 +241,16 @@ describe('a composite channel', () => {
     const composite = {
       channel: 'action',
       push: (text: string) => [
-        { marker: 'canvas', artifactName: 'a', format: 'markdown' as const, index: 0, text: text.toUpperCase(), completed: false },
+        { marker: 'canvas', artifact_name: 'a', format: 'markdown' as const, index: 0, text: text.toUpperCase(), completed: false },
       ],
-      end: () => [{ marker: 'canvas', artifactName: 'a', format: 'markdown' as const, index: 1, text: '', completed: true }],
+      end: () => [{ marker: 'canvas', artifact_name: 'a', format: 'markdown' as const, index: 1, text: '', completed: true }],
     }
     const { deltas, results } = await run(['<channel:action>{"a":1}</channel:action>'], {
       composite,
       subscribers: { action: [(delta) => void received.push(delta.text)] },
     })
     expect(deltas).toMatchObject([
-      { channel: 'action', marker: 'canvas', artifactName: 'a', index: 0, text: '{"A":1}', agent: 'tester' },
+      { channel: 'action', marker: 'canvas', artifact_name: 'a', index: 0, text: '{"A":1}', agent: 'tester' },
       { marker: 'canvas', index: 1, completed: true },
     ])
     expect(received).toEqual(['{"a":1}', ''])

@@ -26,7 +26,7 @@ export interface Delta {
   readonly marker: string
   readonly agent: string
   readonly format: ChannelFormat
-  readonly artifactName?: string
+  readonly artifact_name?: string
   /** The last delta of the instance; its text is empty. */
   readonly completed: boolean
   /** The instance was completed because the service failed. */
@@ -50,7 +50,7 @@ export interface Composite {
   push(text: string): readonly CompositeDelta[]
   end(): readonly CompositeDelta[]
 }
-export type CompositeDelta = Pick<Delta, 'marker' | 'artifactName' | 'format' | 'index' | 'text' | 'completed' | 'aborted'>
+export type CompositeDelta = Pick<Delta, 'marker' | 'artifact_name' | 'format' | 'index' | 'text' | 'completed' | 'aborted'>
 
 export type ParsedPayload =
   | { readonly ok: true; readonly value: unknown; readonly repairs?: readonly string[] }

@@ -104,7 +104,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
 
 /** Index 0 restarts a lane. */
 function withDelta(lanes: readonly LiveLane[], { delta }: LaneEvent): readonly LiveLane[] {
-  const { marker, artifactName, format, index, text, completed } = delta
+  const { marker, artifact_name: artifactName, format, index, text, completed } = delta
   const at = lanes.findIndex((lane) => lane.marker === marker && lane.artifactName === artifactName && lane.format === format)
   const before = index === 0 ? '' : (lanes[at]?.text ?? '')
   const lane = { marker, artifactName, format, text: before + text, completed }

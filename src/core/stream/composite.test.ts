@@ -42,7 +42,7 @@ function showFields(...pieces: readonly string[]): readonly LaneDelta[] {
 /** The text of each attribute, and how it ended. */
 function lanesOf(deltas: readonly LaneDelta[]) {
   const lanes: { name: string | undefined; format: string; text: string; end?: string }[] = []
-  for (const { artifactName: name, format, text, index, completed, aborted } of deltas) {
+  for (const { artifact_name: name, format, text, index, completed, aborted } of deltas) {
     if (index === 0) lanes.push({ name, format, text: '' })
     const lane = lanes.at(-1)
     if (lane === undefined) continue
@@ -69,8 +69,8 @@ function* cuts(text: string): Generator<readonly string[]> {
 describe('a JSON channel shown by attributes', () => {
   it('loop 17.46: streams only the configured attributes, with citations replaced', () => {
     const deltas = showFields('{"a":"Hello [[S:1]]","b":"Wor', 'ld","c":"no"}')
-    const a = { marker: 'canvas', artifactName: 'a', format: 'markdown' }
-    const b = { marker: 'canvas', artifactName: 'b', format: 'text' }
+    const a = { marker: 'canvas', artifact_name: 'a', format: 'markdown' }
+    const b = { marker: 'canvas', artifact_name: 'b', format: 'text' }
     expect(deltas).toEqual([
       { ...a, index: 0, text: 'Hello [Alpha](https://a.example/1)', completed: false },
       { ...a, index: 1, text: '', completed: true },

@@ -33,7 +33,7 @@ export function createCompositeReader({ channel, marker, fields, replacer }: Com
 
   function open(key: string, format: ChannelFormat): Lane {
     const createRewriter = format === 'json' ? withoutRewriting : () => replacer(citationFormat(format))
-    return createLane({ marker, artifactName: key, format }, createRewriter, buffer.emit)
+    return createLane({ marker, artifact_name: key, format }, createRewriter, buffer.emit)
   }
 
   function read(event: JsonEvent) {

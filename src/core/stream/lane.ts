@@ -5,7 +5,7 @@ import type { ChannelFormat } from './channel.ts'
 export interface LaneDelta {
   /** Where a client shows it: thinking, answer, canvas, timeline_text, subsystem. New markers may be added. */
   readonly marker: string
-  readonly artifactName?: string
+  readonly artifact_name?: string
   readonly format: ChannelFormat
   readonly index: number
   readonly text: string
@@ -22,7 +22,7 @@ export interface LaneExtra {
 }
 
 /** The fields that all deltas of a lane share. */
-export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifactName' | 'format' | 'extra'>
+export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'extra'>
 /** How the text of a lane ended: complete, or stopped before its end. */
 export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void

@@ -55,7 +55,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   return self
 
   function timelineLane(artifactName: string): Lane {
-    return createLazyLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
+    return createLazyLane({ marker: 'timeline_text', artifact_name: artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
   /** Releases or drops held lanes after a value of the action has become known. */

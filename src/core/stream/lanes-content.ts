@@ -66,7 +66,7 @@ interface Format {
 }
 
 function show(marker: string, path: string, { format, citations = citationFormat(format) }: Format): ContentVerdict {
-  return { style: { marker, artifactName: path, format }, citations }
+  return { style: { marker, artifact_name: path, format }, citations }
 }
 
 const extensions: Readonly<Record<string, ChannelFormat>> = {

@@ -92,7 +92,7 @@ function statusDelta(executionId: string, status: 'gen' | 'error', error?: strin
 function execStyle(executionId: string, subType: string, format: ChannelFormat, language?: string) {
   return {
     marker: 'subsystem',
-    artifactName: `react.exec.${executionId}.${subType.replaceAll('.', '_')}`,
+    artifact_name: `react.exec.${executionId}.${subType.replaceAll('.', '_')}`,
     format,
     extra: { execution_id: executionId, sub_type: subType, ...(language !== undefined && { language }) },
   } as const

@@ -50,8 +50,8 @@ interface ShownLane {
 
 function lanesOf(deltas: readonly LaneDelta[]): readonly ShownLane[] {
   const lanes = new Map<string, ShownLane & { index: number }>()
-  for (const { marker, artifactName, format, index, text, completed, aborted } of deltas) {
-    const lane = artifactName === undefined ? marker : `${marker} ${artifactName}`
+  for (const { marker, artifact_name, format, index, text, completed, aborted } of deltas) {
+    const lane = artifact_name === undefined ? marker : `${marker} ${artifact_name}`
     const known = lanes.get(lane) ?? { lane, format, text: '', end: 'open' as const, index: -1 }
     if (index !== 0 && index !== known.index + 1) throw new Error(`${lane}: ${index} after ${known.index}`)
     lanes.set(lane, {
@@ -81,7 +81,7 @@ describe('the answer', () => {
     expect(live[4]).toEqual([
       {
         marker: 'answer',
-        artifactName: 'react.final_answer.2',
+        artifact_name: 'react.final_answer.2',
         format: 'markdown',
         index: 0,
         text: 'Hello <markdown> you',
@@ -329,7 +329,7 @@ describe('a program', () => {
       ['code_exec.contract', 1, '', true],
     ])
     expect(all.find(({ extra }) => extra?.sub_type === 'code_exec.code')).toMatchObject({
-      artifactName: 'react.exec.exec_1.code_exec_code',
+      artifact_name: 'react.exec.exec_1.code_exec_code',
       format: 'text',
       extra: { execution_id: 'exec_1', sub_type: 'code_exec.code', language: 'python' },
     })

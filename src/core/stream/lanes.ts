@@ -72,7 +72,7 @@ export function createLanes(settings: LaneSettings): Lanes {
   const isBlank = () => action?.blank ?? true
 
   function answerLane() {
-    const style = { marker: 'answer', artifactName: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
+    const style = { marker: 'answer', artifact_name: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
     return createLazyLane(style, () => settings.replacer('markdown'), emit)
   }
 

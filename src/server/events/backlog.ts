@@ -68,7 +68,7 @@ function continues(before: LaneEvent, after: LaneEvent): boolean {
     before.iteration === after.iteration &&
     before.attempt === after.attempt &&
     a.marker === b.marker &&
-    a.artifactName === b.artifactName &&
+    a.artifact_name === b.artifact_name &&
     a.format === b.format
   )
 }

@@ -57,7 +57,7 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
 }
 
 function deltaEvent({ turn_id: turnId, iteration, attempt, delta }: LaneEvent, timestamp: string): ChatEvent {
-  const { marker, artifactName, format, index, text, completed, aborted, extra } = delta
+  const { marker, artifact_name, format, index, text, completed, aborted, extra } = delta
   const agent = marker === 'thinking' ? `react.decision (${iteration})` : 'react'
   return {
     type: 'chat.delta',
@@ -67,7 +67,7 @@ function deltaEvent({ turn_id: turnId, iteration, attempt, delta }: LaneEvent, t
     event: { agent, step: 'stream', status: completed ? 'completed' : 'running' },
     data: {},
     delta: { text, marker, index, completed },
-    extra: { format, attempt, ...(artifactName !== undefined && { artifact_name: artifactName }), ...(aborted && { aborted }), ...extra },
+    extra: { format, attempt, ...(artifact_name !== undefined && { artifact_name }), ...(aborted && { aborted }), ...extra },
   }
 }
 

@@ -136,7 +136,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       }),
 
     append: (claim, given) =>
-      write(() => {
+      write(async () => {
         const conversation = claimedConversation(claim)
         const changes = validateChangesFast(given)
         return involvesBlobs(changes) ? appendWithBlobs(conversation, changes) : appendChanges(conversation, changes)
