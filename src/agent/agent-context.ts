@@ -1,6 +1,5 @@
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
-import type { SystemFingerprint } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
@@ -10,7 +9,7 @@ import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createHooks, type Hooks, safeCallbacks } from './hooks.ts'
-import { systemFingerprint, systemText } from './prompts/texts.ts'
+import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
 
@@ -21,10 +20,7 @@ export interface AgentContext {
   readonly hub: EventHub
   readonly models: Models
   readonly toolbox: Toolbox
-  /** The system text: byte-stable for as long as the agent lives. */
-  readonly system: string
-  systemTokens(): number
-  readonly systemFingerprint: SystemFingerprint
+  readonly system: SystemPrompt
   readonly settings: AgentSettings
   readonly hooks: Hooks
   readonly hosting: Hosting | undefined
@@ -33,6 +29,14 @@ export interface AgentContext {
   readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
   /** Reports a failure that no caller would otherwise see. Never throws. */
   onProblem(problem: Problem): void
+}
+
+/** The part of the context that turns use. In a replay it comes from a recording. */
+export type TurnServices = Pick<
+  AgentContext,
+  'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'clock' | 'hosting' | 'onProblem'
+> & {
+  readonly store: Pick<ConversationStore, 'blobs'>
 }
 
 /** The model for each role. */
@@ -58,12 +62,10 @@ export function createAgentContext(parts: AgentParts): AgentContext {
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
   const tools = [...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
   const count = parts.tokens ?? roughTokens
-  const system = systemText({
-    tools,
+  const texts = {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
-  })
-  let systemTokens: number | undefined
+  }
   return {
     store,
     clock,
@@ -72,9 +74,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     hub: createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
     toolbox: createToolbox(tools),
-    system,
-    systemTokens: () => (systemTokens ??= count(system)),
-    systemFingerprint: systemFingerprint(system, tools),
+    system: createSystemPrompt({ tools, ...texts }, count),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     createRenderers: () => createRenderers(count),

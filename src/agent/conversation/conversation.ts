@@ -1,45 +1,43 @@
 import { hostname } from 'node:os'
-import type { BlobRef } from '../../core/block/index.ts'
+import type { EntryEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { InboxEvent } from '../../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Claim, HEARTBEAT_MS, type Owner, type Saved } from '../../ports/store.ts'
-import type { Workspace } from '../../ports/workspace.ts'
-import { historyOf } from '../../tools/artifacts/history.ts'
-import { createCallLog, flushContext } from '../../tools/context-files.ts'
 import type { AgentContext } from '../agent-context.ts'
-import { attachmentBlobs, attachmentsIn, createAttachmentPlacer } from '../turn/attachments.ts'
+import { attachmentBlobs, attachmentsIn } from '../turn/attachments.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/finish.ts'
 import type { TurnInput, TurnStart } from '../turn/start.ts'
-import { runTurn, type Turn } from '../turn/turn.ts'
-import { createWorkspaceHandle, restoreWorkspace } from '../turn/workspace.ts'
+import { runTurn } from '../turn/turn.ts'
+import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
+import type { ConversationContext } from './context.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
 import { createInbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
-import { createResultsByEvent, type RunningConversation, type StartReason } from './running.ts'
+import { createResultsByEvent, type ResultsByEvent, type RunningConversation, type StartReason } from './running.ts'
 import { createSpending, restoreSpending } from './spending.ts'
 
 /** Claims the conversation and starts its turns. Resolves when its inbox is open; undefined when there is nothing to do. */
 export async function startConversation(
-  context: AgentContext,
+  agent: AgentContext,
   owner: Owner,
   conversationId: string,
   reason: StartReason,
 ): Promise<RunningConversation | undefined> {
-  const { store } = context
+  const { store } = agent
   if (reason.kind === 'event' && !(await store.head(conversationId))) throw missingConversation(conversationId)
   const claim = await store.claim(conversationId, owner)
   try {
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
-    if (!hasNothingToDo(reason, saved.timeline)) return await startTurns(context, claim, saved, reason)
+    if (!hasNothingToDo(reason, saved.timeline)) return await startTurns(agent, claim, saved, reason)
   } catch (error) {
-    await releaseClaim(context, claim)
+    await releaseClaim(agent, claim)
     throw error
   }
-  await releaseClaim(context, claim)
+  await releaseClaim(agent, claim)
   return undefined
 }
 
@@ -68,115 +66,15 @@ function findUnfinished(timeline: Timeline): TurnStart | undefined {
  * Runs a turn, then one for each followup that no turn has taken in. Unfinished work comes first, whatever the reason for the start: a
  * new message then becomes a followup of it.
  */
-async function startTurns(context: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
-  const { store, clock, hub, workspaces, onEntry } = context
-  const { models, toolbox, system, systemTokens, systemFingerprint, settings, hooks, hosting, onProblem } = context
-  const { blobs } = store
-  const { conversationId } = claim
-  const unfinishedTurnId = saved.timeline.openTurn?.turn_id
-  const newTurnId = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
-  const firstTurnId = unfinishedTurnId ?? newTurnId()
-  const results = createResultsByEvent()
-  const spending = createSpending(settings.priceOf)
-  const abort = new AbortController()
-  const { signal } = abort
-  const renderers = context.createRenderers()
-  const journaled = Promise.withResolvers<void>()
-  let currentResult: Promise<TurnResult> | undefined
-
-  const ledger = openLedger(saved, claim, store, (event) => {
-    const { change } = event
-    spending.record(change)
-    if (change.type === 'turn.opened') journaled.resolve()
-    else if (change.type === 'turn.closed') inbox.endTurn()
-    if (currentResult && change.type === 'event.folded') results.assign(change.event_ids, currentResult)
-    hub.publish(conversationId, event)
-    onEntry?.(conversationId, event)
-  })
-  const inbox = createInbox(ledger, firstTurnId, signal)
-  const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
-  const readBlob = ({ sha256 }: BlobRef) => blobs.get(sha256)
-  const records = recordsOf(store, conversationId)
-  const placeAttachments = createAttachmentPlacer(blobs)
-  const workspaceHandle = createWorkspaceHandle(workspaces, conversationId)
-  const watchers = hub.watchers(conversationId)
-  const { scope } = parseConversationKey(conversationId)
-
-  async function runOneTurn(turnId: string, start: TurnStart, previousResult: Promise<unknown> | undefined): Promise<TurnResult> {
-    inbox.startTurn(turnId)
-    if (previousResult) await previousResult // the caller of the previous turn gets its result, and stops watching, before this one begins
-    const feedbacks = await collectFeedback(ledger, clock.now(), settings)
-    const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId)
-    const callLog = workspaces && createCallLog()
-    const restore = (opened: Workspace) => restoreWorkspace(opened, turnId, ledger.timeline, historyOf({ records, blobs }))
-    const resumed = turnId === unfinishedTurnId
-    const openWorkspace = workspaceHandle.forTurn(turnId, resumed ? restore : undefined)
-    const workspace = async () => {
-      const opened = await openWorkspace()
-      // A failure is not fatal: the next call tries again, and the attachments can be read from the journal.
-      await placeAttachments(opened, ledger.timeline, turnId).catch((error: unknown) => onProblem({ where: 'attachments', error }))
-      return opened
-    }
-    if (resumed && settings.maxMoney !== undefined) restoreSpending(spending, (await entries()).changes, turnId)
-    // biome-ignore format: one line for what belongs to the agent, to the conversation and to the turn
-    const turn: Turn = {
-      models, toolbox, system, systemTokens, systemFingerprint, settings, hooks, clock, blobs, hosting, onProblem,
-      conversationId, scope, ledger, inbox, renderers, spending, records, workspaceHandle, readBlob, signal, emit, watchers,
-      turnId, feedbacks, resumed, callLog, workspace, entries,
-    }
-    const result = await runTurn(turn, start).catch((error: unknown) => {
-      if (isSuperseded(error)) return cancelledResult(turn) // another process continues the turn
-      throw error
-    })
-    if (workspaceHandle.isOpen(turnId) && result.exitReason !== 'cancelled') {
-      const flushed = flushContext({ timeline: ledger.timeline, workspace }, callLog?.drain())
-      await flushed.catch((error: unknown) => onProblem({ where: 'workspace', error })) // a copy: all of it is in the journal
-    }
-    if (result.exitReason !== 'cancelled') await hooks.onFlushCompleted({ turnId, exitReason: result.exitReason })
-    return result
-  }
-
-  /** The caller gets the result when the next turn is certain to begin, or when the conversation has ended. */
-  function begin(turnId: string, start: TurnStart, previousResult?: Promise<unknown>): RunningTurn {
-    const callerResult = Promise.withResolvers<TurnResult>()
-    callerResult.promise.catch(() => {}) // a result that no caller awaits must not be an unhandled rejection
-    currentResult = callerResult.promise
-    return { result: runOneTurn(turnId, start, previousResult), callerResult }
-  }
-
-  async function runQueuedTurns(first: RunningTurn | undefined): Promise<void> {
-    const stopHeartbeat = startHeartbeat(context, claim, abort)
-    let last = first
-    try {
-      for (;;) {
-        const result = await last?.result
-        const followup = result?.exitReason === 'cancelled' ? undefined : await inbox.nextFollowupOrClose()
-        if (followup === undefined) break
-        if (result) last?.callerResult.resolve(result)
-        last = begin(newTurnId(), { kind: 'message', input: inputOf(followup) }, last?.callerResult.promise)
-      }
-    } catch (error) {
-      last ??= { result: Promise.reject(error), callerResult: Promise.withResolvers() }
-      throw error
-    } finally {
-      inbox.close()
-      stopHeartbeat()
-      hub.close(conversationId)
-      await releaseClaim(context, claim)
-      last?.callerResult.resolve(last.result)
-      if (last) results.settleRest(last.result)
-    }
-  }
-
-  const unfinished = findUnfinished(saved.timeline)
-  const event =
-    unfinished && reason.kind === 'message' ? followupEvent(reason.input, clock) : reason.kind === 'event' ? reason.event : undefined
+async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
+  const conversation = openConversation(agent, claim, saved)
+  const { conversationId, firstTurnId, ledger, inbox, results, journaled, abort } = conversation
+  const { start, event } = firstTurn(saved.timeline, reason, agent.clock)
   if (event) await inbox.accept(event)
-  const start: TurnStart | undefined = unfinished ?? (reason.kind === 'message' ? reason : undefined)
-  hub.open(conversationId, ledger.lastSeq)
-  const firstTurn = start && begin(firstTurnId, start)
-  const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(firstTurn?.callerResult.promise)
-  const finished = runQueuedTurns(firstTurn)
+  agent.hub.open(conversationId, ledger.lastSeq)
+  const first = start && beginTurn(conversation, firstTurnId, start)
+  const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
+  const finished = runQueuedTurns(conversation, first)
   if (start !== reason) journaled.resolve() // the inbox has committed the event
   finished.then(journaled.resolve, journaled.reject)
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
@@ -185,10 +83,109 @@ async function startTurns(context: AgentContext, claim: Claim, saved: Saved, rea
     inbox,
     results,
     journaled: journaled.promise,
-    commit: (change) => ledger.commit(() => [change]),
+    commit: (change) => ledger.commit([change]),
     firstResult,
     finished,
     abort: (cause) => abort.abort(cause),
+  }
+}
+
+/** A claimed conversation while its turns run. */
+interface Conversation extends ConversationContext {
+  readonly agent: AgentContext
+  readonly claim: Claim
+  readonly firstTurnId: string
+  readonly workspaces: WorkspaceHandle
+  readonly results: ResultsByEvent
+  /** Resolves when the first turn is in the journal. */
+  readonly journaled: PromiseWithResolvers<void>
+  readonly abort: AbortController
+  /** The result of the current turn: for the callers of the events that the turn takes in. */
+  currentResult: Promise<TurnResult> | undefined
+}
+
+function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conversation {
+  const { store, clock, hub, settings, workspaces, onProblem } = agent
+  const { conversationId } = claim
+  const abort = new AbortController()
+  const { signal } = abort
+  const ledger = openLedger(saved, claim, store, (event) => onEntry(conversation, event))
+  const records = recordsOf(store, conversationId)
+  const firstTurnId = saved.timeline.openTurn?.turn_id ?? newTurnId(clock)
+  const conversation: Conversation = {
+    agent,
+    claim,
+    conversationId,
+    scope: parseConversationKey(conversationId).scope,
+    firstTurnId,
+    ledger,
+    inbox: createInbox(ledger, firstTurnId, signal),
+    live: hub.live(conversationId),
+    renderers: agent.createRenderers(),
+    spending: createSpending(settings.priceOf),
+    records,
+    entriesOfTurn: (turnId) => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId),
+    workspaces: createWorkspaceHandle({ workspaces, conversationId, ledger, records, blobs: store.blobs, onProblem }),
+    results: createResultsByEvent(),
+    journaled: Promise.withResolvers(),
+    abort,
+    signal,
+    currentResult: undefined,
+  }
+  return conversation
+}
+
+const newTurnId = (clock: Clock) => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
+
+/** Called for every entry that the conversation commits, in order. */
+function onEntry({ agent, conversationId, spending, inbox, results, journaled, currentResult }: Conversation, event: EntryEvent): void {
+  const { change } = event
+  spending.record(change)
+  if (change.type === 'turn.opened') journaled.resolve()
+  else if (change.type === 'turn.closed') inbox.endTurn()
+  else if (change.type === 'event.folded' && currentResult) results.assign(change.event_ids, currentResult)
+  agent.hub.publish(conversationId, event)
+  agent.onEntry?.(conversationId, event)
+}
+
+/** The first turn, if there is one to run, and the event that the inbox accepts before it. */
+function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { readonly start?: TurnStart; readonly event?: NewEvent } {
+  const unfinished = findUnfinished(timeline)
+  const start = unfinished ? { start: unfinished } : {}
+  switch (reason.kind) {
+    case 'message':
+      return unfinished ? { ...start, event: followupEvent(reason.input, clock) } : { start: reason }
+    case 'event':
+      return { ...start, event: reason.event }
+    case 'unfinished':
+      return start
+    default:
+      return reason satisfies never
+  }
+}
+
+/**
+ * Runs the first turn to its end, then one for each waiting followup. The caller of a turn gets its result when the next turn is certain
+ * to begin, or when everything is released.
+ */
+async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined): Promise<void> {
+  const { agent, inbox } = conversation
+  const stopHeartbeat = startHeartbeat(conversation)
+  let last = first
+  try {
+    for (;;) {
+      const result = await last?.result
+      const followup = result?.exitReason === 'cancelled' ? undefined : await inbox.nextFollowupOrClose()
+      if (followup === undefined) break
+      if (result) last?.callerResult.resolve(result)
+      last = beginTurn(conversation, newTurnId(agent.clock), { kind: 'message', input: inputOf(followup) }, last)
+    }
+  } catch (error) {
+    last ??= { result: Promise.reject(error), callerResult: createCallerResult() }
+    throw error
+  } finally {
+    stopHeartbeat()
+    await closeConversation(conversation, last)
   }
 }
 
@@ -196,6 +193,58 @@ interface RunningTurn {
   readonly result: Promise<TurnResult>
   /** What callers await: the same result, but not before the next turn begins or the conversation ends. */
   readonly callerResult: PromiseWithResolvers<TurnResult>
+}
+
+function beginTurn(conversation: Conversation, turnId: string, start: TurnStart, previous?: RunningTurn): RunningTurn {
+  const callerResult = createCallerResult()
+  conversation.currentResult = callerResult.promise
+  conversation.inbox.startTurn(turnId)
+  return { result: runOneTurn(conversation, turnId, start, previous), callerResult }
+}
+
+function createCallerResult(): PromiseWithResolvers<TurnResult> {
+  const callerResult = Promise.withResolvers<TurnResult>()
+  callerResult.promise.catch(() => {}) // a result that no caller awaits must not be an unhandled rejection
+  return callerResult
+}
+
+async function runOneTurn(
+  conversation: Conversation,
+  turnId: string,
+  start: TurnStart,
+  previous: RunningTurn | undefined,
+): Promise<TurnResult> {
+  const { agent, ledger, spending, workspaces } = conversation
+  const { clock, settings, hooks } = agent
+  if (previous) await previous.callerResult.promise // its caller gets the result, and stops watching, before this turn begins
+  const feedbacks = await collectFeedback(ledger, clock.now(), settings)
+  const resumed = start.kind === 'unfinished'
+  if (resumed && settings.maxMoney !== undefined) {
+    const { changes } = await conversation.entriesOfTurn(turnId)
+    restoreSpending(spending, changes, turnId)
+  }
+  const workspace = workspaces.forTurn(turnId, { resumed })
+  const result = await runTurn({ turnId, agent, conversation, workspace }, start, feedbacks).catch((error: unknown) => {
+    if (isSuperseded(error)) return cancelledResult(turnId) // another process continues the turn
+    throw error
+  })
+  const { exitReason } = result
+  if (exitReason === 'cancelled') return result
+  await workspace.writeContext()
+  await hooks.onFlushCompleted({ turnId, exitReason })
+  return result
+}
+
+/** Releases everything that the conversation holds; then the callers that still wait get the result of the last turn. */
+async function closeConversation(
+  { agent, claim, conversationId, inbox, results }: Conversation,
+  last: RunningTurn | undefined,
+): Promise<void> {
+  inbox.close()
+  agent.hub.close(conversationId)
+  await releaseClaim(agent, claim)
+  last?.callerResult.resolve(last.result)
+  if (last) results.settleRest(last.result)
 }
 
 /** A message to a running conversation, or to one with unfinished work, as an event of that turn. */
@@ -209,7 +258,7 @@ const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachmen
 const missingConversation = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
 /** Renews the lease. When it is lost, another process writes: the turn stops at once. Other failures are reported and the next beat tries again. */
-function startHeartbeat({ store, onProblem }: AgentContext, claim: Claim, abort: AbortController): () => void {
+function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversation): () => void {
   const timer = setInterval(() => {
     store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))
   }, HEARTBEAT_MS)

@@ -96,7 +96,7 @@ export function createRunningConversations(
 }
 
 /** For each inbox event, the result of the turn that the event became part of. */
-interface ResultsByEvent {
+export interface ResultsByEvent {
   of(eventId: string): Promise<TurnResult>
   /** The events became part of the turn that has this result. */
   assign(eventIds: readonly string[], result: Promise<TurnResult>): void

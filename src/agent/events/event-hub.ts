@@ -12,7 +12,7 @@ export interface EventHub {
   announceDeleted(conversationId: string): void
   /** Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
-  watchers(conversationId: string): Watchers
+  live(conversationId: string): LiveFeed
   /** Live events of the response that is not journaled yet: a listener that joins in the middle of an answer begins with these. */
   inFlight(conversationId: string): readonly PublishedEvent[]
   /** The number of conversations that something is kept for. */
@@ -25,9 +25,10 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly seq: number
 }
 
-/** The listeners to the live events of one conversation. Without any, live output is not made until one joins. */
-export interface Watchers {
-  any(): boolean
+/** The live events of one conversation. While it has no watchers, live output is not made until one joins. */
+export interface LiveFeed {
+  emit(event: LaneEvent | StatusEvent): void
+  hasWatchers(): boolean
   /** Calls `catchUp` before the next listener joins, to emit what was not emitted so far. Dropped once the response is journaled. */
   onJoin(catchUp: () => void): void
 }
@@ -94,6 +95,14 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     }
   }
 
+  function publish(conversationId: string, event: TurnEvent): void {
+    const feed = feeds.get(conversationId)
+    if (!feed) return
+    const published = toPublished(feed.live, event)
+    notify(feed.listeners.everything, published)
+    if (event.type === 'entry') notify(feed.listeners.entries, published)
+  }
+
   return {
     open(conversationId, seq) {
       findOrCreate(conversationId).live = { seq, inFlight: [], catchUp: undefined }
@@ -104,13 +113,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       feed.live = undefined
       removeIfUnused(feed)
     },
-    publish(conversationId, event) {
-      const feed = feeds.get(conversationId)
-      if (!feed) return
-      const published = toPublished(feed.live, event)
-      notify(feed.listeners.everything, published)
-      if (event.type === 'entry') notify(feed.listeners.entries, published)
-    },
+    publish,
     subscribe(conversationId, listener, to = 'everything') {
       const feed = findOrCreate(conversationId)
       if (to === 'everything') feed.live?.catchUp?.()
@@ -130,8 +133,9 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
         if (callbacks.size === 0 && deletionCallbacks.get(conversationId) === callbacks) deletionCallbacks.delete(conversationId)
       }
     },
-    watchers: (conversationId) => ({
-      any: () => (feeds.get(conversationId)?.listeners.everything.size ?? 0) > 0,
+    live: (conversationId) => ({
+      emit: (event) => publish(conversationId, event),
+      hasWatchers: () => (feeds.get(conversationId)?.listeners.everything.size ?? 0) > 0,
       onJoin(catchUp) {
         const live = feeds.get(conversationId)?.live
         if (live) live.catchUp = catchUp

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BlockOrigin } from '../../core/block/index.ts'
+import type { BlobRef, BlockOrigin } from '../../core/block/index.ts'
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
@@ -9,7 +9,9 @@ import { sourcesBySid } from '../../core/sources/pool.ts'
 import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
 import type { RetriedAttempt } from '../../core/timeline/change.ts'
 import { mimeOf } from '../../tools/mime.ts'
+import type { TurnServices } from '../agent-context.ts'
 import type { Activity } from '../conversation/inbox.ts'
+import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
 import type { Progress } from '../turn/progress.ts'
@@ -47,7 +49,8 @@ export async function callModel(
   model: ModelSettings,
   wrapUp?: true,
 ): Promise<ModelCall> {
-  const activity = turn.inbox.beginActivity()
+  const { agent, conversation } = turn
+  const activity = conversation.inbox.beginActivity()
   const { signal } = activity
   let retries = 0
   let overflows = 0
@@ -63,9 +66,9 @@ export async function callModel(
       if (isOverflowError(error)) {
         overflows = await compactUntilSmaller(turn, overflows)
         if (overflows > maxOverflows && !signal.aborted) return call
-      } else if (mayRetry(error) && retries < turn.settings.retryDelaysMs.length) {
-        turn.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
-        await waitBeforeRetry(turn, retries++, error, signal)
+      } else if (mayRetry(error) && retries < agent.settings.retryDelaysMs.length) {
+        conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
+        await waitBeforeRetry(agent, retries++, error, signal)
       } else return call
       if (signal.aborted) return { ...call, interrupted: true }
       const cost = retriedAttempt(response, prompt)
@@ -78,41 +81,42 @@ export async function callModel(
 
 /** Compacts with rising force until the prompt gets smaller. Returns the level that worked, or `maxOverflows + 1`. */
 async function compactUntilSmaller(turn: Turn, before: number): Promise<number> {
-  for (let attempt = before + 1; attempt <= maxOverflows && !turn.inbox.hasSteer; attempt++) {
+  for (let attempt = before + 1; attempt <= maxOverflows && !turn.conversation.inbox.hasSteer; attempt++) {
     if (await compactAfterOverflow(turn, attempt as Attempt)) return attempt
   }
   return maxOverflows + 1
 }
 
 function callOnce(
-  turn: Turn,
+  { agent, conversation }: Turn,
   origin: BlockOrigin,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
   { attempt, activity }: { readonly attempt: number; readonly activity: Activity },
 ): Promise<ModelResponse> {
   const { turnId: turn_id, iteration } = origin
-  turn.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
+  const { conversationId, live, ledger } = conversation
+  live.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
-    system: turn.system,
+    system: agent.system.text,
     parts: prompt.parts,
     maxTokens,
     temperature,
-    cacheKey: turn.conversationId,
-    read: turn.readBlob,
+    cacheKey: conversationId,
+    read: ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256),
   }
-  return readResponse(() => turn.models.decision.stream(request, activity.signal), activity, {
-    graceMs: turn.settings.stopGraceMs,
+  return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, {
+    graceMs: agent.settings.stopGraceMs,
     channels: decisionChannels,
-    createLanes: () => createResponseLanes(turn, origin),
+    createLanes: () => createResponseLanes(ledger, origin),
     earlyCheck: createEarlyCheck(),
-    watchers: turn.watchers,
-    emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
+    live,
+    emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
 }
 
-function createResponseLanes({ ledger }: Turn, { iteration, callId: executionId }: BlockOrigin): Lanes {
+function createResponseLanes(ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): Lanes {
   const sources = () => sourcesBySid(ledger.timeline.sources)
   const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
   return createLanes({ iteration, executionId, replacer, mimeOf })
@@ -121,7 +125,7 @@ function createResponseLanes({ ledger }: Turn, { iteration, callId: executionId 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds
 
 /** Waits at least as long as the provider asked for; returns early when the signal aborts. */
-async function waitBeforeRetry({ settings, clock }: Turn, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
+async function waitBeforeRetry({ settings, clock }: TurnServices, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
   const pause = Math.max(settings.retryDelaysMs[retry] ?? 0, (error.retry_after_seconds ?? 0) * 1000)
   const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
   await sleep(pause + jitter, undefined, { signal }).catch((error: unknown) => {

@@ -1,6 +1,8 @@
+import type { BlobRef } from '../../core/block/index.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
+import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
 import { readModelStream } from './read-response.ts'
 import { toUsageRecord } from './response.ts'
@@ -13,12 +15,13 @@ type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonl
  * is `finish_reason: 'error'`, and a steer makes it 'interrupted'.
  */
 export async function callQuietly(turn: Turn, request: QuietRequest): Promise<ResponseReceived> {
-  const model = turn.models[request.role]
+  const { turnId, agent, conversation } = turn
+  const model = agent.models[request.role]
   let raw = ''
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let modelName = model.name
-  const activity = turn.inbox.beginActivity()
+  const activity = conversation.inbox.beginActivity()
   const onEvent = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') raw += event.text
     else if (event.type === 'error') {
@@ -31,24 +34,24 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
     }
     return true
   }
-  const open = () => model.stream({ ...request, cacheKey: turn.conversationId, read: turn.readBlob }, activity.signal)
-  const failure = await readModelStream(open, { activity, graceMs: turn.settings.stopGraceMs, onEvent })
+  const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
+  const open = () => model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)
+  const failure = await readModelStream(open, { activity, graceMs: agent.settings.stopGraceMs, onEvent })
   activity.end()
   if (failure) finish_reason = 'error'
   if (activity.signal.aborted) finish_reason = 'interrupted'
   return {
     type: 'response.received',
     role: request.role,
-    turn_id: turn.turnId,
-    ts: turn.clock.now(),
+    turn_id: turnId,
+    ts: agent.clock.now(),
     iteration: 0,
-    call_id: turn.clock.randomHex(12),
+    call_id: agent.clock.randomHex(12),
     raw,
     finish_reason,
     ...(usage && { usage }),
-    prompt: { model: modelName, ...(!usage && { estimated_tokens: estimateTokens(turn, request) }) },
+    prompt: { model: modelName, ...(!usage && { estimated_tokens: estimateTokens(conversation.renderers, request) }) },
   }
 }
 
-const estimateTokens = ({ renderers: { estimator } }: Turn, { system, parts }: QuietRequest) =>
-  estimator.text(system) + estimator.parts(parts)
+const estimateTokens = ({ estimator }: Renderers, { system, parts }: QuietRequest) => estimator.text(system) + estimator.parts(parts)

@@ -126,8 +126,8 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
 }
 
 /** Emits an answer that was not streamed, with its citations rendered. Clients show the highest attempt of a round. */
-export function emitAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {
-  const sources = () => sourcesBySid(turn.ledger.timeline.sources)
+export function emitAnswer({ turnId, conversation }: Turn, iteration: number, answer: string, attempt = 0): void {
+  const sources = () => sourcesBySid(conversation.ledger.timeline.sources)
   const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
   const text = replacer.push(answer) + replacer.flush()
   const lane = { marker: 'answer', artifact_name: `react.final_answer.${iteration}`, format: 'markdown' as const }
@@ -135,5 +135,5 @@ export function emitAnswer(turn: Turn, iteration: number, answer: string, attemp
     { ...lane, index: 0, text, completed: false },
     { ...lane, index: 1, text: '', completed: true },
   ]
-  for (const delta of deltas) turn.emit({ type: 'lane.delta', turn_id: turn.turnId, iteration, attempt, delta })
+  for (const delta of deltas) conversation.live.emit({ type: 'lane.delta', turn_id: turnId, iteration, attempt, delta })
 }

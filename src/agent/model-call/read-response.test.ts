@@ -24,8 +24,8 @@ async function readWith(watcher: 'present' | 'late' | 'absent', text: string, ea
     channels: decisionChannels,
     createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }),
     earlyCheck,
-    watchers: {
-      any: () => watcher === 'present',
+    live: {
+      hasWatchers: () => watcher === 'present',
       onJoin: (catchUp) => {
         join = catchUp
       },

@@ -8,7 +8,7 @@ import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Activity } from '../conversation/inbox.ts'
-import type { Watchers } from '../events/event-hub.ts'
+import type { LiveFeed } from '../events/event-hub.ts'
 import { type ChannelReader, createChannelReader } from './live-output.ts'
 
 /** One response of the model, split into channels. */
@@ -41,7 +41,7 @@ export interface ReadOptions {
   createLanes(): Lanes
   /** Checks the start of the response; a violation ends the call at once. */
   readonly earlyCheck: EarlyCheck
-  readonly watchers: Watchers
+  readonly live: Pick<LiveFeed, 'hasWatchers' | 'onJoin'>
   emit(delta: LaneEvent['delta']): void
 }
 
@@ -54,7 +54,7 @@ export async function readResponse(
   activity: Activity,
   options: ReadOptions,
 ): Promise<ModelResponse> {
-  const { graceMs, channels, earlyCheck, watchers } = options
+  const { graceMs, channels, earlyCheck, live } = options
   let raw = ''
   let finish: ModelResponse['finish']
   let error: ServiceError | undefined
@@ -75,7 +75,7 @@ export async function readResponse(
   function onEvent(event: ModelEvent): boolean {
     if (event.type === 'text.delta') {
       raw += event.text
-      if (watchers.any()) parse(event.text).liveOutput.catchUp()
+      if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
       else if (!earlyCheck.done && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // once the parser runs, feed it only the new text
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, modelName: event.modelName }
@@ -91,7 +91,7 @@ export async function readResponse(
     return false
   }
 
-  watchers.onJoin(() => liveOutput().catchUp())
+  live.onJoin(() => liveOutput().catchUp())
   const failure = await readModelStream(open, { activity, graceMs, onEvent })
   if (failure && !reader?.violation) {
     finish = undefined
@@ -102,7 +102,7 @@ export async function readResponse(
   ending = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
   const plain = reader ? undefined : readPlainChannels(raw, channels)
   const parsed = plain ? { channels: plain, preamble: '', violation: undefined } : parsedBy(parse())
-  if (watchers.any()) liveOutput().catchUp()
+  if (live.hasWatchers()) liveOutput().catchUp()
   return {
     raw,
     ...parsed,

@@ -1,3 +1,4 @@
+import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { hashText } from '../../core/hash.ts'
 import type { SystemFingerprint } from '../../core/timeline/change.ts'
 import { catalogText } from '../../tools/catalog.ts'
@@ -19,8 +20,22 @@ export function systemText({ instructions = defaultInstructions, customisation, 
   return [protocolText, instructions, catalogText(tools), admin].filter((text) => text.trim() !== '').join('\n\n')
 }
 
-/** Tells whether the system text has changed, and whether its tools have. */
-export function systemFingerprint(system: string, tools: readonly Tool[]): SystemFingerprint {
+/** The system text of an agent: byte-stable for as long as the agent lives. */
+export interface SystemPrompt {
+  readonly text: string
+  /** Tells whether the text has changed, and whether its tools have. */
+  readonly fingerprint: SystemFingerprint
+  /** Counted at the first call. */
+  tokens(): number
+}
+
+export function createSystemPrompt(parts: SystemText, count: TokenCounter): SystemPrompt {
+  const text = systemText(parts)
+  let tokens: number | undefined
+  return { text, fingerprint: systemFingerprint(text, parts.tools), tokens: () => (tokens ??= count(text)) }
+}
+
+function systemFingerprint(system: string, tools: readonly Tool[]): SystemFingerprint {
   return { hash: hashText(system), tools: hashText(catalogText(tools)), size: system.length }
 }
 

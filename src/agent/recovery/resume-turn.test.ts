@@ -5,7 +5,7 @@ import { openProgress } from '../turn/progress.ts'
 import { restoreProgress } from './resume-turn.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
-const opened = openProgress(ts, defaultAgentSettings)
+const opened = openProgress(ts, defaultAgentSettings, [])
 const resumed = (...changes: readonly Change[]) =>
   restoreProgress(
     opened,

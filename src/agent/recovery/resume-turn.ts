@@ -1,3 +1,4 @@
+import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
 import { type Block, type BlockOrigin, readNotice, readToolCall } from '../../core/block/index.ts'
 import { remainingRounds } from '../../core/budget.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
@@ -7,6 +8,7 @@ import { parseResponse } from '../../core/decision/response.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import type { TurnServices } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import type { AgentSettings } from '../settings.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
@@ -24,14 +26,15 @@ import type { Turn } from '../turn/turn.ts'
  *
  * The model is never called again for a response that is in the journal.
  */
-export async function resumeTurn(turn: Turn): Promise<Progress> {
-  const { timeline } = turn.ledger
-  const entries = await turn.entries()
-  const opened = openProgress(timeline.openTurn?.ts ?? turn.clock.now(), turn.settings)
-  const progress = restoreProgress(opened, turn.turnId, entries, turn.settings)
-  const pending = callWithoutResult(timeline, turn.turnId)
+export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedback[]): Promise<Progress> {
+  const { turnId, agent, conversation } = turn
+  const { timeline } = conversation.ledger
+  const entries = await conversation.entriesOfTurn(turnId)
+  const opened = openProgress(timeline.openTurn?.ts ?? agent.clock.now(), agent.settings, feedbacks)
+  const progress = restoreProgress(opened, turnId, entries, agent.settings)
+  const pending = callWithoutResult(timeline, turnId)
   if (pending) return finishPendingCall(turn, progress, pending, entries.changes)
-  if (needsTitle(timeline, turn.turnId, entries.changes)) await generateTitle(turn)
+  if (needsTitle(timeline, turnId, entries.changes)) await generateTitle(turn)
   return progress
 }
 
@@ -48,13 +51,14 @@ function callWithoutResult(timeline: Timeline, turnId: string): Block | undefine
 }
 
 async function finishPendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
+  const { turnId, agent, conversation } = turn
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
-  const origin: BlockOrigin = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
-  const tool = turn.toolbox.find(toolId)
-  const mayRepeat = tool?.repeatable && !turn.inbox.hasSteer // a steer would stop it before it starts, and its result would hide that it may have run before
-  const recorded = mayRepeat ? parseRecordedCall(turn, changes, origin.callId) : undefined
+  const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
+  const tool = agent.toolbox.find(toolId)
+  const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer // a steer would stop it before it starts, and its result would hide that it may have run before
+  const recorded = mayRepeat ? parseRecordedCall(agent, changes, origin.callId) : undefined
   if (!tool || !recorded) return commitResult(turn, progress, origin, toolId, unknownOutcome(toolId))
-  return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(turn.ledger.timeline, origin))
+  return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(conversation.ledger.timeline, origin))
 }
 
 /** The timeline that the model saw when it made the call: without the blocks of that round. */
@@ -68,15 +72,15 @@ function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrig
 }
 
 /** Reads the call from the recorded response: the parameters in the call block are shortened. */
-function parseRecordedCall(turn: Turn, changes: readonly Change[], callId: string) {
+function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonly Change[], callId: string) {
   const isResponse = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
   const response = changes.find(isResponse)
   if (!response) return undefined
   const { raw, finish_reason } = response
   const finishReason = finish_reason === 'length' ? 'length' : 'stop'
-  const reading = readDecision(parseResponse(raw, { finishReason, maxTokens: turn.settings.decision.maxTokens }), {})
+  const reading = readDecision(parseResponse(raw, { finishReason, maxTokens: settings.decision.maxTokens }), {})
   if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
-  const checked = checkCall(reading.decision, turn.toolbox.signatures)
+  const checked = checkCall(reading.decision, toolbox.signatures)
   return checked.ok ? { params: checked.params, decision: reading.decision } : undefined
 }
 

@@ -53,7 +53,9 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
     change.type === 'response.received' && change.role === undefined ? [change] : [],
   )
   const calls: RecordedCall[] = []
-  const { decision, ...others } = setup.turn.models
+  const { turn } = setup
+  const { models } = turn.agent
+  const { decision } = models
   const observed: Model = {
     ...decision,
     async *stream(request, signal) {
@@ -65,7 +67,10 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
       }
     },
   }
-  const divergence = await runReplay({ ...setup, turn: { ...setup.turn, models: { ...others, decision: observed } } }, recording)
+  const divergence = await runReplay(
+    { ...setup, turn: { ...turn, agent: { ...turn.agent, models: { ...models, decision: observed } } } },
+    recording,
+  )
   return { calls, divergence }
 }
 

@@ -8,7 +8,7 @@ import type { PublishOutcome, Workspace } from '../../ports/workspace.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Inbox } from '../conversation/inbox.ts'
 import { isAdapterError } from '../model-call/read-response.ts'
-import type { Turn } from '../turn/turn.ts'
+import type { TurnWorkspace } from '../turn/workspace.ts'
 import type { Player } from './player.ts'
 import type { Recording } from './recording.ts'
 
@@ -112,7 +112,7 @@ export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () 
 }
 
 /** A workspace that can only be published, with the recorded outcome. */
-export function recordedWorkspace({ entries }: Recording): Pick<Turn, 'workspaceHandle' | 'workspace'> {
+export function recordedWorkspace({ entries }: Recording): TurnWorkspace {
   const block = entries.flatMap(({ change }) => blocksOfChange(change)).find(({ type }) => type === 'react.workspace.publish')
   const published = block && publishedIn(block)
   const noFiles = async (): Promise<never> => {
@@ -120,8 +120,12 @@ export function recordedWorkspace({ entries }: Recording): Pick<Turn, 'workspace
   }
   const workspace: Pick<Workspace, 'publish' | 'describe'> = { publish: async () => published ?? noFiles(), describe: noFiles }
   return {
-    workspaceHandle: { isOpen: () => published !== undefined, implementation: published?.record.workspace_implementation },
-    workspace: async () => workspace as Workspace, // tools do not run, and a turn itself uses nothing else
+    open: async () => workspace as Workspace, // tools do not run, and a turn itself uses nothing else
+    isOpen: published !== undefined,
+    resumed: false,
+    implementation: published?.record.workspace_implementation,
+    addCall: () => {},
+    writeContext: async () => {},
   }
 }
 

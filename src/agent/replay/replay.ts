@@ -46,8 +46,8 @@ async function replayTurn(store: RecordedStore, conversationId: string, recordin
 /** Runs the turn to its end or to the first difference. */
 export async function runReplay({ turn, player }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
   try {
-    const feedbacks = await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? player.now(), turn.settings)
-    await runTurn({ ...turn, feedbacks }, { kind: 'unfinished' })
+    const feedbacks = await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? player.now(), turn.agent.settings)
+    await runTurn(turn, { kind: 'unfinished' }, feedbacks)
     player.end()
   } catch (error) {
     if (!(error instanceof DivergenceError)) throw error

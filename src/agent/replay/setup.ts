@@ -4,16 +4,19 @@ import type { Fingerprints } from '../../core/render/fingerprints.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { AgentParts } from '../agent.ts'
+import type { TurnServices } from '../agent-context.ts'
+import type { ConversationContext } from '../conversation/context.ts'
 import { recordsOf } from '../conversation/history.ts'
 import { createInbox } from '../conversation/inbox.ts'
 import { openLedger } from '../conversation/ledger.ts'
 import { createRenderers, type Renderers } from '../conversation/renderers.ts'
 import { createSpending } from '../conversation/spending.ts'
 import { createHooks } from '../hooks.ts'
-import { systemFingerprint, systemText } from '../prompts/texts.ts'
+import { createSystemPrompt } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
 import { builtInTools, createToolbox } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -32,7 +35,7 @@ export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'ins
 
 /** A turn whose store, models, tools and inbox are played from a recording. */
 export interface ReplaySetup {
-  readonly turn: Omit<Turn, 'feedbacks'>
+  readonly turn: Turn
   readonly player: Player
   rounds(): number
 }
@@ -43,7 +46,7 @@ export type RecordedStore = Pick<ConversationStore, 'readJournal' | 'findByPath'
 export function setUpReplay(recorded: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): ReplaySetup {
   const { turnId, startSeq } = recording
   const definition = agentDefinition(parts)
-  const { settings, count, tools } = definition
+  const { settings, system, count, tools } = definition
   const spending = createSpending(settings.priceOf)
   const stop = new AbortController()
   const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
@@ -55,29 +58,30 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => spending.record(change))
   const inbox = recordedInbox(createInbox(ledger, turnId, stop.signal), player)
   const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, halt)
-  const turn: Omit<Turn, 'feedbacks'> = {
-    ...definition,
-    ...noOutsideWorld,
-    ...recordedWorkspace(recording),
-    records: recordsOf(recorded, conversationId),
-    blobs: {
-      get: (sha256) => recorded.blobs.get(sha256),
-      has: (sha256) => recorded.blobs.has(sha256),
-      put: unavailable,
-      remove: unavailable,
-    },
-    conversationId,
-    scope: parseConversationKey(conversationId).scope,
-    turnId,
-    ledger,
-    inbox,
+  const agent: TurnServices = {
     models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
+    system,
+    settings,
+    hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
+    clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
+    hosting: undefined,
+    onProblem: () => {},
+    store: { blobs: readOnlyBlobs(recorded.blobs) },
+  }
+  const conversation: ConversationContext = {
+    conversationId,
+    scope: parseConversationKey(conversationId).scope,
+    ledger,
+    inbox,
+    live: { emit: () => {}, hasWatchers: () => false, onJoin: () => {} },
     renderers: prompts.renderers,
     spending,
-    clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
+    records: recordsOf(recorded, conversationId),
+    entriesOfTurn: async () => ({ changes: [], events: new Map() }),
     signal: stop.signal,
   }
+  const turn: Turn = { turnId, agent, conversation, workspace: recordedWorkspace(recording) }
   return { turn, player, rounds: prompts.rounds }
 }
 
@@ -85,13 +89,10 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
   const settings = agentSettings(parts.settings)
   const tools = [...builtInTools({ ...builtIn, contextTokens: settings.contextTokens }), ...own]
   const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
-  const system = systemText({ tools, ...texts })
   return {
     tools,
     count,
-    system,
-    systemTokens: () => count(system),
-    systemFingerprint: systemFingerprint(system, tools),
+    system: createSystemPrompt({ tools, ...texts }, count),
     settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // failed calls are in the recording: no waiting before a retry
   }
 }
@@ -117,18 +118,13 @@ function comparePrompts(renderers: Renderers, recording: Recording, { anySystem 
   return { compare, renderers: intercepted, rounds: () => rounds }
 }
 
+const readOnlyBlobs = (blobs: BlobStore): BlobStore => ({
+  get: (sha256) => blobs.get(sha256),
+  has: (sha256) => blobs.has(sha256),
+  put: unavailable,
+  remove: unavailable,
+})
+
 const unavailable = (): never => {
   throw new Failure('store.closed', 'a replay can not use anything outside its recording')
-}
-/** The parts of a turn that would have effects. */
-const noOutsideWorld = {
-  watchers: { any: () => false, onJoin: () => {} },
-  hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
-  emit: () => {},
-  onProblem: () => {},
-  entries: async () => ({ changes: [], events: new Map() }),
-  resumed: false,
-  callLog: undefined,
-  readBlob: unavailable,
-  hosting: undefined,
 }

@@ -108,19 +108,14 @@ function attachedFiles(timeline: Timeline, turnId: string) {
   })
 }
 
-type HostingContext = Pick<Turn, 'hosting' | 'conversationId' | 'turnId' | 'onProblem'>
-
 /** Hosts all attachments of a new turn, or none: when one fails, all are removed and the message is rejected. */
-export async function hostAllOrReject(
-  turn: HostingContext,
-  attachments: readonly Attachment[],
-  ts: string,
-): Promise<readonly Attachment[]> {
-  if (!turn.hosting || attachments.length === 0) return attachments
+export async function hostAllOrReject(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
+  const { hosting } = turn.agent
+  if (!hosting || attachments.length === 0) return attachments
   const hosted: Attachment[] = []
   for (const attachment of attachments) {
     try {
-      hosted.push(await hostOne(turn.hosting, turn, attachment, ts))
+      hosted.push(await hostOne(hosting, turn, attachment, ts))
     } catch (error) {
       await removeHosted(turn)
       const { name } = attachment
@@ -131,12 +126,12 @@ export async function hostAllOrReject(
 }
 
 /** Hosts as many attachments as possible: the message was accepted before, and the store keeps the bytes in any case. */
-export async function hostIfPossible(turn: HostingContext, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
-  const { hosting } = turn
+export async function hostIfPossible(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
+  const { hosting, onProblem } = turn.agent
   if (!hosting) return attachments
   const attempts = attachments.map((attachment) =>
     hostOne(hosting, turn, attachment, ts).catch((error: unknown) => {
-      turn.onProblem({ where: 'attachment hosting', error })
+      onProblem({ where: 'attachment hosting', error })
       return attachment
     }),
   )
@@ -144,14 +139,14 @@ export async function hostIfPossible(turn: HostingContext, attachments: readonly
 }
 
 /** Removes all hosted files of a turn that could not start. */
-export async function removeHosted({ hosting, conversationId, turnId, onProblem }: HostingContext): Promise<void> {
-  const { scope, name } = parseConversationKey(conversationId)
+export async function removeHosted({ turnId, agent: { hosting, onProblem }, conversation }: Turn): Promise<void> {
+  const { scope, name } = parseConversationKey(conversation.conversationId)
   await hosting?.remove(scope, name, turnId).catch((error: unknown) => onProblem({ where: 'attachment clean-up', error }))
 }
 
 async function hostOne(
   hosting: Hosting,
-  { conversationId, turnId }: HostingContext,
+  { turnId, conversation: { conversationId } }: Turn,
   attachment: Attachment,
   ts: string,
 ): Promise<Attachment> {

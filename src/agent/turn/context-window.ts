@@ -5,8 +5,10 @@ import type { Attempt } from '../../core/compaction/overflow.ts'
 import type { SummaryRequest } from '../../core/compaction/summary-request.ts'
 import { calibrationOf } from '../../core/estimate/estimate.ts'
 import { planExpiry } from '../../core/expiry/expiry.ts'
+import type { Slice } from '../../core/render/types.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { TurnServices } from '../agent-context.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
@@ -19,29 +21,31 @@ const RETRY_GROWTH = 1.1
 
 /** Compacts the timeline when the prompt would exceed the limit. Far below the limit not even tokens are counted. */
 export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
-  const { timeline } = turn.ledger
-  const { meter, renderer } = turn.renderers
-  const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAIL_TOKENS
-  if (!meter.exceeds(timeline, renderer.peek(timeline, turn.turnId), Math.max(room, progress.compactAbove ?? 0))) return progress
-  const slice = renderer.slice(timeline, turn.turnId)
+  const { turnId, agent, conversation } = turn
+  const { timeline } = conversation.ledger
+  const { meter, renderer } = conversation.renderers
+  const room = contextLimit(agent) / calibrationOf(timeline) - agent.system.tokens() - TAIL_TOKENS
+  if (!meter.exceeds(timeline, renderer.peek(timeline, turnId), Math.max(room, progress.compactAbove ?? 0))) return progress
+  const slice = renderer.slice(timeline, turnId)
   const compacted = await compact(turn)
-  return compacted || turn.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
+  return compacted || conversation.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
 }
 
 /** Compacts because the provider has rejected the prompt as too long, whatever the estimate. True when the timeline got smaller. */
 export const compactAfterOverflow = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
 
 async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
-  const { timeline } = turn.ledger
-  const { estimator, meter, renderer } = turn.renderers
-  const slice = (current: Timeline) => renderer.slice(current, turn.turnId)
+  const { turnId, agent, conversation } = turn
+  const { timeline } = conversation.ledger
+  const { estimator, meter, renderer } = conversation.renderers
+  const slice = (current: Timeline) => renderer.slice(current, turnId)
   const plan = planCompaction(timeline, {
-    currentTurnId: turn.turnId,
-    limit: contextLimit(turn),
-    systemTokens: turn.systemTokens(),
+    currentTurnId: turnId,
+    limit: contextLimit(agent),
+    systemTokens: agent.system.tokens(),
     renderedTokens: meter.tokens(timeline, slice(timeline)) + TAIL_TOKENS,
     calibration: calibrationOf(timeline),
-    keepRecentTurns: turn.settings.keepRecentTurns,
+    keepRecentTurns: agent.settings.keepRecentTurns,
     ...forced,
     tokens: estimator,
     slice,
@@ -49,30 +53,28 @@ async function compact(turn: Turn, forced?: { readonly force: true; readonly att
   return plan === undefined ? false : runCompaction(turn, plan, slice)
 }
 
-async function runCompaction(
-  turn: Turn,
-  plan: CompactionPlan,
-  slice: (timeline: Timeline) => ReturnType<Turn['renderers']['renderer']['slice']>,
-): Promise<boolean> {
-  turn.emit({ type: 'status', turn_id: turn.turnId, iteration: 0, status: 'compacting' })
-  await turn.hooks.onBeforeCompaction(startedReport(plan))
+async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline: Timeline) => Slice): Promise<boolean> {
+  const { turnId, agent, conversation } = turn
+  const { ledger } = conversation
+  conversation.live.emit({ type: 'status', turn_id: turnId, iteration: 0, status: 'compacting' })
+  await agent.hooks.onBeforeCompaction(startedReport(plan))
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
-  if (turn.signal.aborted) return false // commit nothing: the process that resumes the turn compacts again
+  if (conversation.signal.aborted) return false // commit nothing: the process that resumes the turn compacts again
   const responses = [history, prefix].filter((response) => response !== undefined)
   if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
-    await turn.ledger.commit(responses) // a steer does not wait for a summary
+    await ledger.commit(responses) // a steer does not wait for a summary
     return false
   }
   const finished = finishCompaction(
-    turn.ledger.timeline,
+    ledger.timeline,
     plan,
     { history: summaryIn(history), prefix: summaryIn(prefix) },
-    { now: turn.clock.now(), tokens: turn.renderers.estimator, slice },
+    { now: agent.clock.now(), tokens: conversation.renderers.estimator, slice },
   )
-  await turn.ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
-  if (finished.status === 'completed') for (const summary of summariesIn(finished.changes)) await turn.hooks.saveSummary(summary)
-  await turn.hooks.onAfterCompaction(finished.report)
+  await ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
+  if (finished.status === 'completed') for (const summary of summariesIn(finished.changes)) await agent.hooks.saveSummary(summary)
+  await agent.hooks.onAfterCompaction(finished.report)
   return finished.status === 'completed'
 }
 
@@ -89,17 +91,17 @@ async function summarise(turn: Turn, request: SummaryRequest | undefined): Promi
 const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
 
 /** The context window of the model, minus its output, may be below the setting. */
-function contextLimit({ models, settings }: Turn): number {
+function contextLimit({ models, settings }: TurnServices): number {
   return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
 }
 
 /** Hides old content once the provider's cache has expired, so that it costs no cached prefix. Usually there is nothing to do. */
-export async function expireOldContent(turn: Turn): Promise<void> {
-  const { changes } = planExpiry(turn.ledger.timeline, {
-    now: turn.clock.now(),
-    currentTurnId: turn.turnId,
-    settings: turn.settings.expiry,
-    tokens: turn.renderers.estimator,
+export async function expireOldContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): Promise<void> {
+  const { changes } = planExpiry(ledger.timeline, {
+    now: agent.clock.now(),
+    currentTurnId: turnId,
+    settings: agent.settings.expiry,
+    tokens: renderers.estimator,
   })
-  if (changes.length > 0) await turn.ledger.commit(changes)
+  if (changes.length > 0) await ledger.commit(changes)
 }

@@ -1,18 +1,20 @@
-import { type Block, clarificationBlock, completionBlock, type Draft, suggestedFollowupsBlock } from '../../core/block/index.ts'
-import { extractSids, rewriteSids } from '../../core/citations/sids.ts'
+import type { BlockOrigin, Draft, Notice } from '../../core/block/index.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallback-answer.ts'
-import { contentTokens } from '../../core/estimate/estimate.ts'
-import type { SourcePool } from '../../core/sources/pool.ts'
+import { afterAcceptedRound } from '../../core/decision/limits.ts'
+import { isSameAnswer } from '../../core/decision/same-answer.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
+import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
+import type { ModelCall } from '../model-call/call-model.ts'
 import { emitAnswer } from '../model-call/live-output.ts'
-import { commitEnd, discardLateSteers } from './incoming-events.ts'
-import type { AnswerAttempt, Progress } from './progress.ts'
+import { responseReceived, thinkingDrafts } from '../model-call/response.ts'
+import { attemptDrafts, citedSources, closingChanges, completionDrafts, noticeDrafts, withExistingCitations } from './closing.ts'
+import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
+import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
-import { publishWorkspace } from './workspace.ts'
+import { nothingPublished, publishWorkspace } from './workspace.ts'
 
-/** Why a turn end. */
+/** Why a turn ended. */
 export type ExitReason = 'complete' | 'exit' | 'max_iterations' | 'time' | 'budget' | 'protocol_violation' | 'steer' | 'error' | 'cancelled'
 
 /** The end of a turn without an answer of the model. */
@@ -26,6 +28,23 @@ export interface ForcedEnd {
   /** Blocks about the last response, before the completion. */
   readonly drafts?: readonly Draft[]
 }
+
+/** The answer with which the model ends the turn. */
+export interface ModelAnswer {
+  readonly origin: BlockOrigin
+  readonly call: ModelCall
+  readonly decision: FinalDecision
+  readonly warnings: readonly Notice[]
+  readonly exitReason: ExitReason
+  /** False: it ends the turn even when there are events that the model has not seen. */
+  readonly deferrable: boolean
+}
+
+/** How a round ends its turn. A cancelled turn stays open: another process resumes it. */
+export type TurnEnd =
+  | { readonly kind: 'answer'; readonly answer: ModelAnswer }
+  | { readonly kind: 'forced'; readonly end: ForcedEnd }
+  | { readonly kind: 'cancelled' }
 
 /** The result of a turn, as the caller gets it. */
 export interface TurnResult {
@@ -44,76 +63,106 @@ const okReasons: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_ite
 
 const truncatedReasons: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
 
-/** Ends a turn with a fallback answer, so that the user always gets one: the last attempt, else a fixed text. */
-export async function finishTurn(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
-  const { timeline } = turn.ledger
-  const answer = fallbackAnswer(end.fallback, timeline, turn.turnId, end.violationCode)
+/** The result of the turn; or its progress, when the answer was deferred and the turn goes on. */
+export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResult } | { readonly kind: 'next'; readonly progress: Progress }
+
+/** Ends the turn. Answer, used sources and close are one commit, so that a turn is never half closed. */
+export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): Promise<FinishResult> {
+  switch (end.kind) {
+    case 'answer':
+      return finishWithAnswer(turn, progress, end.answer)
+    case 'forced':
+      return { kind: 'closed', result: await finishWithFallback(turn, progress, end.end) }
+    case 'cancelled':
+      return { kind: 'closed', result: cancelledResult(turn.turnId) }
+    default:
+      return end satisfies never
+  }
+}
+
+/**
+ * Ends the turn with the model's answer, or defers the answer: if an event came in that the model has not seen, the answer is kept as an
+ * attempt and the turn goes on. That is decided inside the commit, so that no event can come in between.
+ */
+async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAnswer): Promise<FinishResult> {
+  const { turnId, agent, conversation } = turn
+  const { ledger, inbox, renderers } = conversation
+  const { origin, call, decision, warnings } = answer
+  const previous = progress.attempts.at(-1)?.text
+  if (decision.answer !== previous) emitIfNotStreamed(turn, origin, call, decision.answer)
+  const repeated = previous !== undefined && isSameAnswer(previous, decision.answer)
+  const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
+  const deferrable = answer.deferrable && !repeated // the model has seen the event and repeats its answer: do not defer it again
+  const hasEvents = inbox.hasSteer || hasUnansweredEvents(ledger.timeline, turnId)
+  if (deferrable && !hasEvents) await inbox.waitForEvents(agent.settings.exitGraceMs)
+  // Completion hooks run, and files are published, for the final answer only.
+  const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))
+  const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
+  const after = isFinal() ? await agent.hooks.onAfterCompletion() : []
+  const published = isFinal() ? await publishWorkspace(turn) : nothingPublished
+  const exitReason = published.error ? 'error' : answer.exitReason
+  let deferred = false
+
+  const answerChanges = (timeline: Timeline): readonly Change[] => {
+    deferred = deferrable && hasUnansweredEvents(timeline, turnId)
+    const common = [...thinkingDrafts(origin, call.response), ...noticeDrafts(origin, timeline, decision, warnings)]
+    const completion = () => completionDrafts({ ...origin, ts: agent.clock.now() }, timeline, attempts, decision)
+    const drafts = deferred
+      ? [...common, ...attemptDrafts(origin, timeline, decision, progress)]
+      : [...common, ...before, ...completion(), ...after, ...published.drafts]
+    const close = () => closingChanges({ turnId, ts: agent.clock.now() }, timeline, decision.answer, exitReason, renderers.estimator.text)
+    return [responseReceived(origin, call), { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }, ...(deferred ? [] : close())]
+  }
+  await (deferrable ? ledger.commit(answerChanges) : commitEnd(turn, progress, answerChanges))
+  if (!deferred) return { kind: 'closed', result: turnResult(turnId, ledger.timeline, decision, exitReason, published.error) }
+  const attempt = { text: decision.answer, iteration: origin.iteration, truncated: decision.truncated }
+  return {
+    kind: 'next',
+    progress: { ...progress, repairs: afterAcceptedRound(progress.repairs), attempts: [...progress.attempts, attempt] },
+  }
+}
+
+/** Emits the answer if the response did not stream it: now if there are watchers, else when one joins before the answer is journaled. */
+function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
+  const { live } = turn.conversation
+  let emitted = false
+  const emit = () => {
+    if (emitted) return
+    emitted = true
+    if (!response.answer()) emitAnswer(turn, iteration, answer, attempt)
+  }
+  if (live.hasWatchers()) emit()
+  else live.onJoin(emit)
+}
+
+/** Ends a turn without an answer of the model. The user always gets one: the last attempt, else a fixed text. */
+export async function finishWithFallback(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
+  const { turnId, agent, conversation } = turn
+  const { ledger, renderers } = conversation
+  const { iteration } = progress
+  const answer = fallbackAnswer(end.fallback, ledger.timeline, turnId, end.violationCode)
   const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: false }
   const repeated = progress.attempts.at(-1)?.text === answer
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
-  if (!repeated) emitAnswer(turn, progress.iteration, answer)
-  const [before, after] = [await turn.hooks.onBeforeCompletion(), await turn.hooks.onAfterCompletion()]
-  const published = okReasons.has(end.exitReason) ? await publishWorkspace(turn) : undefined
-  const exitReason = published?.error ? 'error' : end.exitReason
-  await commitEnd(turn, progress, (now) => {
-    const completion = [
-      ...before,
-      ...completionDrafts(turn, now, attempts, decision, progress.iteration),
-      ...after,
-      ...(published?.drafts ?? []),
-    ]
+  if (!repeated) emitAnswer(turn, iteration, answer)
+  const [before, after] = [await agent.hooks.onBeforeCompletion(), await agent.hooks.onAfterCompletion()]
+  const published = okReasons.has(end.exitReason) ? await publishWorkspace(turn) : nothingPublished
+  const exitReason = published.error ? 'error' : end.exitReason
+  await commitEnd(turn, progress, (timeline) => {
+    const completion = completionDrafts({ turnId, iteration, ts: agent.clock.now() }, timeline, attempts, decision)
+    const drafts = [...(end.drafts ?? []), ...before, ...completion, ...after, ...published.drafts]
     return [
       ...(end.changes ?? []),
-      { type: 'blocks.appended', blocks: assignIds(now, [...(end.drafts ?? []), ...completion]) },
-      ...closingChanges(turn, now, decision, exitReason),
+      { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
+      ...closingChanges({ turnId, ts: agent.clock.now() }, timeline, answer, exitReason, renderers.estimator.text),
     ]
   })
-  return turnResult(turn, decision, exitReason, end.error ?? published?.error)
+  return turnResult(turnId, ledger.timeline, decision, exitReason, end.error ?? published.error)
 }
 
-/** Every answer of the turn, attempts first, then its questions and suggested followups. */
-export function completionDrafts(
-  turn: Turn,
-  timeline: Timeline,
-  attempts: readonly AnswerAttempt[],
-  decision: FinalDecision,
-  iteration: number,
-): readonly Draft[] {
-  const ts = turn.clock.now()
-  const last: AnswerAttempt = { text: decision.answer, iteration, truncated: decision.truncated }
-  const answers = [...attempts, last]
-  return [
-    ...answers.map(({ text, iteration: at, truncated }, index) =>
-      completionBlock(turn.turnId, ts, {
-        text,
-        sourcesUsed: citedSources(text, timeline),
-        iteration: at,
-        index: index + 1,
-        count: answers.length,
-        ...(truncated && { truncated }),
-      }),
-    ),
-    ...(decision.questions?.length ? [clarificationBlock(turn.turnId, ts, decision.questions)] : []),
-    ...(decision.followups.length > 0 ? [suggestedFollowupsBlock(turn.turnId, ts, decision.followups)] : []),
-  ]
-}
-
-/** The close, with the sources used. Steers that came too late are discarded. */
-export function closingChanges(turn: Turn, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason): readonly Change[] {
-  const ts = turn.clock.now()
-  const { tokens, sids } = turnTotals(turn, timeline, decision.answer)
-  return [
-    ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
-    ...discardLateSteers(timeline, ts),
-    { type: 'turn.closed', turn_id: turn.turnId, ts, exit_reason: exitReason, sources_used: sids, tokens },
-  ]
-}
-
-/** Without citations of sources that do not exist. The timeline keeps the text as the model wrote it. */
-export function turnResult(turn: Turn, decision: FinalDecision, exitReason: ExitReason, error?: Error): TurnResult {
-  const { timeline } = turn.ledger
+function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason, error?: Error): TurnResult {
   return {
-    turnId: turn.turnId,
+    turnId,
     exitReason,
     ok: okReasons.has(exitReason),
     answer: withExistingCitations(decision.answer, timeline),
@@ -125,42 +174,6 @@ export function turnResult(turn: Turn, decision: FinalDecision, exitReason: Exit
 }
 
 /** For a turn that stays open, because the agent is closed or another process has claimed the conversation. */
-export function cancelledResult({ turnId }: Pick<Turn, 'turnId'>): TurnResult {
+export function cancelledResult(turnId: string): TurnResult {
   return { turnId, exitReason: 'cancelled', ok: false, answer: '', followups: [], sourcesUsed: [], truncated: false }
-}
-
-/** The existing sources that the text cites. */
-export function citedSources(text: string, { sources }: Timeline): readonly number[] {
-  return existingSids(extractSids(text), sources)
-}
-
-const withExistingCitations = (text: string, timeline: Timeline): string =>
-  rewriteSids(text, new Map(citedSources(text, timeline).map((sid) => [sid, sid])))
-
-function existingSids(sids: readonly number[], { rows }: SourcePool): readonly number[] {
-  if (sids.length === 0) return sids
-  const known = new Set(rows.map(({ sid }) => sid))
-  return sids.filter((sid) => known.has(sid))
-}
-
-/**
- * The tokens of all blocks of the turn, and the existing sources that its answers and artifacts cite. Reads the whole timeline, because
- * blocks of a turn, such as a summary, may stand before its header.
- */
-function turnTotals(turn: Turn, timeline: Timeline, answer: string): { readonly tokens: number; readonly sids: readonly number[] } {
-  const cited = new Set(extractSids(answer))
-  let tokens = 0
-  for (let position = 0; position < timeline.size; position++) {
-    const block = blockAt(timeline, position) as Block // exists below `size`
-    if (block.turn_id !== turn.turnId) continue
-    tokens += contentTokens(block, turn.renderers.estimator.text)
-    for (const sid of block.meta?.sources_used ?? []) cited.add(sid)
-  }
-  return {
-    tokens,
-    sids: existingSids(
-      [...cited].sort((a, b) => a - b),
-      timeline.sources,
-    ),
-  }
 }

@@ -12,29 +12,31 @@ import type { Turn } from './turn.ts'
 
 /** Takes the waiting events into the turn, in order: as blocks for the model to read, and as extra rounds. */
 export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
-  const due = dueEvents(turn.inbox.waiting, turn.turnId)
+  const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)
 }
 
 async function commitInboxEvents(turn: Turn, before: Progress, due: readonly InboxEvent[]): Promise<Progress> {
-  const ts = turn.clock.now()
-  const own = due.filter((event) => isForTurn(event, turn.turnId))
-  const named = assignUniqueNames(own.flatMap(attachmentsIn), turn.turnId, turn.ledger.timeline)
+  const { turnId, agent, conversation } = turn
+  const { ledger } = conversation
+  const ts = agent.clock.now()
+  const own = due.filter((event) => isForTurn(event, turnId))
+  const named = assignUniqueNames(own.flatMap(attachmentsIn), turnId, ledger.timeline)
   const attached = await hostIfPossible(turn, named, ts)
   let blocks: readonly (readonly Block[])[] = []
-  await turn.ledger.commit((timeline) => {
-    blocks = blocksFor(own, attached, turn.turnId, timeline)
+  await ledger.commit((timeline) => {
+    blocks = blocksFor(own, attached, turnId, timeline)
     return [
       ...(own.length > 0 ? [{ type: 'blocks.appended' as const, blocks: blocks.flat() }] : []),
-      ...attachedSources(attached, { turnId: turn.turnId, ts }, timeline, turn.settings.sources),
-      ...foldedChange(own, turn.turnId, ts),
-      ...expiredSteers(due, turn.turnId, ts),
+      ...attachedSources(attached, { turnId, ts }, timeline, agent.settings.sources),
+      ...foldedChange(own, turnId, ts),
+      ...expiredSteers(due, turnId, ts),
     ]
   })
   for (const [index, event] of own.entries()) {
-    await turn.hooks.onExternalEvent({ type: event.kind, event, blocks: blocks[index] ?? [] })
+    await agent.hooks.onExternalEvent({ type: event.kind, event, blocks: blocks[index] ?? [] })
   }
-  return own.reduce((progress, event) => applyEvent(progress, event, turn.settings), before)
+  return own.reduce((progress, event) => applyEvent(progress, event, agent.settings), before)
 }
 
 /** In order of acceptance, up to the last stop: events after it are for the next turn. */
@@ -129,9 +131,10 @@ export function hasUnansweredEvents({ inbox }: Timeline, turnId: string): boolea
  * they get no answer, so that they do not start another turn.
  */
 export async function commitEnd(turn: Turn, progress: Progress, changes: (timeline: Timeline) => readonly Change[]): Promise<void> {
+  const { turnId, conversation } = turn
   for (let committed = false; !committed; ) {
-    await turn.ledger.commit((timeline) => {
-      committed = !wasStopped(timeline, turn.turnId) || !hasUnansweredEvents(timeline, turn.turnId)
+    await conversation.ledger.commit((timeline) => {
+      committed = !wasStopped(timeline, turnId) || !hasUnansweredEvents(timeline, turnId)
       return committed ? changes(timeline) : []
     })
     if (!committed) await applyInboxEvents(turn, progress)

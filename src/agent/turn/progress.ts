@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace, LiveEvent } from '../../core/announce/sections.ts'
+import type { AnnouncedFeedback, AnnouncedWorkspace, LiveEvent } from '../../core/announce/sections.ts'
 import { type Budget, createBudget, spend } from '../../core/budget.ts'
 import type { WrapUp } from '../../core/decision/limits.ts'
 import { noRepairs, type RepairCount } from '../../core/decision/limits.ts'
@@ -16,6 +16,8 @@ export interface Progress {
   readonly wrapUp?: WrapUp
   /** Events that came in during the turn, oldest first. */
   readonly events: readonly LiveEvent[]
+  /** Feedback on earlier turns, collected when the turn began and announced in every round. */
+  readonly feedbacks: readonly AnnouncedFeedback[]
   /** The user has stopped the turn: the model is not called again. */
   readonly stopped: boolean
   /** Set after a compaction that freed nothing: do not try again below this many tokens. */
@@ -33,7 +35,7 @@ export interface AnswerAttempt {
 }
 
 /** The progress of a new turn. A resumed turn starts with it, too, and then applies its own entries (`restoreProgress`). */
-export function openProgress(startedAt: string, settings: AgentSettings): Progress {
+export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {
   const limits = {
     maxRounds: settings.maxRounds,
     ...(settings.creditCap !== undefined && { creditCap: settings.creditCap }),
@@ -41,7 +43,7 @@ export function openProgress(startedAt: string, settings: AgentSettings): Progre
     ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
   }
   const budget = createBudget(limits, Date.parse(startedAt))
-  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], stopped: false, hasHidden: false }
+  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }
 }
 
 /** After a decision: counts the iteration and spends a round of the budget. */

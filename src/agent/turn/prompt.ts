@@ -1,11 +1,13 @@
 import { composeAnnounce } from '../../core/announce/announce.ts'
 import { maxRoundsOf, usableExtraRounds } from '../../core/budget.ts'
 import { openPlans } from '../../core/plan/plans.ts'
-import { type CachePoints, cachePoints } from '../../core/render/cache-points.ts'
+import { cachePoints } from '../../core/render/cache-points.ts'
 import type { Prompt } from '../../core/render/render.ts'
 import type { Part, Slice } from '../../core/render/types.ts'
 import type { PromptRecord } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { TurnServices } from '../agent-context.ts'
+import type { Renderers } from '../conversation/renderers.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
@@ -22,54 +24,61 @@ export interface DecisionPrompt {
 
 /** Renders the timeline with its cache points, followed by the sources and ANNOUNCE, which change in every round. */
 export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
-  const { timeline } = turn.ledger
-  const { renderer, meter, estimator } = turn.renderers
-  const sources = turn.renderers.sourcesTail(timeline.sources, turn.turnId)
-  const announce = announceText(turn, progress, timeline, now, wrapUp)
-  const points = (slice: Slice) => cachePointsFor(turn, progress, slice).marks
-  const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
-  const otherTokens = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
-  const known = meter.known(timeline, renderer.peek(timeline, turn.turnId))
+  const { turnId, agent, conversation } = turn
+  const { timeline } = conversation.ledger
+  const { renderer, meter, estimator, sourcesTail } = conversation.renderers
+  const sources = sourcesTail(timeline.sources, turnId)
+  const announce = announceText(progress, timeline, { utc: now, timezone: agent.settings.timezone }, wrapUp)
+  const points = (slice: Slice) => cachePoints(slice, agent.settings.cache, progress).marks
+  const prompt = renderer.render(timeline, { currentTurnId: turnId, points, sources, announce })
+  const otherTokens = () => agent.system.tokens() + estimator.text(sources) + estimator.text(announce)
+  const known = meter.known(timeline, renderer.peek(timeline, turnId))
   return {
     parts: prompt.parts,
-    record: promptRecord(turn, prompt, timeline, `${sources}${announce}`),
+    record: promptRecord(agent, conversation.renderers, prompt, timeline, `${sources}${announce}`),
     tokens: known === undefined ? undefined : known + otherTokens(),
-    countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turn.turnId)) + otherTokens(),
+    countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turnId)) + otherTokens(),
   }
 }
 
-function promptRecord(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
-  const texts = turn.settings.recordPrompts
-  const { fingerprints, renderer } = turn.renderers
+function promptRecord(
+  { models, system, settings }: TurnServices,
+  { fingerprints, renderer }: Renderers,
+  { marks, points, segments }: Prompt,
+  timeline: Timeline,
+  tail: string,
+): PromptRecord {
+  const texts = settings.recordPrompts
   return {
-    model: turn.models.decision.name,
+    model: models.decision.name,
     marks,
     points,
     segments,
-    system: turn.systemFingerprint,
+    system: system.fingerprint,
     tail: texts ? { size: tail.length, text: tail } : { size: tail.length },
     shown: fingerprints.record(renderer.fingerprints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
-    cache_ttl_seconds: turn.settings.expiry.ttlSeconds,
+    cache_ttl_seconds: settings.expiry.ttlSeconds,
   }
 }
 
-export function cachePointsFor(turn: Turn, { hasHidden }: Pick<Progress, 'hasHidden'>, slice: Slice): CachePoints {
-  return cachePoints(slice, turn.settings.cache, { hasHidden })
-}
-
-function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: string, wrapUp: true | undefined): string {
-  const { budget, iteration, events, workspace } = progress
+function announceText(
+  progress: Progress,
+  timeline: Timeline,
+  now: { readonly utc: string; readonly timezone: string },
+  wrapUp?: true,
+): string {
+  const { budget, iteration, feedbacks, events, workspace } = progress
   return composeAnnounce({
     budget: {
       iteration,
       max: maxRoundsOf(budget),
       bonus: usableExtraRounds(budget),
-      elapsedSeconds: (Date.parse(now) - budget.startedAt) / 1000,
+      elapsedSeconds: (Date.parse(now.utc) - budget.startedAt) / 1000,
       wrapUp,
     },
     plans: openPlans(timeline),
-    now: { utc: now, timezone: turn.settings.timezone },
-    feedbacks: turn.feedbacks,
+    now,
+    feedbacks,
     events,
     workspace,
     constraints: constraintsOf(progress, wrapUp),

@@ -1,5 +1,5 @@
 import { type BlockOrigin, type Draft, type Notice, noticeBlock, rawDecisionBlock } from '../../core/block/index.ts'
-import { type BudgetCheck, checkBudget, remainingRounds } from '../../core/budget.ts'
+import { type Budget, type BudgetCheck, checkBudget, remainingRounds } from '../../core/budget.ts'
 import { hasReadableText } from '../../core/citations/sids.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../../core/decision/decision.ts'
@@ -11,45 +11,48 @@ import type { Tool } from '../../tools/tool.ts'
 import { callModel, type ModelCall } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
 import { endForServiceError, responseReceived, serviceErrorNotice, thinkingDrafts, toDecisionResponse } from '../model-call/response.ts'
-import { handleAnswer } from './answer.ts'
 import { expireOldContent, fitContext } from './context-window.ts'
-import { cancelledResult, type ExitReason, type ForcedEnd, finishTurn, type TurnResult } from './finish.ts'
+import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { nextRound, type Progress } from './progress.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { refreshWorkspaceFacts } from './workspace.ts'
 
-/** The progress after the round, or the result of the turn that it has ended. */
-export type RoundResult = { readonly progress: Progress } | { readonly result: TurnResult }
+/** The progress after the round, and how the turn ends if this round was the last. */
+export type RoundResult =
+  | { readonly kind: 'next'; readonly progress: Progress }
+  | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
 
 /**
  * One decision of the model and its consequences: take in waiting events, check the budget, make the prompt fit, call the model, and
  * handle its response.
  */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
-  if (turn.signal.aborted) return { result: cancelledResult(turn) }
-  const withWorkspace = turn.workspaceHandle.isOpen(turn.turnId) ? await refreshWorkspaceFacts(turn, before) : before
-  const withEvents = turn.inbox.waiting.length > 0 ? await applyInboxEvents(turn, withWorkspace) : withWorkspace
-  if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return endTurn(turn, withEvents, stoppedByUser)
-  const budget = checkTurnBudget(turn, withEvents)
-  if (budget === 'stop:unpriced') return endTurn(turn, withEvents, { exitReason: 'budget', fallback: 'unpriced' })
+  const { agent, conversation } = turn
+  const { inbox } = conversation
+  if (conversation.signal.aborted) return { kind: 'ended', progress: before, end: cancelled }
+  const withWorkspace = turn.workspace.isOpen ? await refreshWorkspaceFacts(turn, before) : before
+  const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, withWorkspace) : withWorkspace
+  if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
+  const budget = checkTurnBudget(turn, withEvents.budget)
+  if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'budget', fallback: 'unpriced' })
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, budget)
 
   await expireOldContent(turn)
   const progress = await fitContext(turn, withEvents)
-  if (turn.inbox.hasSteer) return { progress } // it came during a compaction: take it in before the model is called
+  if (inbox.hasSteer) return { kind: 'next', progress } // it came during a compaction: take it in before the model is called
   const origin = nextOrigin(turn, progress.iteration)
-  const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
+  const model = progress.wrapUp ? { ...agent.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : agent.settings.decision
   const call = await callModel(turn, progress, origin, model)
   const after = nextRound(progress)
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
   const { error, raw } = call.response
-  if (error && raw === '') return endTurn(turn, after, endForServiceError(origin, call, error))
-  return await handleResponse(turn, after, origin, call, model.maxTokens)
+  if (error && raw === '') return ended(after, endForServiceError(origin, call, error))
+  return handleResponse(turn, after, origin, call, model.maxTokens)
 }
 
-function checkTurnBudget({ spending, turnId, clock }: Turn, { budget }: Progress): BudgetCheck {
+function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending } }: Turn, budget: Budget): BudgetCheck {
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
   if (budget.maxMoney === undefined) return checkBudget(budget, now)
   const { money, unpriced, last } = spending.of(turnId)
@@ -57,30 +60,40 @@ function checkTurnBudget({ spending, turnId, clock }: Turn, { budget }: Progress
 }
 
 /** Rejects the response, runs its tool call, or handles its answer. */
-function handleResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, maxTokens: number): Promise<RoundResult> {
+async function handleResponse(
+  turn: Turn,
+  progress: Progress,
+  origin: BlockOrigin,
+  call: ModelCall,
+  maxTokens: number,
+): Promise<RoundResult> {
   const { decision, notices } = readResponseDecision(turn, progress, call.response, maxTokens)
   if (!decision) return rejectResponse(turn, progress, origin, call, notices)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
-    return endTurn(turn, progress, {
+    return ended(progress, {
       ...stoppedByUser,
       changes: [responseReceived(origin, call)],
       drafts: thinkingDrafts(origin, call.response),
     })
   }
-  if (decision.action !== 'call_tool') return handleAnswer(turn, progress, origin, call, decision, notices)
+  if (decision.action !== 'call_tool') {
+    const exitReason = progress.wrapUp ? 'steer' : decision.action
+    return answered(progress, { origin, call, decision, warnings: notices, exitReason, deferrable: true })
+  }
   const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
   return callTool(turn, { progress, admitted }, origin, call, decision, notices)
 }
 
 /** The decision, if the response contains a valid one, and the notices about how it was written. */
 function readResponseDecision(
-  { settings: { clarify }, ledger }: Turn,
+  { agent, conversation: { ledger } }: Turn,
   { attempts }: Progress,
   response: ModelResponse,
   maxTokens: number,
 ): { readonly decision?: Decision; readonly notices: readonly Notice[] } {
   if (response.violation) return { notices: [response.violation] }
+  const { clarify } = agent.settings
   const parsed = toDecisionResponse(response, maxTokens)
   const delivered = attempts.at(-1)?.text
   const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
@@ -107,14 +120,15 @@ async function callTool(
   decision: CallDecision,
   warnings: readonly Notice[],
 ): Promise<RoundResult> {
-  const checked = checkCall(decision, turn.toolbox.signatures, call.response)
+  const { toolbox } = turn.agent
+  const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
-  const tool = turn.toolbox.find(decision.toolId) as Tool // checkCall has found its signature
+  const tool = toolbox.find(decision.toolId) as Tool // checkCall has found its signature
   const { params } = checked
-  const timeline = turn.ledger.timeline // as the model saw it
+  const { timeline } = turn.conversation.ledger // as the model saw it
   await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
   const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
-  return repairsExhausted(after.repairs) ? endTurn(turn, after, tooManyViolations) : { progress: after }
+  return repairsExhausted(after.repairs) ? ended(after, tooManyViolations) : { kind: 'next', progress: after }
 }
 
 /** Commits the response with notices that tell the model what was wrong. Nothing runs. */
@@ -132,48 +146,45 @@ async function rejectResponse(
   if (next === 'exit') {
     const { error } = call.response
     const violationCode = notices.at(-1)?.code ?? ''
-    return endTurn(
-      turn,
-      after,
-      error ? endForServiceError(origin, call, error, drafts) : { ...tooManyViolations, violationCode, changes, drafts },
-    )
+    return ended(after, error ? endForServiceError(origin, call, error, drafts) : { ...tooManyViolations, violationCode, changes, drafts })
   }
-  await turn.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
-  return { progress: after } // without rounds left, the next round wraps up
+  await turn.conversation.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
+  return { kind: 'next', progress: after } // without rounds left, the next round wraps up
 }
 
 /** A steer came while the model was writing. The model can read what it had written, and the next round takes in the steer. */
-async function handleInterruption(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
-  if (turn.signal.aborted) return { result: cancelledResult(turn) }
+async function handleInterruption({ conversation }: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
+  if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
   const { raw } = call.response
   const response = responseReceived(origin, call, 'interrupted')
   const written = (timeline: Timeline) => ({
     type: 'blocks.appended' as const,
     blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
   })
-  await turn.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
-  return { progress }
+  await conversation.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
+  return { kind: 'next', progress }
 }
 
 /** The budget is used up: one more call, which may only answer. If it does not, the turn ends with a fallback answer. */
 async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<RoundResult> {
   const { exitReason, fallback } = exhausted[why]
-  const { turnId: turn_id } = turn
-  turn.emit({ type: 'status', turn_id, iteration: progress.iteration, status: 'wrapping_up' })
+  const { turnId, agent, conversation } = turn
+  conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
   await fitContext(turn, progress)
-  if (turn.inbox.hasSteer) return { progress }
+  if (conversation.inbox.hasSteer) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)
-  const call = await callModel(turn, progress, origin, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
+  const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
   const { decision, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
   const admission = checkWrapUp(budgetWrapUp, decision)
-  const exit = { reason: exitReason, deferrable: false }
-  if (admission.verdict === 'answer') return handleAnswer(turn, progress, origin, call, admission.decision, notices, exit)
+  if (admission.verdict === 'answer') {
+    return answered(progress, { origin, call, decision: admission.decision, warnings: notices, exitReason, deferrable: false })
+  }
   const { error, thrown } = call.response
-  if (thrown !== undefined) turn.onProblem({ where: 'model', error: thrown }) // the turn ends because of the limit: no one else gets this error
+  if (thrown !== undefined) agent.onProblem({ where: 'model', error: thrown }) // the turn ends because of the limit: no one else gets this error
   const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
-  return endTurn(turn, after, { exitReason, fallback, changes: [responseReceived(origin, call)], drafts })
+  return ended(after, { exitReason, fallback, changes: [responseReceived(origin, call)], drafts })
 }
 
 const exhausted: {
@@ -187,11 +198,11 @@ const exhausted: {
 const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
 const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
 
-async function endTurn(turn: Turn, progress: Progress, ended: ForcedEnd): Promise<RoundResult> {
-  return { result: await finishTurn(turn, progress, ended) }
-}
+const cancelled = { kind: 'cancelled' } as const
+const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
+const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })
 
 /** The call id is made before the model is called, so that the notices of a rejected response have one, too. */
-function nextOrigin(turn: Turn, iteration: number): BlockOrigin {
-  return { turnId: turn.turnId, callId: turn.clock.randomHex(12), iteration, ts: turn.clock.now() }
+function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
+  return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
 }

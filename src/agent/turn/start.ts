@@ -1,3 +1,4 @@
+import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
 import { type Attachment, type Draft, userPromptBlock } from '../../core/block/index.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, isKnownEvent, type Timeline } from '../../core/timeline/timeline.ts'
@@ -21,21 +22,22 @@ export interface TurnInput {
 }
 
 /** Opens the turn, or resumes it. The user's message is committed before anything else happens, so that it can not be lost. */
-export async function startTurn(turn: Turn, start: TurnStart): Promise<Progress> {
-  if (start.kind === 'unfinished') return resumeTurn(turn)
-  const ts = turn.clock.now()
-  const isNew = turn.ledger.timeline.size === 0
+export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonly AnnouncedFeedback[]): Promise<Progress> {
+  if (start.kind === 'unfinished') return resumeTurn(turn, feedbacks)
+  const { agent, conversation } = turn
+  const ts = agent.clock.now()
+  const isNew = conversation.ledger.timeline.size === 0
   await commitInput(turn, start.input, ts)
   if (isNew) await generateTitle(turn)
-  return openProgress(ts, turn.settings)
+  return openProgress(ts, agent.settings, feedbacks)
 }
 
 /** A new message is accepted with all of its files or rejected. One that waited in the journal is accepted even when hosting fails. */
 async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<void> {
-  const { ledger, turnId, settings } = turn
+  const { turnId, agent, conversation } = turn
   const attachments = input.attachments.length === 0 ? input.attachments : await hostAttachments(turn, input, ts)
   try {
-    await ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, settings))
+    await conversation.ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, agent.settings))
   } catch (error) {
     if (attachments.length > 0) await removeHosted(turn)
     throw error
@@ -43,7 +45,7 @@ async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<vo
 }
 
 function hostAttachments(turn: Turn, { attachments, eventId }: TurnInput, ts: string): Promise<readonly Attachment[]> {
-  const { timeline } = turn.ledger
+  const { timeline } = turn.conversation.ledger
   const waited = eventId !== undefined && isKnownEvent(timeline, eventId)
   return (waited ? hostIfPossible : hostAllOrReject)(turn, assignUniqueNames(attachments, turn.turnId, timeline), ts)
 }

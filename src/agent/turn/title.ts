@@ -17,17 +17,18 @@ const maxTitleLength = 120
 
 /** Asks the gate model for a title of a new conversation. When that fails the conversation has no title. */
 export async function generateTitle(turn: Turn): Promise<void> {
-  const { parts } = turn.renderers.renderer.render(turn.ledger.timeline, { currentTurnId: turn.turnId, points: () => [] })
-  const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...turn.settings.gate })
-  if (turn.signal.aborted) return // commit nothing: the process that resumes the turn asks again
+  const { turnId, agent, conversation } = turn
+  const { ledger, renderers } = conversation
+  const { parts } = renderers.renderer.render(ledger.timeline, { currentTurnId: turnId, points: () => [] })
+  const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...agent.settings.gate })
+  if (conversation.signal.aborted) return // commit nothing: the process that resumes the turn asks again
   const { title, questions } = parseTitleResponse(response.raw)
-  const { turnId } = turn
   const { ts } = response
   const drafts: readonly Draft[] = [
     ...(title === undefined ? [] : [stageBlock('gate', turnId, ts, `[STAGE: GATE OUTPUT]\nconversation_title: ${title}`)]),
     ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),
   ]
-  await turn.ledger.commit((timeline) => [
+  await ledger.commit((timeline) => [
     response,
     ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // a title set by the user stays
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),

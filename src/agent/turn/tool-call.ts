@@ -14,6 +14,7 @@ import type { CallDecision } from '../../core/decision/decision.ts'
 import { afterAcceptedRound, afterToolRefusal } from '../../core/decision/limits.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { type PlanAcks, readRoundAcks } from '../../core/plan/plan-acks.ts'
+import { cachePoints } from '../../core/render/cache-points.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { mergeSources } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
@@ -28,10 +29,11 @@ import { hasReference, withBoundReferences } from '../../tools/references.ts'
 import { resultDrafts } from '../../tools/results.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
+import type { Ledger } from '../conversation/ledger.ts'
+import type { LiveFeed } from '../events/event-hub.ts'
 import type { ModelCall } from '../model-call/call-model.ts'
 import { responseReceived, thinkingDrafts } from '../model-call/response.ts'
 import type { Progress } from './progress.ts'
-import { cachePointsFor } from './prompt.ts'
 import type { Turn } from './turn.ts'
 
 /** A tool call that has passed all checks. */
@@ -50,7 +52,7 @@ type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
  */
 export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, checked: CheckedCall, seen: Timeline): Promise<void> {
   const response = responseReceived(origin, call)
-  return turn.ledger.commit((timeline) => [
+  return turn.conversation.ledger.commit((timeline) => [
     response,
     { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(origin, call, checked, seen)) },
   ])
@@ -58,22 +60,23 @@ export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, che
 
 /** Runs the tool and commits its result. When the turn is cancelled no result is committed: the process that resumes it decides. */
 export async function runToolCall(turn: Turn, progress: Progress, origin: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
-  const activity = turn.inbox.beginActivity()
-  emitToolStatus(turn, origin, call, 'tool.started')
+  const { conversation, workspace } = turn
+  const activity = conversation.inbox.beginActivity()
+  emitToolStatus(conversation.live, origin, call, 'tool.started')
   const { outcome, stopped } = await invokeTool(turn, progress, origin, call, seen, activity)
   activity.end()
-  turn.callLog?.add({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
-  emitToolStatus(turn, origin, call, 'tool.ended')
-  return stopped && turn.signal.aborted ? progress : commitResult(turn, progress, origin, call.tool.id, outcome)
+  workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
+  emitToolStatus(conversation.live, origin, call, 'tool.ended')
+  return stopped && conversation.signal.aborted ? progress : commitResult(turn, progress, origin, call.tool.id, outcome)
 }
 
 function emitToolStatus(
-  turn: Turn,
+  live: LiveFeed,
   { turnId: turn_id, iteration, callId: call_id }: BlockOrigin,
   { tool }: ToolRun,
   status: 'tool.started' | 'tool.ended',
 ): void {
-  turn.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
+  live.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
 /** In this order: thinking, notes, plan steps that the notes acknowledge, program, call, warnings. */
@@ -109,26 +112,28 @@ function invokeTool(
   seen: Timeline,
   { signal }: Activity,
 ): Invocation | Promise<Invocation> {
-  const slice = () => turn.renderers.renderer.slice(seen, turn.turnId)
+  const { turnId, agent, conversation, workspace } = turn
+  const { conversationId, scope, records, renderers } = conversation
+  const slice = () => renderers.renderer.slice(seen, turnId)
   const call = {
-    conversationId: turn.conversationId,
+    conversationId,
     origin,
     toolId: tool.id,
-    idempotencyKey: `${turn.conversationId}/${origin.turnId}/${origin.callId}`,
+    idempotencyKey: `${conversationId}/${origin.turnId}/${origin.callId}`,
     timeline: seen,
     signal,
-    visiblePrompt: { slice, points: () => cachePointsFor(turn, progress, slice()), tokens: turn.renderers.estimator.text },
-    clock: turn.clock,
+    visiblePrompt: { slice, points: () => cachePoints(slice(), agent.settings.cache, progress), tokens: renderers.estimator.text },
+    clock: agent.clock,
     code: decision.code,
-    scope: turn.scope,
-    records: turn.records,
-    workspace: turn.workspace,
-    blobs: turn.blobs,
-    onProblem: turn.onProblem,
+    scope,
+    records,
+    workspace: workspace.open,
+    blobs: agent.store.blobs,
+    onProblem: agent.onProblem,
   }
   const contracted = tool.exec ? withContract(tool) : tool
   const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
-  return invoke(prepared, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  return invoke(prepared, params, call, { stopGraceMs: agent.settings.stopGraceMs })
 }
 
 /** Commits the result of a call. When it can not be delivered or journaled the call has failed, and the turn goes on. */
@@ -139,16 +144,17 @@ export async function commitResult(
   toolId: string,
   outcome: Outcome,
 ): Promise<Progress> {
-  const resultOrigin = { ...origin, ts: turn.clock.now() }
-  const exec = turn.toolbox.find(toolId)?.exec === true
+  const { agent, conversation } = turn
+  const resultOrigin = { ...origin, ts: agent.clock.now() }
+  const exec = agent.toolbox.find(toolId)?.exec === true
   let delivered: DeliveredOutcome = outcome
   try {
     if (hasFiles(outcome)) delivered = await deliver(resultOrigin, toolId, outcome, { ...deliveryTarget(turn), exec })
-    await commitOutcome(turn, resultOrigin, delivered, exec)
+    await commitOutcome(conversation.ledger, resultOrigin, delivered, exec)
   } catch (error) {
-    turn.onProblem({ where: `result of ${toolId}`, error })
+    agent.onProblem({ where: `result of ${toolId}`, error })
     delivered = unfitResult
-    await commitOutcome(turn, resultOrigin, unfitResult, exec) // throws again when the journal itself has failed
+    await commitOutcome(conversation.ledger, resultOrigin, unfitResult, exec) // throws again when the journal itself has failed
   }
   return progressAfterCall(progress, toolId, delivered)
 }
@@ -172,9 +178,9 @@ function violationCode({ ok, error, notices }: DeliveredOutcome): string | undef
   return notices?.find(({ code }) => code === `protocol_violation.${error.code}`)?.code
 }
 
-function commitOutcome(turn: Turn, origin: BlockOrigin, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
+function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
   const { changes = noChanges } = delivered
-  return turn.ledger.commit((timeline) => {
+  return ledger.commit((timeline) => {
     const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, delivered, { exec })) }
     const merged = mergeSourcesChange(timeline, delivered, origin.ts)
     return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
@@ -184,17 +190,17 @@ function commitOutcome(turn: Turn, origin: BlockOrigin, delivered: DeliveredOutc
 const noChanges: readonly Change[] = []
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
 
-function deliveryTarget({ conversationId, blobs, workspace, hosting, ledger, settings, onProblem }: Turn) {
-  const { scope, name } = parseConversationKey(conversationId)
+function deliveryTarget({ agent, conversation, workspace }: Turn) {
+  const { scope, name } = parseConversationKey(conversation.conversationId)
   return {
-    blobs,
-    workspace,
-    hosting,
+    blobs: agent.store.blobs,
+    workspace: workspace.open,
+    hosting: agent.hosting,
     scope,
     conversationId: name,
-    timeline: ledger.timeline,
-    eligibleMimes: settings.sources.eligibleMimes,
-    onProblem,
+    timeline: conversation.ledger.timeline,
+    eligibleMimes: agent.settings.sources.eligibleMimes,
+    onProblem: agent.onProblem,
   }
 }
 

@@ -7,46 +7,94 @@ import { parseConversationKey } from '../../core/scope.ts'
 import { stripAbsolutePaths } from '../../core/secrets.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { summarisedTurns } from '../../core/timeline/turns.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
 import type { CheckoutSource, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
+import { type CallRecord, createCallLog, flushContext } from '../../tools/context-files.ts'
+import type { Records } from '../../tools/tool.ts'
+import type { Problem } from '../agent-context.ts'
+import type { Ledger } from '../conversation/ledger.ts'
+import { createAttachmentPlacer } from './attachments.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** The workspace of a conversation, opened at its first use: turns without files never open it. */
-export interface WorkspaceHandle {
-  /** Returns a function that opens the workspace and starts the turn in it, once; `prepare` runs before the caller gets it. */
-  forTurn(turnId: string, prepare?: (workspace: Workspace) => Promise<void>): () => Promise<Workspace>
-  /** Whether the turn has opened it. */
-  isOpen(turnId: string): boolean
+/** The workspace of a conversation, as one turn uses it. Opened at its first use: turns without files never open it. */
+export interface TurnWorkspace {
+  /** Opens it, starts the turn in it, and writes the attachments of the turn into it. After a failure the next call tries again. */
+  open(): Promise<Workspace>
+  readonly isOpen: boolean
+  /** Another process began the turn and may have opened it. */
+  readonly resumed: boolean
   /** Undefined when the agent has no workspaces. */
   readonly implementation: Workspaces['implementation'] | undefined
+  /** Keeps the call for the context files. */
+  addCall(call: CallRecord): void
+  /** Writes the context files, if the workspace is open. Never rejects: they are a copy of what is in the journal. */
+  writeContext(): Promise<void>
 }
 
-export function createWorkspaceHandle(workspaces: Workspaces | undefined, conversationId: string): WorkspaceHandle {
-  let opened: Promise<Workspace> | undefined
-  const openByTurn = new Map<string, Promise<Workspace>>()
+/** Makes the workspaces of the turns of one conversation: they share the opened workspace. */
+export interface WorkspaceHandle {
+  forTurn(turnId: string, options: { readonly resumed: boolean }): TurnWorkspace
+}
 
-  async function openForTurn(turnId: string, prepare: ((workspace: Workspace) => Promise<void>) | undefined): Promise<Workspace> {
+interface WorkspaceParts {
+  readonly workspaces: Workspaces | undefined
+  readonly conversationId: string
+  readonly ledger: Pick<Ledger, 'timeline'>
+  readonly records: Records
+  readonly blobs: BlobStore
+  onProblem(problem: Problem): void
+}
+
+export function createWorkspaceHandle({ workspaces, conversationId, ledger, records, blobs, onProblem }: WorkspaceParts): WorkspaceHandle {
+  const placeAttachments = createAttachmentPlacer(blobs)
+  let opened: Promise<Workspace> | undefined
+
+  async function startTurn(turnId: string, resumed: boolean): Promise<Workspace> {
     opened ??= openWorkspace(workspaces, conversationId)
     const workspace = await opened
     await workspace.startTurn(turnId)
-    await prepare?.(workspace)
+    if (resumed) await restoreWorkspace(workspace, turnId, ledger.timeline, historyOf({ records, blobs }))
     return workspace
   }
 
   return {
-    implementation: workspaces?.implementation,
-    isOpen: (turnId) => openByTurn.has(turnId),
-    forTurn: (turnId, prepare) => () => {
-      const open = openByTurn.get(turnId)
-      if (open) return open
-      const opening = openForTurn(turnId, prepare)
-      openByTurn.set(turnId, opening)
-      opening.catch(() => {
-        opened = undefined // the next call tries again
-        openByTurn.delete(turnId)
-      })
-      return opening
+    forTurn(turnId, { resumed }) {
+      const callLog = workspaces && createCallLog()
+      let started: Promise<Workspace> | undefined
+
+      function start(): Promise<Workspace> {
+        const starting = startTurn(turnId, resumed)
+        starting.catch(() => {
+          opened = undefined
+          started = undefined
+        })
+        return starting
+      }
+
+      async function open(): Promise<Workspace> {
+        started ??= start()
+        const workspace = await started
+        // A failure is not fatal: the next call tries again, and the attachments can be read from the journal.
+        await placeAttachments(workspace, ledger.timeline, turnId).catch((error: unknown) => onProblem({ where: 'attachments', error }))
+        return workspace
+      }
+
+      return {
+        open,
+        get isOpen() {
+          return started !== undefined
+        },
+        resumed,
+        implementation: workspaces?.implementation,
+        addCall: (call) => callLog?.add(call),
+        async writeContext() {
+          if (!started) return
+          const written = flushContext({ timeline: ledger.timeline, workspace: open }, callLog?.drain())
+          await written.catch((error: unknown) => onProblem({ where: 'workspace', error }))
+        },
+      }
     },
   }
 }
@@ -58,9 +106,9 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
 }
 
 /** The state of the workspace, to be announced in this round. On a Failure the last known state stays: the tools report what is wrong. */
-export async function refreshWorkspaceFacts(turn: Turn, progress: Progress): Promise<Progress> {
+export async function refreshWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
   try {
-    const facts = await (await turn.workspace()).describe(turn.turnId)
+    const facts = await (await workspace.open()).describe(turnId)
     return { ...progress, workspace: facts }
   } catch (error) {
     if (error instanceof Failure) return progress
@@ -108,24 +156,25 @@ export const nothingPublished: PublishResult = { drafts: [] }
  * turn ends with an error, but keeps its answer.
  */
 export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
-  if (!turn.workspaceHandle.isOpen(turn.turnId) && !(turn.resumed && hasFiles(turn.ledger.timeline, turn.turnId))) return nothingPublished
+  const { turnId, agent, conversation, workspace } = turn
+  if (!workspace.isOpen && !(workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))) return nothingPublished
   const published = await tryPublish(turn)
   if (published.record.reason === 'workspace_not_materialized') return nothingPublished
-  const drafts = [publishBlock(turn.turnId, turn.clock.now(), published)]
+  const drafts = [publishBlock(turnId, agent.clock.now(), published)]
   if (published.status !== 'failed') return { drafts }
   const message = `workspace_publish_failed: ${published.record.message ?? 'no reason was given'}`
   return { drafts, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
 }
 
 /** Turns every error into a failed outcome: the answer must not be lost because of it. */
-async function tryPublish(turn: Turn): Promise<PublishOutcome> {
-  const { turnId } = turn
+async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {
   try {
-    const workspace = await turn.workspace()
-    return await workspace.publish(turnId, { previous: await previousPublishedTurn(turn) }, historyOf(turn))
+    const opened = await workspace.open()
+    const previous = await previousPublishedTurn(ledger.timeline, records, turnId)
+    return await opened.publish(turnId, { previous }, historyOf({ records, blobs: agent.store.blobs }))
   } catch (error) {
     const message = stripAbsolutePaths(errorMessage(error))
-    const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: turn.workspaceHandle.implementation ?? 'custom' }
+    const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: workspace.implementation ?? 'custom' }
     return { status: 'failed', record: { ...failed, committed: false, message, error: { code: 'workspace_publish_failed', message } } }
   }
 }
@@ -137,7 +186,7 @@ function hasFiles(timeline: Timeline, turnId: string): boolean {
 }
 
 /** The newest turn that published a version: first among the visible turns, then among the summarised ones. */
-async function previousPublishedTurn({ ledger: { timeline }, records, turnId }: Turn): Promise<string | undefined> {
+async function previousPublishedTurn(timeline: Timeline, records: Records, turnId: string): Promise<string | undefined> {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     const published = block && block.turn_id !== turnId ? readWorkspacePublish(block) : undefined

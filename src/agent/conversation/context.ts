@@ -1,0 +1,25 @@
+import type { Scope } from '../../core/scope.ts'
+import type { Records } from '../../tools/tool.ts'
+import type { LiveFeed } from '../events/event-hub.ts'
+import type { TurnEntries } from './history.ts'
+import type { Inbox } from './inbox.ts'
+import type { Ledger } from './ledger.ts'
+import type { Renderers } from './renderers.ts'
+import type { Spending } from './spending.ts'
+
+/** What the turns of one running conversation share. */
+export interface ConversationContext {
+  readonly conversationId: string
+  /** The owner of the conversation. */
+  readonly scope: Scope
+  readonly ledger: Ledger
+  readonly inbox: Inbox
+  readonly live: LiveFeed
+  readonly renderers: Renderers
+  readonly spending: Spending
+  readonly records: Records
+  /** The journal of the latest turn so far, read from the store. Only a resumed turn needs it. */
+  entriesOfTurn(turnId: string): Promise<TurnEntries>
+  /** Aborts when the conversation is cancelled: nothing more is committed. */
+  readonly signal: AbortSignal
+}

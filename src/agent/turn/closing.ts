@@ -1,0 +1,155 @@
+import {
+  type Block,
+  type BlockOrigin,
+  clarificationBlock,
+  completionBlock,
+  type Draft,
+  type Notice,
+  noticeBlock,
+  suggestedFollowupsBlock,
+} from '../../core/block/index.ts'
+import { extractSids, rewriteSids } from '../../core/citations/sids.ts'
+import type { FinalDecision } from '../../core/decision/decision.ts'
+import { warning } from '../../core/decision/violations.ts'
+import { contentTokens } from '../../core/estimate/estimate.ts'
+import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import { attemptOutcomePath, attemptPath } from '../../core/path/build.ts'
+import type { SourcePool } from '../../core/sources/pool.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
+import type { ExitReason } from './finish.ts'
+import { discardLateSteers } from './incoming-events.ts'
+import type { AnswerAttempt, Progress } from './progress.ts'
+
+/** Every answer of the turn, attempts first, then its questions and suggested followups. */
+export function completionDrafts(
+  { turnId, ts, iteration }: Pick<BlockOrigin, 'turnId' | 'ts' | 'iteration'>,
+  timeline: Timeline,
+  attempts: readonly AnswerAttempt[],
+  decision: FinalDecision,
+): readonly Draft[] {
+  const last: AnswerAttempt = { text: decision.answer, iteration, truncated: decision.truncated }
+  const answers = [...attempts, last]
+  return [
+    ...answers.map(({ text, iteration: at, truncated }, index) =>
+      completionBlock(turnId, ts, {
+        text,
+        sourcesUsed: citedSources(text, timeline),
+        iteration: at,
+        index: index + 1,
+        count: answers.length,
+        ...(truncated && { truncated }),
+      }),
+    ),
+    ...(decision.questions?.length ? [clarificationBlock(turnId, ts, decision.questions)] : []),
+    ...(decision.followups.length > 0 ? [suggestedFollowupsBlock(turnId, ts, decision.followups)] : []),
+  ]
+}
+
+/** A deferred answer, and why it is not the last one. */
+export function attemptDrafts(
+  origin: BlockOrigin,
+  timeline: Timeline,
+  { answer, truncated }: FinalDecision,
+  { attempts }: Progress,
+): readonly Draft[] {
+  const { turnId, ts, iteration } = origin
+  const number = attempts.length + 1
+  const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
+  return [
+    {
+      ...common,
+      type: 'assistant.completion.attempt',
+      path: attemptPath(turnId, number),
+      text: answer,
+      meta: {
+        completion_attempt_index: number,
+        provisional: true,
+        sources_used: citedSources(answer, timeline),
+        iteration,
+        ...(truncated && { truncated }),
+      },
+    },
+    {
+      ...common,
+      type: 'assistant.completion.attempt.outcome',
+      author: 'system',
+      path: attemptOutcomePath(turnId, number),
+      text: 'Held back as the last word: something new came in while you were answering. The user has seen this answer. Take the new event into account, then answer.',
+      meta: { completion_attempt_outcome: 'deferred', reason: 'new_event', iteration },
+    },
+  ]
+}
+
+/** The warnings about an answer, and one more when it cites sources that do not exist. */
+export function noticeDrafts(
+  origin: BlockOrigin,
+  timeline: Timeline,
+  { answer }: FinalDecision,
+  warnings: readonly Notice[],
+): readonly Draft[] {
+  const cited = extractSids(answer)
+  const known = citedSources(answer, timeline)
+  if (known.length === cited.length) return warnings.map((notice) => noticeBlock(origin, notice))
+  const sids = cited.filter((sid) => !known.includes(sid))
+  const text = `The answer cites sources that do not exist: ${sids.join(', ')}. The citations were left out.`
+  return [...warnings, warning('unknown_sources', text, { sids })].map((notice) => noticeBlock(origin, notice))
+}
+
+/** The close, with the sources used. Steers that came too late are discarded. */
+export function closingChanges(
+  { turnId, ts }: Pick<BlockOrigin, 'turnId' | 'ts'>,
+  timeline: Timeline,
+  answer: string,
+  exitReason: ExitReason,
+  count: TokenCounter,
+): readonly Change[] {
+  const { tokens, sids } = turnTotals(turnId, timeline, answer, count)
+  return [
+    ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
+    ...discardLateSteers(timeline, ts),
+    { type: 'turn.closed', turn_id: turnId, ts, exit_reason: exitReason, sources_used: sids, tokens },
+  ]
+}
+
+/** The existing sources that the text cites. */
+export function citedSources(text: string, { sources }: Timeline): readonly number[] {
+  return existingSids(extractSids(text), sources)
+}
+
+/** Without citations of sources that do not exist. The timeline keeps the text as the model wrote it. */
+export const withExistingCitations = (text: string, timeline: Timeline): string =>
+  rewriteSids(text, new Map(citedSources(text, timeline).map((sid) => [sid, sid])))
+
+function existingSids(sids: readonly number[], { rows }: SourcePool): readonly number[] {
+  if (sids.length === 0) return sids
+  const known = new Set(rows.map(({ sid }) => sid))
+  return sids.filter((sid) => known.has(sid))
+}
+
+/**
+ * The tokens of all blocks of the turn, and the existing sources that its answers and artifacts cite. Reads the whole timeline, because
+ * blocks of a turn, such as a summary, may stand before its header.
+ */
+function turnTotals(
+  turnId: string,
+  timeline: Timeline,
+  answer: string,
+  count: TokenCounter,
+): { readonly tokens: number; readonly sids: readonly number[] } {
+  const cited = new Set(extractSids(answer))
+  let tokens = 0
+  for (let position = 0; position < timeline.size; position++) {
+    const block = blockAt(timeline, position) as Block // exists below `size`
+    if (block.turn_id !== turnId) continue
+    tokens += contentTokens(block, count)
+    for (const sid of block.meta?.sources_used ?? []) cited.add(sid)
+  }
+  return {
+    tokens,
+    sids: existingSids(
+      [...cited].sort((a, b) => a - b),
+      timeline.sources,
+    ),
+  }
+}
