@@ -2,14 +2,12 @@ import type { Plan } from '../core/block/index.ts'
 import type { StatusEvent } from '../core/event.ts'
 import type { ServiceError } from '../core/model-event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
-import type { BlockEvent, FileView } from '../core/view/visible-event.ts'
+import type { BlockEventOf, FileView } from '../core/view/visible-event.ts'
 import type { Style } from './terminal.ts'
 import { plainLine, plainText } from './terminal.ts'
 
 /** The lines that a terminal shows for one event of a turn. */
 export type Lines = readonly string[]
-
-type EventOf<K extends BlockEvent['kind']> = Extract<BlockEvent, { readonly kind: K }>
 
 const maxTextLength = 120
 const marks = { done: '✓', failed: '✗', in_progress: '…', pending: '□' } as const
@@ -31,31 +29,31 @@ export function statusLines({ status, error }: StatusEvent, style: Style): Lines
 export const modelErrorLine = ({ model_name, message }: ServiceError, style: Style): string =>
   style.failure(`  ✗ ${plainLine(model_name)}: ${plainLine(message)}`)
 
-export const toolCallLine = ({ toolId, call }: EventOf<'tool.call'>, style: Style): string =>
+export const toolCallLine = ({ toolId, call }: BlockEventOf<'tool.call'>, style: Style): string =>
   `${style.bold(`→ ${plainLine(toolId ?? '?')}`)} ${style.dim(shorten(JSON.stringify(call?.params ?? {})))}`
 
 /** The outcome of a call, from its result. */
-export const resultLine = ({ error }: EventOf<'tool.result'>, style: Style): string =>
+export const resultLine = ({ error }: BlockEventOf<'tool.result'>, style: Style): string =>
   error ? style.failure(`  ✗ ${plainLine(error.code)}: ${shorten(error.message)}`) : style.success('  ✓')
 
 export const fileLine = ({ path }: FileView, style: Style): string => `  📄 ${style.link(plainLine(path))}`
 
-export const noticeLine = ({ code, message }: EventOf<'notice'>, style: Style): string => style.dim(`  ! ${code}: ${shorten(message)}`)
+export const noticeLine = ({ code, message }: BlockEventOf<'notice'>, style: Style): string => style.dim(`  ! ${code}: ${shorten(message)}`)
 
 export function planLines(plan: Plan | undefined, style: Style): Lines {
   if (!plan?.current) return []
   return plan.steps.map((step, index) => style.dim(`  ${marks[plan.status[String(index + 1)] ?? 'pending']} ${plainLine(step)}`))
 }
 
-export const messageLine = ({ text }: EventOf<'message'>, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
+export const messageLine = ({ text }: BlockEventOf<'message'>, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
 
-export const followupLines = ({ items }: EventOf<'followups'>, style: Style): Lines =>
+export const followupLines = ({ items }: BlockEventOf<'followups'>, style: Style): Lines =>
   items.map((item) => style.dim(`  · ${plainLine(item)}`))
 
 export const sourceLines = (row: SourceRow | undefined, style: Style): Lines =>
   row ? [style.dim(`  [${row.sid}] ${plainLine(`${row.title ?? ''} ${row.url ?? row.artifact_path ?? ''}`)}`)] : []
 
-export const promptLine = ({ text }: EventOf<'prompt'>, style: Style): string => style.bold(`\n> ${plainText(text)}`)
+export const promptLine = ({ text }: BlockEventOf<'prompt'>, style: Style): string => style.bold(`\n> ${plainText(text)}`)
 
 export const attachmentLine = ({ path }: FileView, style: Style): string => style.dim(`  📎 ${plainLine(path)}`)
 

@@ -1,5 +1,5 @@
 import type { Plan } from '../../core/block/index.ts'
-import type { BlockEvent, FileView } from '../../core/view/visible-event.ts'
+import type { BlockEvent, BlockEventOf, FileView } from '../../core/view/visible-event.ts'
 import type { StepView, ToolStep, TurnView } from './conversation-view.ts'
 
 /** A turn before its first block. */
@@ -71,9 +71,7 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
 
 const withStep = (turn: TurnView, step: StepView): TurnView => ({ ...turn, steps: [...turn.steps, step] })
 
-type EventOf<K extends BlockEvent['kind']> = Extract<BlockEvent, { readonly kind: K }>
-
-function newToolStep({ callId, blockId, iteration = 0 }: EventOf<'tool.code' | 'tool.call'>, more: Partial<ToolStep>): ToolStep {
+function newToolStep({ callId, blockId, iteration = 0 }: BlockEventOf<'tool.code' | 'tool.call'>, more: Partial<ToolStep>): ToolStep {
   return {
     kind: 'tool',
     callId: callId ?? blockId,
@@ -89,7 +87,7 @@ function newToolStep({ callId, blockId, iteration = 0 }: EventOf<'tool.code' | '
 }
 
 /** A call has failed when one of its results says so. */
-function withResult(turn: TurnView, event: EventOf<'tool.result'>): TurnView {
+function withResult(turn: TurnView, event: BlockEventOf<'tool.result'>): TurnView {
   const { path, mime, text, failed } = event
   const changed = updateToolStep(turn, event, (step) => ({
     ...step,
@@ -101,7 +99,7 @@ function withResult(turn: TurnView, event: EventOf<'tool.result'>): TurnView {
 
 function updateToolStep(
   turn: TurnView,
-  { callId }: EventOf<'tool.call' | 'tool.result' | 'notice'>,
+  { callId }: BlockEventOf<'tool.call' | 'tool.result' | 'notice'>,
   change: (step: ToolStep) => ToolStep,
 ): TurnView | undefined {
   const at = turn.steps.findLastIndex((step) => step.kind === 'tool' && step.callId === callId)

@@ -96,7 +96,8 @@ function toolResult(block: Block): BlockEvent {
 }
 
 function readFailure(text: string | undefined) {
-  const value = text?.includes('"ok"') ? parseJson(text) : undefined // parsing every result would be slow
+  const mayFail = text?.includes('false') && text.includes('"ok"') // parsing every result would be slow
+  const value = mayFail ? parseJson(text) : undefined
   if (!isObject(value) || value.ok !== false) return { failed: false, error: undefined }
   const { error } = value
   return { failed: true, error: isObject(error) ? { code: String(error.code), message: String(error.message) } : undefined }

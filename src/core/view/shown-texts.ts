@@ -13,7 +13,7 @@ interface Round {
 }
 
 /** Which texts were shown live. A client that only appends must not show such a text again when its entry comes. */
-export interface ShownTexts {
+interface ShownTexts {
   add(round: Round, lane: TextLane): void
   /** Whether the text of this round was shown, in any attempt. */
   has(round: Round, lane: TextLane): boolean

@@ -11,7 +11,7 @@ import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
 export type VisibleEvent = ConversationEvent | BlockEvent
 
 /** From a change that is not a block. */
-export type ConversationEvent =
+type ConversationEvent =
   | { readonly kind: 'turn.started'; readonly turnId: string; readonly ts: string }
   | TurnEnded
   | ResponseEvent
@@ -84,6 +84,9 @@ export type BlockEvent = { readonly blockId: string; readonly turnId: string; re
   | { readonly kind: 'followups'; readonly items: readonly string[] }
   | { readonly kind: 'questions'; readonly items: readonly string[] }
 )
+
+/** The event of one kind of block. */
+export type BlockEventOf<K extends BlockEvent['kind']> = Extract<BlockEvent, { readonly kind: K }>
 
 interface ToolCallEvent {
   readonly kind: 'tool.call'

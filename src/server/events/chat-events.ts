@@ -2,7 +2,7 @@ import type { Scope } from '../../core/scope.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { CitedPage, KnownSources } from '../../core/view/known-sources.ts'
 import { readChange } from '../../core/view/read-change.ts'
-import type { BlockEvent, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
+import type { BlockEventOf, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
 
 /** The JSON that chat clients receive for every event. */
 export interface ChatEnvelope {
@@ -190,17 +190,13 @@ function citation({ content: _content, base64: _base64, ...fields }: CitedPage):
   return { ...fields, used: true }
 }
 
-function fileEvent(event: Extract<BlockEvent, { readonly kind: 'file' }>): ChatEvent {
+function fileEvent(event: BlockEventOf<'file'>): ChatEvent {
   const { filename, size = null, rn, path } = event.file
   const item = { filename, mime: event.mime ?? null, size, rn, logical_path: path, ts: event.ts }
   return stepEvent('chat.files', 'files', 'completed', event, { count: 1, items: [item] })
 }
 
-function completeEvent(
-  event: Extract<BlockEvent, { readonly kind: 'answer' }>,
-  entry: readonly VisibleEvent[],
-  sources: KnownSources,
-): ChatEvent {
+function completeEvent(event: BlockEventOf<'answer'>, entry: readonly VisibleEvent[], sources: KnownSources): ChatEvent {
   const followups = entry.find(({ kind }) => kind === 'followups')
   const data = {
     final_answer: sources.linkCitations(event.text),
