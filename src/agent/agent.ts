@@ -1,6 +1,5 @@
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
-import { Failure } from '../core/failure.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DocumentReader } from '../ports/documents.ts'
@@ -14,7 +13,7 @@ import type { Tool } from '../tools/tool.ts'
 import { createAgentContext, type Models, type Problem } from './agent-context.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { createAdmission } from './conversation/admission.ts'
-import { createOwner, followupEvent, startConversation } from './conversation/conversation.ts'
+import { createOwner } from './conversation/conversation.ts'
 import type { Inbox, NewEvent } from './conversation/inbox.ts'
 import { createRunningConversations } from './conversation/running.ts'
 import { type Bookkeeping, noBookkeeping } from './conversation/spending.ts'
@@ -102,12 +101,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
   const { hub, onProblem } = context
   const owner = createOwner(clock)
   const admission = createAdmission({ store, documents, policy, onProblem })
-  const closing = new AbortController()
+  const conversations = createRunningConversations(context, owner)
   const closed = new AbortController()
-  const conversations = createRunningConversations(async (conversationId, reason) => {
-    if (closing.signal.aborted) throw new Failure('store.closed', 'this agent is closed')
-    return startConversation(context, owner, conversationId, reason)
-  })
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {
     if (eventId !== undefined) checkEventId(eventId)
@@ -117,11 +112,11 @@ export function createAgentFrom(parts: AgentParts): Agent {
 
   /** Goes to the running turn. Without one it waits in the journal for the next. */
   async function deliverEvent(conversationId: string, event: NewEvent): Promise<void> {
-    await conversations.deliverOrStart(conversationId, () => event, { kind: 'event', event })
+    await conversations.deliverOrStart(conversationId, { kind: 'event', event })
   }
 
-  /** Goes to the running turn as a followup. Without one it starts a turn. */
-  function deliverMessage(
+  /** Goes to the running turn as a followup. Without one it starts a turn: if the message has no files, before the first await. */
+  async function deliverMessage(
     conversationId: string,
     text: string,
     uploads: readonly Upload[],
@@ -129,11 +124,18 @@ export function createAgentFrom(parts: AgentParts): Agent {
   ) {
     checkText('conversationId', conversationId)
     checkText('text', text)
-    return admission.admit(conversationId, { text, uploads }, (attachments) => {
+    const admitting = admission.admit(conversationId, { text, uploads })
+    const { attachments, releaseBlobs, done } = admitting instanceof Promise ? await admitting : admitting
+    try {
       signal?.throwIfAborted()
       const input = { text, attachments, ...(eventId !== undefined && { eventId }) }
-      return conversations.deliverOrStart(conversationId, () => followupEvent(input, clock), { kind: 'message', input })
-    })
+      return { ...(await conversations.deliverOrStart(conversationId, { kind: 'message', input })), releaseBlobs }
+    } catch (error) {
+      await releaseBlobs()
+      throw error
+    } finally {
+      done()
+    }
   }
 
   /** Stops the current turn; between two turns, the next one. */
@@ -143,8 +145,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
 
   async function runTurn(conversationId: string, text: string, { attachments = [], signal }: RunOptions): Promise<TurnResult> {
     signal?.throwIfAborted()
-    const { delivered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
-    const { running, acceptedEvent } = delivered
+    const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
     const result = acceptedEvent ? running?.results.of(acceptedEvent.event_id) : running?.firstResult
     const stop = () => void (running && stopTurn(running.inbox).catch((error: unknown) => onProblem({ where: 'stop', error })))
     if (signal?.aborted) stop()
@@ -164,8 +165,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     run: (conversationId, text, options = {}) => openTurnHandle(conversationId, () => runTurn(conversationId, text, options), hub, store),
     async send(conversationId, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
-      const { delivered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
-      const { running, acceptedEvent } = delivered
+      const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
       if (acceptedEvent || !running) await releaseBlobs() // a repeated event id was not journaled again
       if (!running) return { how: 'known', turnId: undefined, eventId }
       running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
@@ -214,19 +214,9 @@ export function createAgentFrom(parts: AgentParts): Agent {
     }),
     follow: (conversationId, options = {}) => follow(conversationId, options, hub, store, closed.signal),
     recover: () => recoverAll(store, conversations),
-    async drain(withinMs) {
-      const { promise: timeUp, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, withinMs)
-      const finished = Promise.allSettled([...conversations.active].map(async (starting) => (await starting)?.finished))
-      await Promise.race([finished, timeUp])
-      clearTimeout(timer)
-    },
+    drain: (withinMs) => conversations.drain(withinMs),
     async close() {
-      closing.abort(new DOMException('The agent is closing.', 'AbortError'))
-      const started = await Promise.allSettled(conversations.active)
-      const running = started.flatMap((start) => (start.status === 'fulfilled' && start.value ? [start.value] : []))
-      for (const conversation of running) conversation.abort(closing.signal.reason)
-      await Promise.allSettled(running.map(({ finished }) => finished))
+      await conversations.close()
       closed.abort()
     },
   }

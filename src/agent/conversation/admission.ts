@@ -6,17 +6,13 @@ import type { AttachmentPolicy } from '../../tools/attachments/policy.ts'
 import type { Upload } from '../../tools/attachments/upload.ts'
 import type { Problem } from '../agent-context.ts'
 
-/** Checks and stores the attachments of a message before the message is delivered. */
+/** Checks and stores the attachments of messages before they are delivered. */
 interface Admission {
   /**
-   * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. When
-   * `deliver` fails, the blobs of the message are released.
+   * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. A message
+   * without files is admitted at once, unless an earlier one is not delivered yet.
    */
-  admit<T>(
-    conversationId: string,
-    message: IncomingMessage,
-    deliver: (attachments: readonly Attachment[]) => Promise<T>,
-  ): Promise<AdmissionResult<T>>
+  admit(conversationId: string, message: IncomingMessage): AdmittedMessage | Promise<AdmittedMessage>
 }
 
 export interface IncomingMessage {
@@ -24,10 +20,13 @@ export interface IncomingMessage {
   readonly uploads: readonly Upload[]
 }
 
-interface AdmissionResult<T> {
-  readonly delivered: T
+/** A message that may be delivered now. The caller must call `done` when it was delivered, or could not be. */
+export interface AdmittedMessage {
+  readonly attachments: readonly Attachment[]
   /** Releases blobs of the message that the journal does not refer to. To be called when the message is journaled or was rejected. */
   releaseBlobs(): Promise<void>
+  /** Admits the next message. */
+  done(): void
 }
 
 interface AdmissionParts {
@@ -38,40 +37,43 @@ interface AdmissionParts {
 }
 
 export function createAdmission({ store, documents, policy, onProblem }: AdmissionParts): Admission {
-  /** By conversation, the last message that is not delivered yet. */
-  const pending = new Map<string, Promise<unknown>>()
+  /** By conversation, resolves when the last message that was sent is delivered. */
+  const pending = new Map<string, Promise<void>>()
   const report = (where: string, error: unknown) => onProblem({ where, error })
   const releaseBlobs = (blobs: readonly BlobRef[]) => store.releaseBlobs(blobs)
 
-  async function ingestAndDeliver<T>(
-    { text, uploads }: IncomingMessage,
-    deliver: (attachments: readonly Attachment[]) => Promise<T>,
-  ): Promise<AdmissionResult<T>> {
-    const { attachments, written } =
-      uploads.length === 0
-        ? noAttachments
-        : await ingest({ text, uploads }, { blobs: store.blobs, releaseBlobs, documents, policy, report })
-    const releaseWritten = async () => {
-      if (written.length > 0) await releaseBlobs(written).catch((error: unknown) => report('attachment clean-up', error))
+  /** Puts a message at the end of the order. Returns a function that ends its place in it. */
+  function enqueue(conversationId: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    pending.set(conversationId, promise)
+    return () => {
+      if (pending.get(conversationId) === promise) pending.delete(conversationId)
+      resolve()
     }
+  }
+
+  async function admitAfter(before: Promise<void> | undefined, message: IncomingMessage, done: () => void): Promise<AdmittedMessage> {
+    await before
     try {
-      return { delivered: await deliver(attachments), releaseBlobs: releaseWritten }
+      if (message.uploads.length === 0) return { ...withoutFiles, done }
+      const { attachments, written } = await ingest(message, { blobs: store.blobs, releaseBlobs, documents, policy, report })
+      const releaseWritten = async () => {
+        if (written.length > 0) await releaseBlobs(written).catch((error: unknown) => report('attachment clean-up', error))
+      }
+      return { attachments, releaseBlobs: releaseWritten, done }
     } catch (error) {
-      await releaseWritten()
+      done()
       throw error
     }
   }
 
   return {
-    async admit(conversationId, message, deliver) {
+    admit(conversationId, message) {
       const before = pending.get(conversationId)
-      if (!before && message.uploads.length === 0) return ingestAndDeliver(message, deliver)
-      const delivery = (before ?? Promise.resolve()).then(() => ingestAndDeliver(message, deliver))
-      const done = delivery.catch(() => {}).then(() => void (pending.get(conversationId) === done && pending.delete(conversationId)))
-      pending.set(conversationId, done)
-      return delivery
+      if (!before && message.uploads.length === 0) return withoutFiles
+      return admitAfter(before, message, enqueue(conversationId))
     },
   }
 }
 
-const noAttachments = { attachments: [], written: [] } as const
+const withoutFiles: AdmittedMessage = { attachments: [], releaseBlobs: async () => {}, done: () => {} }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { EntryEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { InboxEvent } from '../../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Claim, HEARTBEAT_MS, type Owner, type Saved } from '../../ports/store.ts'
@@ -15,10 +15,34 @@ import { runTurn } from '../turn/turn.ts'
 import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
 import type { ConversationContext } from './context.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
-import { createInbox, type NewEvent } from './inbox.ts'
+import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
-import { createResultsByEvent, type ResultsByEvent, type RunningConversation, type StartReason } from './running.ts'
+import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
+
+/** A conversation with work to do: one claim, one turn at a time, and an inbox that stays open across turns. */
+export interface RunningConversation {
+  readonly firstTurnId: string
+  readonly inbox: Inbox
+  readonly results: ResultsByEvent
+  /** Resolves when what it was started for is in the journal, and can no longer be lost. */
+  readonly journaled: Promise<void>
+  /** Commits a change that belongs to the conversation, not to a turn. */
+  commit(change: Change): Promise<void>
+  /** The result of what it was started for; undefined when that needed no turn. */
+  readonly firstResult: Promise<TurnResult | undefined>
+  /** Resolves when the first turn, and every turn started by a waiting followup, has ended. */
+  readonly finished: Promise<void>
+  abort(reason: unknown): void
+}
+
+/** Why a conversation is started. */
+export type StartReason =
+  | { readonly kind: 'message'; readonly input: TurnInput }
+  /** To resume an open turn, or to start a turn for a waiting followup. */
+  | { readonly kind: 'unfinished' }
+  /** To journal an event that waits for the next turn. */
+  | { readonly kind: 'event'; readonly event: NewEvent }
 
 /** Claims the conversation and starts its turns. Resolves when its inbox is open; undefined when there is nothing to do. */
 export async function startConversation(
@@ -154,7 +178,7 @@ function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { rea
   const start = unfinished ? { start: unfinished } : {}
   switch (reason.kind) {
     case 'message':
-      return unfinished ? { ...start, event: followupEvent(reason.input, clock) } : { start: reason }
+      return unfinished ? { ...start, event: eventFor(reason, clock) } : { start: reason }
     case 'event':
       return { ...start, event: reason.event }
     case 'unfinished':
@@ -247,8 +271,10 @@ async function closeConversation(
   if (last) results.settleRest(last.result)
 }
 
-/** A message to a running conversation, or to one with unfinished work, as an event of that turn. */
-export function followupEvent({ text, attachments, eventId }: TurnInput, clock: Clock): NewEvent {
+/** A message or event for a running conversation, or for one with unfinished work: a message is a followup there. */
+export function eventFor(reason: Exclude<StartReason, { readonly kind: 'unfinished' }>, clock: Clock): NewEvent {
+  if (reason.kind === 'event') return reason.event
+  const { text, attachments, eventId } = reason.input
   const payload = attachments.length > 0 ? { payload: { attachments }, keeps: attachmentBlobs(attachments) } : {}
   return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }
 }

@@ -12,7 +12,7 @@ import { createEventHub } from '../events/event-hub.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
 import { createToolbox } from '../tools.ts'
-import { createOwner, followupEvent, startConversation } from './conversation.ts'
+import { createOwner } from './conversation.ts'
 import { createRenderers } from './renderers.ts'
 import { createRunningConversations } from './running.ts'
 
@@ -37,7 +37,7 @@ function createContext(replies: readonly string[]) {
     onEntry: undefined,
     onProblem: () => {},
   }
-  const conversations = createRunningConversations((id, start) => startConversation(context, createOwner(clock), id, start))
+  const conversations = createRunningConversations(context, createOwner(clock))
   return { ...context, hub, conversations, model }
 }
 
@@ -63,9 +63,7 @@ describe('a conversation that has finished', () => {
   it('leaves nothing behind after a failure either', async () => {
     const { conversations, hub, store } = createContext([answers('Clear.')])
     const failing = { ...store, append: () => Promise.reject(new Failure('store.failed', 'the disk is full')) }
-    const board = createRunningConversations((id, start) =>
-      startConversation({ ...createContext([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 }, id, start),
-    )
+    const board = createRunningConversations({ ...createContext([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 })
     const running = await board.start('c1', message('Rome?'))
     await expect(running?.finished).rejects.toMatchObject({ code: 'store.failed' })
     await expect(running?.firstResult).rejects.toMatchObject({ code: 'store.failed' })
@@ -74,11 +72,10 @@ describe('a conversation that has finished', () => {
   })
 
   it('starts again for a message that came while it was finishing', async () => {
-    const { conversations, clock } = createContext([answers('One.'), answers('Two.')])
+    const { conversations } = createContext([answers('One.'), answers('Two.')])
     const first = await conversations.start('c1', message('First.'))
     await first?.firstResult
-    const input = { text: 'Second.', attachments: [] }
-    const { running, acceptedEvent } = await conversations.deliverOrStart('c1', () => followupEvent(input, clock), message('Second.'))
+    const { running, acceptedEvent } = await conversations.deliverOrStart('c1', message('Second.'))
     const result = acceptedEvent ? running?.results.of(acceptedEvent.event_id) : running?.firstResult
     expect(await result).toMatchObject({ answer: 'Two.' })
     await running?.finished
@@ -90,11 +87,9 @@ describe('a conversation that has finished', () => {
     const { store, ...context } = createContext([answers('Two.')])
     const claim: typeof store.claim = (...given) =>
       ++attempts === 1 ? Promise.reject(new Failure('store.failed', 'no')) : store.claim(...given)
-    const board = createRunningConversations((id, start) =>
-      startConversation({ ...context, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 }, id, start),
-    )
+    const board = createRunningConversations({ ...context, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 })
     const failing = board.start('c1', message('First.'))
-    const second = board.deliverOrStart('c1', () => followupEvent({ text: 'Second.', attachments: [] }, context.clock), message('Second.'))
+    const second = board.deliverOrStart('c1', message('Second.'))
     await expect(failing).rejects.toMatchObject({ code: 'store.failed' })
     expect(await (await second).running?.firstResult).toMatchObject({ answer: 'Two.' })
   })
