@@ -83,6 +83,6 @@ const retField = (output: Json | undefined) => (output === undefined ? {} : { re
 /** `JSON.stringify` that throws for functions and symbols, too, instead of giving undefined. */
 function toJsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
-  if (text === undefined) throw new TypeError('not JSON')
+  if (text === undefined) throw new TypeError('the output of the tool can not be written as JSON')
   return text
 }

@@ -77,7 +77,8 @@ async function listPage(request: S3Requests, parameters: Readonly<Record<string,
 
 /** A page of ListObjectsV2. Requests ask for percent-encoded keys, since XML can not hold every character; some servers ignore that. */
 function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
-  if (!xml.includes('<ListBucketResult')) throw new Failure('hosting.failed', 'S3 answered a listing with something else')
+  if (!xml.includes('<ListBucketResult'))
+    throw new Failure('hosting.failed', 'the answer to a list request is not a ListBucketResult: check the endpoint and the bucket')
   const isEncoded = elementOf('EncodingType', xml) === 'url'
   const keys = [...xml.matchAll(/<Contents>[\s\S]*?<Key>([\s\S]*?)<\/Key>/g)].map(([, key = '']) => decodeText(key))
   const isTruncated = elementOf('IsTruncated', xml) === 'true'

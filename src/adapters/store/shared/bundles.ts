@@ -102,7 +102,9 @@ async function inlineBlobs(bundle: Bundle, blobs: BlobStore): Promise<Bundle['bl
       inline[sha256] = Buffer.from(await blobs.get(sha256)).toString('base64')
     } catch (error) {
       const reason = errorMessage(error)
-      throw new Failure('store.damaged', `conversation ${bundle.conversation_id} can not be exported whole: ${reason}`, { cause: error })
+      throw new Failure('store.damaged', `conversation ${bundle.conversation_id} can not be exported completely: ${reason}`, {
+        cause: error,
+      })
     }
   }
   return inline
