@@ -89,6 +89,9 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
       case 'followups':
         followupLines(event, style).forEach(line)
         break
+      case 'turn.ended':
+        endStream()
+        break
       case 'response':
         if (event.error && event.error.kind !== 'aborted') lineAfterStream(modelErrorLine(event.error, style))
         break

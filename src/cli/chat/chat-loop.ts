@@ -69,7 +69,6 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
     if (event.type !== 'entry') continue
     if (event.change.type === 'turn.opened') chat.running = true
     if (event.change.type !== 'turn.closed') continue
-    printer.endLine()
     Object.assign(chat, { running: false, interrupted: false })
     onIdle()
   }

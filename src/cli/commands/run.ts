@@ -86,11 +86,7 @@ async function submitAndFollow(
 }
 
 function turnPrinter({ terminal, style }: CommandContext): (event: TurnEvent) => void {
-  const printer = createTurnPrinter((piece) => terminal.output.write(piece), style)
-  return (event) => {
-    printer.print(event)
-    if (event.type === 'entry' && event.change.type === 'turn.closed') printer.endLine()
-  }
+  return createTurnPrinter((piece) => terminal.output.write(piece), style).print
 }
 
 /** The same JSON as a server sends, so that a script need not know where the turn ran. */
