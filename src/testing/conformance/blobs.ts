@@ -6,15 +6,15 @@ const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
 
 /** The tests that every `BlobStore` must pass. `create` makes an empty store for each test. */
 export function describeBlobs({ describe, it, expect }: TestRunner, name: string, create: () => Promise<BlobStore>): void {
-  describe(`${name} keeps bytes under their own hash`, () => {
-    it('gives back the very bytes that were put, under their SHA-256 and size', async () => {
+  describe(`${name} stores bytes under their SHA-256`, () => {
+    it('returns the SHA-256 and size of the bytes, and reads the same bytes back', async () => {
       const blobs = await create()
       expect(await blobs.put(bytes('abc'))).toEqual({ sha256: abc, size: 3 })
       expect([...(await blobs.get(abc))]).toEqual([...bytes('abc')])
       expect(await blobs.has(abc)).toBe(true)
     })
 
-    it('keeps every byte, none, and many', async () => {
+    it('stores an empty blob, all 256 byte values and a large blob', async () => {
       const blobs = await create()
       for (const content of [new Uint8Array(), Uint8Array.from({ length: 256 }, (_, i) => i), new Uint8Array(300_000).fill(7)]) {
         const { sha256, size } = await blobs.put(content)
@@ -23,7 +23,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       }
     })
 
-    it('takes the same bytes twice as one blob, even at once', async () => {
+    it('stores the same bytes as one blob, also when they are put concurrently', async () => {
       const blobs = await create()
       const refs = await Promise.all(Array.from({ length: 8 }, () => blobs.put(bytes('abc'))))
       expect(new Set(refs.map(({ sha256 }) => sha256)).size).toBe(1)
@@ -31,7 +31,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       expect(await blobs.has(abc)).toBe(false)
     })
 
-    it('does not change when the caller changes what it put or what it got', async () => {
+    it('does not change when the caller modifies the array it put or the array it read', async () => {
       const blobs = await create()
       const mine = bytes('abc')
       await blobs.put(mine)
@@ -40,7 +40,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       expect([...(await blobs.get(abc))]).toEqual([...bytes('abc')])
     })
 
-    it('says that a blob is missing, never put or removed; removing it again is nothing', async () => {
+    it('rejects reading a blob that was never put or was removed, and allows removing it twice', async () => {
       const blobs = await create()
       await expect(blobs.get(abc)).rejects.toMatchObject({ code: 'blob.missing' })
       await blobs.put(bytes('abc'))
@@ -49,7 +49,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       await expect(blobs.get(abc)).rejects.toMatchObject({ code: 'blob.missing' })
     })
 
-    it('knows no blob by a name that is not a hash', async () => {
+    it('treats a name that is not a SHA-256 as a missing blob', async () => {
       const blobs = await create()
       for (const name of ['', '..', '../../etc/passwd', `${abc}x`, abc.toUpperCase(), `${'a'.repeat(63)}/`]) {
         expect(await blobs.has(name)).toBe(false)

@@ -44,7 +44,7 @@ export function describeFiles(runner: TestRunner, name: string, create: () => Pr
 
 function describeReading({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Files>): void {
   describe(`${name} reads files`, () => {
-    it('gives back the very bytes that were written: every byte, none, many', async () => {
+    it('reads back the written bytes: an empty file, all 256 byte values, a large file', async () => {
       const files = await create()
       for (const content of [new Uint8Array(), Uint8Array.from({ length: 256 }, (_, i) => i), new Uint8Array(300_000).fill(7)]) {
         await files.write('turn_1/files/a.bin', content)
@@ -53,7 +53,7 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
       }
     })
 
-    it('says undefined where nothing is, not even a folder', async () => {
+    it('returns undefined for a path without a file, also when its folder does not exist', async () => {
       const files = await create()
       await files.write('a/b', bytes('x'))
       for (const path of ['nothing', 'no/folder/here', 'a/c', 'A/b', 'a/B', 'n'.repeat(255)]) {
@@ -63,14 +63,14 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
       }
     })
 
-    it('reads no more than it is allowed to', async () => {
+    it('rejects a file that is larger than maxBytes', async () => {
       const files = await create()
       await files.write('a', bytes('12345'))
       expect(text(await files.read('a', { maxBytes: 5 }))).toBe('12345')
       await expect(files.read('a', { maxBytes: 4 })).rejects.toMatchObject(unsafe('too_large'))
     })
 
-    it('does not change when the caller changes what it wrote or what it read', async () => {
+    it('does not change when the caller modifies the array it wrote or the array it read', async () => {
       const files = await create()
       const mine = bytes('abc')
       await files.write('a', mine)
@@ -82,8 +82,8 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
 }
 
 function describeRefusing({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Files>): void {
-  describe(`${name} refuses what is not a file`, () => {
-    it('tools 18.4: refuses a path that is not safe, in every operation, and makes nothing', async () => {
+  describe(`${name} rejects unsafe paths and folders in place of files`, () => {
+    it('tools 18.4: rejects an unsafe path in every operation, and creates nothing', async () => {
       const files = await create()
       for (const [, path] of unsafePaths) {
         await expect(files.read(path)).rejects.toMatchObject(unsafe('unsafe_path'))
@@ -97,7 +97,7 @@ function describeRefusing({ describe, it, expect }: TestRunner, name: string, cr
       expect(await files.list('')).toEqual({ files: [], truncated: false })
     })
 
-    it('does not take a folder for a file, nor a file for a folder', async () => {
+    it('rejects a folder where a file is expected, and a file where a folder is expected', async () => {
       const files = await create()
       await files.write('folder/file', bytes('x'))
       await expect(files.read('folder')).rejects.toMatchObject(unsafe('not_a_file'))
@@ -116,7 +116,7 @@ function describeRefusing({ describe, it, expect }: TestRunner, name: string, cr
 
 function describeWriting({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Files>): void {
   describe(`${name} writes files`, () => {
-    it('replaces what was there as a whole, and removes it', async () => {
+    it('replaces the whole content of an existing file, and removes the file', async () => {
       const files = await create()
       await files.write('a/b/c', bytes('a longer first version'))
       await files.write('a/b/c', bytes('second'))
@@ -126,7 +126,7 @@ function describeWriting({ describe, it, expect }: TestRunner, name: string, cre
       expect(await files.read('a/b/c')).toBe(undefined)
     })
 
-    it('takes many writes of one file at once: one of them stands, whole', async () => {
+    it('leaves one complete version after concurrent writes of one file', async () => {
       const files = await create()
       const versions = Array.from({ length: 8 }, (_, i) => String(i).repeat(10_000))
       await Promise.all(versions.map((version) => files.write('new/folder/a', bytes(version))))
@@ -134,7 +134,7 @@ function describeWriting({ describe, it, expect }: TestRunner, name: string, cre
       expect((await files.list('')).files.map(({ path }) => path)).toEqual(['new/folder/a'])
     })
 
-    it('keeps a read-only file as it is', async () => {
+    it('rejects writing and removing a read-only file', async () => {
       const files = await create()
       await files.write('pulled', bytes('old'), { readOnly: true })
       expect((await files.stat('pulled'))?.readOnly).toBe(true)
@@ -144,7 +144,7 @@ function describeWriting({ describe, it, expect }: TestRunner, name: string, cre
       expect(text(await files.read('pulled'))).toBe('old')
     })
 
-    it('keeps names apart that differ only in case, and takes the longest name and letters of every script', async () => {
+    it('accepts names of 255 bytes and of any script, and distinguishes names that differ only in case', async () => {
       const files = await create()
       const names = ['A.txt', 'a.txt', 'é.txt', '日本.txt', 'n'.repeat(255), 'with space', '-rf', '$(id)', "it's", '%41']
       for (const path of names) await files.write(path, bytes(path))
@@ -155,7 +155,7 @@ function describeWriting({ describe, it, expect }: TestRunner, name: string, cre
 
 function describeListing({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Files>): void {
   describe(`${name} lists files`, () => {
-    it('lists them in the order of their paths, below one folder, without dot-entries', async () => {
+    it('lists the files below a folder in the order of their paths, by default without dot-entries', async () => {
       const files = await create()
       for (const path of ['b', 'a/z', 'a-b', 'a.b', 'a/b/c', '.hidden', 'a/.env', '.folder/x', 'ab/x']) await files.write(path, bytes(path))
       const paths = async (folder: string) => (await files.list(folder)).files.map(({ path }) => path)
@@ -168,14 +168,14 @@ function describeListing({ describe, it, expect }: TestRunner, name: string, cre
       expect((await files.list('ab')).files).toEqual([{ path: 'ab/x', size: 4, readOnly: false }])
     })
 
-    it('lists dot-entries, too, for whoever asks', async () => {
+    it('lists dot-entries when the option is set', async () => {
       const files = await create()
       for (const path of ['b', 'a/.env', '.folder/x']) await files.write(path, bytes(path))
       const { files: listed } = await files.list('', { dotEntries: true })
       expect(listed.map(({ path }) => path)).toEqual(['.folder/x', 'a/.env', 'b'])
     })
 
-    it('stops at the limit, at the first files in order, and says that there is more', async () => {
+    it('returns the first files up to the limit, and reports that the list is truncated', async () => {
       const files = await create()
       for (const path of ['b/2', 'a/1', 'c', 'b/1']) await files.write(path, bytes('x'))
       const upTo = async (limit: number) => {
@@ -196,7 +196,7 @@ function describeReplacing({ describe, it, expect }: TestRunner, name: string, c
       return Object.fromEntries(await Promise.all(paths.map(async (path) => [path, text(await files.read(path))])))
     }
 
-    it('gives a folder exactly these files, and leaves its neighbours alone', async () => {
+    it('leaves exactly the given files in the folder, and does not touch files beside it', async () => {
       const files = await create()
       await files.write('turn/files/app/old', bytes('old'))
       await files.write('turn/files/app/both', bytes('old'))
@@ -209,7 +209,7 @@ function describeReplacing({ describe, it, expect }: TestRunner, name: string, c
       })
     })
 
-    it('makes a folder that is not there, and empties one', async () => {
+    it('creates a missing folder, and empties a folder when no files are given', async () => {
       const files = await create()
       await files.replaceFolder('made/when/needed', contents({ a: '1' }))
       expect(await everything(files)).toEqual({ 'made/when/needed/a': '1' })
@@ -219,7 +219,7 @@ function describeReplacing({ describe, it, expect }: TestRunner, name: string, c
       expect(await everything(files)).toEqual({ 'made/when/needed/b': '2' })
     })
 
-    it('makes read-only files when told to, and replaces read-only files', async () => {
+    it('writes read-only files when the option is set, and replaces read-only files', async () => {
       const files = await create()
       await files.replaceFolder('a', contents({ x: '1' }), { readOnly: true })
       await expect(files.write('a/x', bytes('2'))).rejects.toMatchObject(unsafe('read_only'))
@@ -228,7 +228,7 @@ function describeReplacing({ describe, it, expect }: TestRunner, name: string, c
       expect(await everything(files)).toEqual({ 'a/x': '4' })
     })
 
-    it('changes nothing when one of the files can not be', async () => {
+    it('changes nothing when one of the given paths is invalid', async () => {
       const files = await create()
       await files.write('a/x', bytes('old'))
       await expect(files.replaceFolder('a', contents({ x: 'new', '../y': 'z' }))).rejects.toMatchObject(unsafe('unsafe_path'))
@@ -237,7 +237,7 @@ function describeReplacing({ describe, it, expect }: TestRunner, name: string, c
       expect(await everything(files)).toEqual({ 'a/x': 'old' })
     })
 
-    it('comes out whole when several replace it at once', async () => {
+    it('leaves one complete version after concurrent replacements of one folder', async () => {
       const files = await create()
       const version = (n: number) => contents({ a: `${n}`, b: `${n}`, [`only-${n}`]: `${n}` })
       await Promise.all(Array.from({ length: 6 }, (_, n) => files.replaceFolder('f', version(n))))

@@ -34,7 +34,7 @@ function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope):
     ['a user that climbs', { ...owner, user: `eve/../${user}` }],
     ['a tenant that holds the project', { tenant: `${tenant}:${project}`, project: 'chatbot', user }],
     ['a wildcard', { tenant: '*', project: '*', user: '*' }],
-    ['nobody', { tenant: '', project: '', user: '' }],
+    ['an empty scope', { tenant: '', project: '', user: '' }],
   ]
   return viewers.flatMap(([who, viewer]) => [
     { what: `rn, seen by ${who}`, handle: rn, viewer },

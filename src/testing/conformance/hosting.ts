@@ -30,8 +30,8 @@ export function describeHosting(runner: TestRunner, name: string, create: () => 
 }
 
 function describeHandles({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Hosting>): void {
-  describe(`${name} hands files over`, () => {
-    it('resolves what was hosted by each of its three handles, to the very bytes', async () => {
+  describe(`${name} resolves handles to files`, () => {
+    it('resolves each of the three handles of a hosted file to its facts and bytes', async () => {
       const hosting = await create()
       const hosted = await hosting.host(report)
       expect(hosted.rn).toBe('ef:acme:books:chatbot:file:ann:c1:turn_1:artifact:turn_1%2Ffiles%2Fq3%20report.pdf')
@@ -43,7 +43,7 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
       }
     })
 
-    it('tells nothing of where the store is on this machine, and nothing that a URI can not hold', async () => {
+    it('returns a valid URI that does not reveal where the store is on this machine', async () => {
       const hosting = await create()
       const { hosted_uri, key } = await hosting.host({ ...report, physicalPath: 'turn_1/files/日本 #1?.md' })
       expect(decodeURIComponent(hosted_uri).endsWith(key)).toBe(true)
@@ -51,7 +51,7 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
       expect(/tmp|home/.test(hosted_uri)).toBe(false)
     })
 
-    it('takes names of every kind, and keeps files apart whose names are alike', async () => {
+    it('accepts names with any characters, and distinguishes files with similar names', async () => {
       const hosting = await create()
       const paths = [
         'a',
@@ -83,7 +83,7 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
       }
     })
 
-    it('refuses a path that is not safe instead of hosting something else', async () => {
+    it('rejects an unsafe path, and an empty or malformed id or owner', async () => {
       const hosting = await create()
       for (const physicalPath of [
         '',
@@ -115,8 +115,8 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
 }
 
 function describeVersions({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Hosting>): void {
-  describe(`${name} points to bytes`, () => {
-    it('points the same file of a turn to its new bytes; what pointed to the old ones keeps them', async () => {
+  describe(`${name} keeps the bytes of hosted files`, () => {
+    it('resolves to the new bytes after the same file is hosted again, while a file resolved before keeps the old bytes', async () => {
       const hosting = await create()
       const first = await hosting.host(report)
       const before = await hosting.resolve(first.rn, ann)
@@ -128,7 +128,7 @@ function describeVersions({ describe, it, expect }: TestRunner, name: string, cr
       expect(before && text(await hosting.read(before))).toBe('first')
     })
 
-    it('hosts bytes that are already kept, and says so when they are not', async () => {
+    it('hosts a blob that is already stored, and rejects a blob that is not', async () => {
       const hosting = await create()
       const { blob } = await hosting.host(report)
       const again = await hosting.host({ ...report, physicalPath: 'turn_1/files/copy.pdf', content: blob })
@@ -138,7 +138,7 @@ function describeVersions({ describe, it, expect }: TestRunner, name: string, cr
       await expect(hosting.host({ ...report, content: nowhere })).rejects.toMatchObject({ code: 'blob.missing' })
     })
 
-    it('forgets a turn, then the conversation, and no other', async () => {
+    it('removes the files of one turn or of one conversation, and no others', async () => {
       const hosting = await create()
       const of = (more: Partial<NewFile>) => hosting.host({ ...report, ...more })
       const one = await of({})
@@ -163,8 +163,8 @@ function describeVersions({ describe, it, expect }: TestRunner, name: string, cr
 }
 
 function describeOwners({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Hosting>): void {
-  describe(`${name} shows a file to its owner alone`, () => {
-    it('tools 18.106: never resolves for anybody else, nor by any other spelling', async () => {
+  describe(`${name} resolves a file for its owner only`, () => {
+    it('tools 18.106: resolves neither for another viewer nor for an altered handle', async () => {
       const hosting = await create()
       const hosted = await hosting.host(report)
       const eve: Scope = { ...ann, user: 'eve' }
@@ -177,7 +177,7 @@ function describeOwners({ describe, it, expect }: TestRunner, name: string, crea
       expect((await hosting.resolve(own.rn, eve))?.owner).toEqual(eve)
     })
 
-    it('keeps users apart whose names look like parts of a path, or like each other', async () => {
+    it('separates users whose names look like parts of a path, or like each other', async () => {
       const hosting = await create()
       const users = [
         'a',

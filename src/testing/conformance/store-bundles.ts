@@ -47,7 +47,7 @@ async function rich({ store }: Awaited<ReturnType<CreateStore>>, name = 'c1'): P
 /** Export and import of conversations. */
 export function describeBundles({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('bundles', () => {
-    it('hold the visible slice, the pool, every turn log, what no turn entered, and all bytes', async () => {
+    it('hold the visible blocks, the sources pool, every turn log, the blocks that belong to no turn log, and all blobs', async () => {
       const bundle = await rich(await create())
       expect(bundle).toMatchObject({ format: 'daybook.bundle', version: 1, conversation_id: 'c1', sources_pool: { next_sid: 9 } })
       expect(idsOf(bundle.timeline.blocks)).toEqual(['b_10', 'b_7', 'b_8'])
@@ -64,7 +64,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       expect(bundle.timeline.ts).toBe(minute(5))
     })
 
-    it('are the same, byte for byte, after an import elsewhere, and the conversation goes on from there', async () => {
+    it('are the same byte for byte after an import into another store, and the conversation can be continued there', async () => {
       const bundle = await rich(await create())
       const { store } = await create()
       expect(await store.importBundle(JSON.parse(JSON.stringify(bundle)) as Bundle)).toEqual({ conversationId: 'c1' })
@@ -82,7 +82,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       expect(await visibleIds(store, 'c1')).toEqual(['b_12', 'b_7', 'b_8', 'b_11'])
     })
 
-    it('go into a new conversation only, under another name if asked', async () => {
+    it('are imported only as a new conversation, under another name when one is given', async () => {
       const kit = await create()
       const bundle = await rich(kit)
       const before = await journalOf(kit.store, 'c1')
@@ -93,7 +93,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       await expect(kit.store.exportBundle('nowhere')).rejects.toMatchObject({ code: 'conversation.missing' })
     })
 
-    it('are refused whole when anything in them is wrong', async () => {
+    it('are rejected as a whole when any part of them is invalid', async () => {
       const bundle = await rich(await create())
       const { store, blobs } = await create()
       const [sha256 = '', base64 = ''] = Object.entries(bundle.blobs)[0] ?? []
@@ -129,7 +129,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       }
     })
 
-    it('may hold more sources than a call takes arguments', async () => {
+    it('may hold more sources than a JavaScript call can take as arguments', async () => {
       const { store } = await create()
       const rows = Array.from({ length: 130_000 }, (_, n) => ({ sid: n + 1, url: 'https://a.example' }))
       const bundle = parseBundle({ version: 1, ts: minute(1), blocks: [], conversation_id: 'c1' })
@@ -137,7 +137,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       expect((await store.loadVisible('c1'))?.timeline.sources.rows.length).toBe(130_000)
     })
 
-    it('timeline 11.13: the pool of a bundle wins over the snapshot in its timeline; a bare timeline brings its snapshot', async () => {
+    it('timeline 11.13: the sources pool of a bundle wins over the snapshot in its timeline; a timeline without a pool uses its snapshot', async () => {
       const { store } = await create()
       const row = (sid: number) => ({ sid, url: `https://a.example/${sid}`, title: `s${sid}` })
       const bare = { version: 1, ts: minute(1), blocks: [{ type: 'user.prompt', text: 'q', turn_id: 't1' }], sources_pool: [row(1)] }
@@ -151,7 +151,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       expect((await store.loadVisible('full'))?.timeline.sources.rows.length).toBe(3)
     })
 
-    it('take bytes that come inline in a bare timeline', async () => {
+    it('may be bare timelines with inline base64, which is stored as blobs', async () => {
       const { store, blobs } = await create()
       const base64 = Buffer.from('a picture').toString('base64')
       const blocks = [{ type: 'user.attachment', mime: 'image/png', base64, turn_id: 't1', ts: minute(0) }]

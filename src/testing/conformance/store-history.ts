@@ -5,7 +5,7 @@ import type { TestRunner } from './test-runner.ts'
 /** Lookups by path, turn and call over the whole history. */
 export function describeHistory({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('history', () => {
-    it('finds by path, turn and call over all history, oldest first, after everything was compacted', async () => {
+    it('finds blocks by path, turn and call in the whole history, oldest first, also after they were compacted', async () => {
       const { store } = await create()
       await writeConversation(
         store,
@@ -26,7 +26,7 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
       expect(await store.findByPath('nowhere', 'tc:t1.t1c0.result')).toEqual([])
     })
 
-    it('finds every block of a long history once, wherever in it', async () => {
+    it('finds every block of a long history exactly once', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1')
       const total = 230
@@ -52,7 +52,7 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
       expect((await store.readTurnLog('c1', 't3'))?.blocks_count).toBe(50)
     })
 
-    it('gives blocks as they were entered, whatever is hidden now', async () => {
+    it('returns blocks as they were appended, also when they are hidden now', async () => {
       const { store } = await create()
       await writeConversation(store, 'c1', [
         appended(rounds(1)),
@@ -62,14 +62,14 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
       expect(block).toEqual(withIds(rounds(1))[3])
     })
 
-    it('tells paths apart that differ only in what an index can not see', async () => {
+    it('distinguishes paths that differ only in case, a trailing space, NUL or an unpaired surrogate', async () => {
       const { store } = await create()
       const paths = ['odd\ud83d', 'odd\ufffd', 'odd\u0000', 'odd', 'odd ', 'ODD']
       await writeConversation(store, 'c1', [appended(paths.map((path) => ({ ...prompt(path), path })))])
       for (const path of paths) expect(textsOf(await store.findByPath('c1', path))).toEqual([path])
     })
 
-    it('keeps the log of a turn exact: in order, with its header, without what was inserted or summarised', async () => {
+    it('returns the log of a turn in order and with its header, without inserted blocks and summaries', async () => {
       const { store } = await create()
       await writeConversation(
         store,
@@ -89,7 +89,7 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
       expect(await store.readTurnLog('nowhere', 't1')).toBe(undefined)
     })
 
-    it('reads a journal while it grows: every entry that was there is given, once', async () => {
+    it('returns every entry exactly once when the journal grows during the read', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [appended([prompt('1'), prompt('2')]), closed('t1')], [opened('t2')])
       const seen: number[] = []

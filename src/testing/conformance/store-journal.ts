@@ -46,7 +46,7 @@ function overwriteAll(value: object): void {
 /** Appends to the journal, and the visible timeline that results. */
 export function describeJournal({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the journal', () => {
-    it('numbers entries from 1 without gaps, in each conversation, whoever writes', async () => {
+    it('numbers the entries of each conversation from 1 without gaps, also across a change of the owner', async () => {
       const { store } = await create()
       await writeConversation(store, 'other', [appended([prompt('x')])])
       const first = await writeConversation(
@@ -65,7 +65,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await journalOf(store, 'nowhere')).toEqual([])
     })
 
-    it('does not depend on what becomes of the entries it has handed out', async () => {
+    it('does not change when the caller modifies the entries it was given', async () => {
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       const changes: readonly Change[] = [appended([prompt('a')]), { type: 'title.set', ts: minute(1), title: 't' }]
@@ -78,7 +78,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await visibleIds(store, 'c1')).toEqual(['b_1'])
     })
 
-    it('gives back what it took, also what is nested deep or has more to it than JSON writes', async () => {
+    it('reads back what append returned, also deeply nested values and arrays with extra properties', async () => {
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       const list = Object.assign([1, 2], { more: () => 'words' })
@@ -86,7 +86,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(JSON.stringify(await journalOf(store, 'c1'))).toBe(JSON.stringify(logged))
     })
 
-    it('takes a set of changes whole or not at all: one bad change in the middle leaves nothing', async () => {
+    it('rejects an append as a whole when one of its changes is invalid', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [appended([prompt('before')])])
       const before = { journal: await journalOf(store, 'c1'), value: await visibleTimeline(store, 'c1'), list: await store.list({}) }
@@ -127,7 +127,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await store.append(claim, [good(2)])).toMatchObject([{ seq: 2 }])
     })
 
-    it('keeps the bytes that a block keeps besides its own, carries them in a bundle, and lets them go with the conversation', async () => {
+    it('keeps the blobs listed in meta.keeps, exports them in a bundle, and removes them with the last conversation that lists them', async () => {
       const { store } = await create()
       const kept = await store.blobs.put(Buffer.from('the whole file'))
       await writeConversation(store, 'c1', [append({ meta: { keeps: [kept] } })])
@@ -140,7 +140,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await store.blobs.has(kept.sha256)).toBe(false)
     })
 
-    it('timeline 11.2: call_id, tool_id, payload, fields and types that nobody knows come back as they were', async () => {
+    it('timeline 11.2: call_id, tool_id, payload, unknown fields and unknown types are read back unchanged', async () => {
       const { store } = await create()
       const odd = {
         type: 'future.kind',
@@ -158,7 +158,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(saved && blockById(saved.timeline, 'b_1')).toEqual(withFields(odd))
     })
 
-    it('returns what a later load will give: bytes are references, and what JSON can not say is not there', async () => {
+    it('returns from append what a later load returns: blob references instead of base64, and only JSON values', async () => {
       const { store, blobs } = await create()
       const claim = await store.claim('c1', owner('a'))
       const given = append({ base64, mime: 'image/png', meta: { kept: 1, gone: undefined, at: new Date(0), not: Number.NaN, minus: -0 } })
@@ -173,7 +173,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(JSON.stringify(block?.meta)).toBe('{"kept":1,"at":"1970-01-01T00:00:00.000Z","not":null,"minus":0}')
     })
 
-    it('leaves out a meta that says nothing, so that hiding and revealing give back the block', async () => {
+    it('drops an empty meta, so that hiding and revealing a block restores it exactly', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [append({ meta: {} }), appended([prompt('y')], 2)])
       const before = await visibleTimeline(store, 'c1')
@@ -182,7 +182,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await visibleTimeline(store, 'c1')).toEqual({ ...before, lastSeq: 4 })
     })
 
-    it('timeline 11.10, 11.16: what is stored is what was appended, so no announce text and no cache mark is ever there', async () => {
+    it('timeline 11.10, 11.16: stores exactly the appended changes, without announce text or cache marks', async () => {
       const { store } = await create()
       const changes = [appended(rounds(2))]
       await writeConversation(store, 'c1', changes)
@@ -191,7 +191,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(saved && blocksOf(saved.timeline).some((block) => 'cache' in block)).toBe(false)
     })
 
-    it('keeps one text in many blocks, and its neighbours, whatever their length', async () => {
+    it('reads back texts shorter and longer than the blob threshold, also when blocks share a text', async () => {
       const { store } = await create()
       const long = (letter: string, length: number) => letter.repeat(length)
       const drafts = [8_191, 8_192, 8_193, 100_000].flatMap((length) => [prompt(long('a', length)), result('c1', long('é', length / 2))])
@@ -203,13 +203,13 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
     })
   })
 
-  describe('what is visible', () => {
-    it('knows nothing of a conversation that was never claimed', async () => {
+  describe('the visible timeline', () => {
+    it('is undefined for a conversation that was never claimed', async () => {
       const { store } = await create()
       expect(await store.loadVisible('c1')).toBe(undefined)
     })
 
-    it('starts at the latest summary, keeps what follows it, and hidden is hidden', async () => {
+    it('starts at the latest summary, includes the blocks after it, and keeps hidden blocks hidden', async () => {
       const { store } = await create()
       const claim = await writeConversation(
         store,
@@ -226,7 +226,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(saved && blockById(saved.timeline, 'b_6')?.meta).toMatchObject({ hidden: true, hidden_scope: 'recent' })
     })
 
-    it('carries the sources across a compaction: a SID is never given again', async () => {
+    it('keeps the sources across a compaction, and never reuses a SID', async () => {
       const { store } = await create()
       const row = (sid: number) => ({ sid, url: `https://a.example/${sid}`, title: `s${sid}`, content: 'c'.repeat(9_000) })
       await writeConversation(store, 'c1', [
@@ -240,7 +240,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect((await store.loadVisible('c1'))?.timeline.sources).toEqual({ rows: [{ ...row(1), used: true }, row(3)], next_sid: 4 })
     })
 
-    it('remembers the open turn, the inbox and the last response across a compaction', async () => {
+    it('keeps the open turn, the inbox and the last response across a compaction', async () => {
       const { store } = await create()
       const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(2), text: 'and Rome?' }
       const response = {

@@ -21,7 +21,7 @@ async function pages(store: ConversationStore, query: ListQuery, between: () => 
 /** The list of conversations: order, pages, search, waiting followups. */
 export function describeList({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the list', () => {
-    it('tells of each conversation what its timeline says, most recently active first', async () => {
+    it('shows title, times, last entry, open turn and waiting followups of each conversation, most recently active first', async () => {
       const { store } = await create()
       await writeConversation(store, 'old', [opened('t1', 1), appended([prompt('x', 't1', 2)]), titled('Rome', 3), closed('t1', 4)])
       await writeConversation(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
@@ -33,7 +33,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       ])
     })
 
-    it('gives every conversation once, page by page, while others come and go', async () => {
+    it('returns every conversation exactly once across pages while new conversations appear', async () => {
       const { store } = await create()
       for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four with the same time
       await store.claim('never used', owner('a'))
@@ -47,7 +47,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       }
     })
 
-    it('moves a conversation to the front when something happens in it', async () => {
+    it('moves a conversation to the front when an entry is appended to it', async () => {
       const { store } = await create()
       const first = await writeConversation(store, 'a', [titled('t', 1)])
       await writeConversation(store, 'b', [titled('t', 2)])
@@ -55,7 +55,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(names((await store.list({})).conversations)).toEqual(['a', 'b'])
     })
 
-    it('searches titles in any case and any script, and takes wildcards by their letters', async () => {
+    it('searches titles in any case and any script, and treats % and _ as plain characters', async () => {
       const { store } = await create()
       const titles = ['Weather in Rome', 'ÉTÉ À PARIS', '100% sure_thing', 'plain', 'half \ud83d of a pair']
       for (const [n, title] of titles.entries()) await writeConversation(store, title === 'plain' ? 'plain' : `c${n}`, [titled(title, n)])
@@ -70,7 +70,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect((await search('')).length).toBe(5)
     })
 
-    it('gives only conversations that someone has to go on with when asked for them: a turn is open, or a followup waits', async () => {
+    it('returns with open: true only conversations that have an open turn or a waiting followup', async () => {
       const { store } = await create()
       await writeConversation(store, 'open', [opened('t1', 1)])
       await writeConversation(store, 'done', [opened('t1', 2), closed('t1', 3)])
@@ -83,7 +83,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(await pages(store, { open: true, limit: 1 })).toEqual(['waiting', 'open'])
     })
 
-    it('tells which followups wait, from the moment they are accepted until they are folded, whatever is compacted meanwhile', async () => {
+    it('names a followup as waiting from its acceptance until it is folded, also across a compaction', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)])])
       const waiting = async () => (await store.list({})).conversations.map((head) => head.waiting)
@@ -98,14 +98,14 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect((await store.list({ open: true })).conversations).toEqual([])
     })
 
-    it('lets nothing wait in what was imported', async () => {
+    it('imports a conversation without its waiting followups', async () => {
       const { store } = await create()
       await writeConversation(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2), accepted('e1', 3)])
       await store.importBundle(await store.exportBundle('c1'), { as: 'copy' })
       expect(names((await store.list({ open: true })).conversations)).toEqual(['c1'])
     })
 
-    it('gives only conversations whose name begins as asked, and takes wildcards by their letters', async () => {
+    it('filters by prefix, and treats % and _ in the prefix as plain characters', async () => {
       const { store } = await create()
       for (const [n, name] of ['a/b/1', 'a/b/2', 'a/bc/1', 'A/b/1', 'a%b', 'a_b'].entries())
         await writeConversation(store, name, [titled('t', n)])
@@ -117,7 +117,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(names((await store.list({ plain: true })).conversations)).toEqual(['a_b', 'a%b'])
     })
 
-    it('shows of one conversation what the list shows of it, at any time, and nothing of a conversation that does not exist', async () => {
+    it('returns from head what the list shows for a conversation, and undefined for a missing one', async () => {
       const { store } = await create()
       const shown = async (name: string) => (await store.list({})).conversations.find(({ conversationId }) => conversationId === name)
       await store.claim('empty', owner('a'))
@@ -143,7 +143,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       await expect(store.head('empty')).rejects.toMatchObject({ code: 'store.closed' })
     })
 
-    it('refuses a cursor that it did not give', async () => {
+    it('rejects a cursor that it did not return', async () => {
       const { store } = await create()
       await expect(store.list({ cursor: 'bm9uc2Vuc2U' })).rejects.toMatchObject({ name: 'Failure' })
     })

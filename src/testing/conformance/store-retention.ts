@@ -23,8 +23,8 @@ const withBytes = (id: number, text: string): Block => ({
 
 /** Deletion of conversations, old history and unused blobs. */
 export function describeRetention({ describe, it, expect }: TestRunner, create: CreateStore): void {
-  describe('letting go', () => {
-    it('deletes a conversation with everything in it, and says whether there was one', async () => {
+  describe('deletion and retention', () => {
+    it('deletes a conversation with all its entries, and returns whether it existed', async () => {
       const { store } = await create()
       await writeConversation(store, 'c1', [opened('t1'), appended([prompt('x', 't1')])], [compacted('b_1', 2)])
       expect(await store.delete('c1')).toBe(true)
@@ -37,7 +37,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }])
     })
 
-    it('removes the blobs that nobody else refers to, and only those', async () => {
+    it('removes with a conversation only the blobs that no other conversation refers to', async () => {
       const { store, blobs } = await create()
       const shared = await blobs.put(Buffer.from('shared'))
       const mine = await blobs.put(Buffer.from('mine'))
@@ -57,7 +57,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       expect(await blobs.has(shared.sha256)).toBe(false)
     })
 
-    it('lets go of bytes that no entry came to refer to, and of no others', async () => {
+    it('releaseBlobs removes only the given blobs that no entry refers to', async () => {
       const { store, blobs } = await create()
       const [shown, waiting, strange, orphan] = await Promise.all(
         ['shown', 'waiting', 'of somebody else', 'for nothing'].map((text) => blobs.put(Buffer.from(text))),
@@ -79,7 +79,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       expect(await Promise.all(all.map(({ sha256 }) => blobs.has(sha256)))).toEqual([false, false, true, false])
     })
 
-    it('loses no blob when deletes and appends of the same bytes cross', async () => {
+    it('keeps a blob when a delete and an append of the same bytes run concurrently', async () => {
       const { store, blobs } = await create()
       const change = (id: number) => ({
         type: 'blocks.appended' as const,
@@ -95,7 +95,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       }
     })
 
-    it('deletes idle conversations, but none with an open turn, a waiting followup or a living lease', async () => {
+    it('deletes idle conversations, except those with an open turn, a waiting followup or an active lease', async () => {
       const { store, clock } = await create()
       for (const [name, at] of [
         ['idle', 1],
@@ -119,7 +119,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       expect(await store.retain({})).toEqual({ conversations: 0, entries: 0, blobs: 0 })
     })
 
-    it('lets compacted history go, turn by turn, and what is visible stays exactly as it was', async () => {
+    it('removes compacted history one whole turn at a time, and leaves the visible timeline unchanged', async () => {
       const { store, blobs } = await create()
       const claim = await writeConversation(
         store,

@@ -23,7 +23,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
 /** Claims, leases and epochs. */
 function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('one writer per conversation', () => {
-    it('makes a new conversation with an empty timeline, and names the end of the lease', async () => {
+    it('creates a conversation with an empty timeline, and returns when the lease expires', async () => {
       const { store, clock } = await create()
       const claim = await store.claim('c1', owner('a'))
       expect(claim).toMatchObject({ conversationId: 'c1', ownerId: 'a' })
@@ -31,7 +31,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(await visibleTimeline(store, 'c1')).toMatchObject({ lastSeq: 0, blocks: [] })
     })
 
-    it('refuses a conversation whose lease is alive, and says who holds it and until when', async () => {
+    it('rejects a claim while another owner holds the lease, and names the owner and the expiry time', async () => {
       const { store } = await create()
       const { expiresAt } = await store.claim('c1', owner('a'))
       const refused = await store.claim('c1', owner('b')).catch((error: unknown) => error)
@@ -40,7 +40,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await store.claim('c2', owner('b'))
     })
 
-    it('gives a conversation to the next one when its lease has expired, and not a moment before', async () => {
+    it('allows another owner to claim exactly when the lease has expired', async () => {
       const { store, clock } = await create()
       const first = await store.claim('c1', owner('a'))
       clock.advance(LEASE_MS - 1)
@@ -50,7 +50,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(second.epoch > first.epoch).toBe(true)
     })
 
-    it('keeps a lease alive as long as it is renewed', async () => {
+    it('keeps the lease as long as it is renewed in time', async () => {
       const { store, clock } = await create()
       const claim = await store.claim('c1', owner('a'))
       for (let beat = 0; beat < 5; beat++) {
@@ -60,7 +60,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await expect(store.claim('c1', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
     })
 
-    it('gives a conversation to the next one when it was released; releasing twice, or too late, is nothing', async () => {
+    it('allows another owner to claim after a release; releasing again, or after another claim, has no effect', async () => {
       const { store } = await create()
       const first = await store.claim('c1', owner('a'))
       await store.release(first)
@@ -70,7 +70,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await store.append(second, [appended([prompt('still mine')])])
     })
 
-    it('lets the same owner claim again, and its older claim is lost', async () => {
+    it('allows the same owner to claim again, which invalidates its older claim', async () => {
       const { store } = await create()
       const first = await store.claim('c1', owner('a'))
       const second = await store.claim('c1', owner('a'))
@@ -78,7 +78,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await store.append(second, [appended([prompt('y')])])
     })
 
-    it('takes over at once from a process of this host that is dead, and never from one that runs', async () => {
+    it('takes over at once from a dead process of this host, and never from a running one', async () => {
       const { store } = await create()
       const here = (id: string, pid: number): Owner => ({ id, host: 'here', pid })
       await store.claim('c1', here('running', process.pid))
@@ -88,7 +88,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await store.claim('c2', here('b', 1))
     })
 
-    it('refuses an append, and a heartbeat, from the writer that lost its lease, and keeps what it had', async () => {
+    it('rejects an append or a renewal from an owner that lost its claim, and keeps its earlier entries', async () => {
       const { store } = await create()
       const stale = await store.claim('c1', owner('a'))
       await store.append(stale, [appended([prompt('before')])])
@@ -105,13 +105,13 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(await store.append(current, [appended([prompt('z')], 3)])).toMatchObject([{ seq: 3 }])
     })
 
-    it('refuses a claim with the right number and the wrong name', async () => {
+    it('rejects a claim with the right epoch and another owner', async () => {
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       await expect(store.append({ ...claim, ownerId: 'b' }, [])).rejects.toMatchObject({ code: 'conversation.superseded' })
     })
 
-    it('refuses whoever held a conversation that was deleted, also when it was made anew', async () => {
+    it('rejects a claim of a deleted conversation, also after the conversation was created again', async () => {
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       await store.delete('c1')
@@ -120,7 +120,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await expect(store.append(claim, [])).rejects.toMatchObject({ code: 'conversation.superseded' })
     })
 
-    it("takes any other name by its letters: it is nobody's path", async () => {
+    it('accepts conversation names that look like paths, and treats them as plain text', async () => {
       const { store } = await create()
       const names = ['../x', 'x', './x', '/etc/x', 'a/../x', '..', 'C:\\x', '%2e%2e%2fx']
       for (const name of names) {
@@ -130,12 +130,12 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       for (const name of names) expect((await store.loadVisible(name))?.timeline.title).toBe(name)
     })
 
-    it('refuses a name that no file could hold', async () => {
+    it('rejects an empty name and a name with an unpaired surrogate', async () => {
       const { store } = await create()
       for (const name of ['', 'half\ud83d']) await expect(store.claim(name, owner('a'))).rejects.toMatchObject({ code: 'change.invalid' })
     })
 
-    it('answers nothing once it is closed', async () => {
+    it('rejects every call after close', async () => {
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       await store.close()

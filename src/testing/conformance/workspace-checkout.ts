@@ -10,8 +10,8 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
     return { workspace, journal, turn: await beginTurn(workspace, 'turn_3', journal) }
   }
 
-  describe(`${name} checks out what earlier turns had`, () => {
-    it('replaces: exactly the sources, later ones over earlier ones', async () => {
+  describe(`${name} checks out files of earlier turns`, () => {
+    it('replace leaves exactly the files of the sources, and later sources win over earlier ones', async () => {
       const { turn } = await scene()
       const outcome = await turn.checkout('replace', ['turn_1/app', 'turn_2/app', 'turn_2/docs/d'])
       expect(outcome).toEqual({
@@ -33,7 +33,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
       expect(await turn.files()).toEqual({ 'lib/l': '1' })
     })
 
-    it('overlays: what is there stays, what overlaps is overwritten, and the sources add up', async () => {
+    it('overlay keeps existing files, overwrites those that a source also has, and adds to the list of sources', async () => {
       const { turn } = await scene()
       await turn.write('app/own', 'mine')
       await turn.write('app/.env', 'mine')
@@ -47,7 +47,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
       ])
     })
 
-    it('does not undo what this turn made, unless told to', async () => {
+    it('rejects replace when it would discard work of this turn, unless forced', async () => {
       const { turn } = await scene()
       await turn.checkout('replace', ['turn_1/app'])
       await turn.checkout('replace', ['turn_2/app']) // allowed: files from a checkout are not work of this turn
@@ -59,7 +59,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
       expect(await turn.files()).toEqual({ 'app/a': '1', 'app/b': '1' })
     })
 
-    it('takes a changed file for work of this turn, and a removed one not', async () => {
+    it('counts a changed file as work of this turn, but not a removed file', async () => {
       const { turn } = await scene()
       await turn.checkout('replace', ['turn_1/app'])
       await turn.remove('app/b')
@@ -69,7 +69,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
       expect(await turn.files()).toEqual({ 'app/a': '1', 'app/b': 'changed' })
     })
 
-    it('changes nothing when one source is not to be had, and names it', async () => {
+    it('changes nothing when one source is missing, and names that source', async () => {
       const { turn } = await scene()
       await turn.checkout('replace', ['turn_1/app'])
       for (const absent of ['turn_1/nothing', 'turn_9', 'turn_2/app/a/x', 'turn_1/ap']) {
@@ -80,7 +80,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
       expect(await turn.files()).toEqual({ 'app/a': '1', 'app/b': '1' })
     })
 
-    it('lets a file stand where an earlier source has a folder, and the other way round', async () => {
+    it('lets a file of a later source replace a folder of an earlier one, and the other way round', async () => {
       const { workspace, journal } = await scene()
       await publishTurn(workspace, 'turn_4', journal, { 'x/file': '4', 'y/folder/in': '4' })
       await publishTurn(workspace, 'turn_5', journal, { 'x/file/in': '5', 'y/folder': '5' })
@@ -90,7 +90,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
       expect([files['x/file/in'], files['y/folder'], files['x/file'], files['y/folder/in']]).toEqual(['5', '5', undefined, undefined])
     })
 
-    it('takes what a turn recorded and never published', async () => {
+    it('checks out files that a turn recorded but never published', async () => {
       const { workspace, journal } = await scene()
       const failed = await beginTurn(workspace, 'turn_4', journal)
       await failed.writeRecorded('app/half', 'done')

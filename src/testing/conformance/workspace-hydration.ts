@@ -25,8 +25,8 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
     return { workspace, journal, elsewhere }
   }
 
-  describe(`${name} brings back files of earlier turns`, () => {
-    it('a file, a folder, everything; on a machine that never saw them', async () => {
+  describe(`${name} pulls files of earlier turns`, () => {
+    it('pulls a file, a folder or all files onto a machine that never had them', async () => {
       const { journal, elsewhere } = await scene()
       const pulled = await elsewhere.hydrate('turn_1', [files('app/a'), files('app')], journal)
       expect(pulled).toEqual({
@@ -49,7 +49,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect((await elsewhere.hydrate('turn_1', [files('')], journal)).fetched).toBe(0)
     })
 
-    it('byte for byte: none, every byte, many', async () => {
+    it('pulls the exact bytes: an empty file, all 256 byte values, a large file, mixed line endings', async () => {
       const fixture = await create()
       const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
       const contents = {
@@ -70,7 +70,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(text(await elsewhere.files.read('turn_1/files/app/crlf.txt'))).toBe('a\r\nb\n$Id$')
     })
 
-    it('read-only, also what was here before', async () => {
+    it('makes the files read-only, also those that were already on this machine', async () => {
       const { workspace, journal, elsewhere } = await scene()
       await workspace.startTurn('turn_2')
       for (const machine of [workspace, elsewhere]) {
@@ -84,7 +84,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       }
     })
 
-    it('as they were left, when something else lies in their place', async () => {
+    it('replaces local files whose content differs from the published version', async () => {
       const { journal, elsewhere } = await scene()
       await elsewhere.files.write('turn_1/files/app/a', bytes('2'))
       await elsewhere.files.write('turn_1/files/app/deep/b', bytes('xx'), { readOnly: true })
@@ -92,7 +92,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(await contentsBelow(elsewhere, 'turn_1/files')).toEqual({ 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
     })
 
-    it('outputs and attachments from the journal, by their exact names', async () => {
+    it('pulls outputs and attachments from the journal by their exact paths', async () => {
       const { journal, elsewhere } = await scene()
       journal.record('fi:turn_1.outputs/out/report.md', bytes('report'))
       journal.record('fi:turn_1.user.attachments/photo.png', bytes('photo'))
@@ -106,14 +106,14 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(text(await elsewhere.files.read('turn_1/attachments/photo.png'))).toBe('photo')
     })
 
-    it('says what is missing, and brings the rest', async () => {
+    it('reports the missing paths, and pulls the others', async () => {
       const { journal, elsewhere } = await scene()
       const pulled = await elsewhere.hydrate('turn_1', [files('nothing'), files('notes'), files('app/a/x')], journal)
       expect(pulled.missing).toEqual([files('nothing'), files('app/a/x')])
       expect(pulled.present.map(({ ref }) => ref)).toEqual([files('notes')])
     })
 
-    it('what was recorded and never published, and what is only here', async () => {
+    it('pulls recorded files of an unpublished turn, and includes files that exist only on this machine', async () => {
       const { workspace, journal } = await scene()
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.writeRecorded('app/recorded', 'r')
@@ -123,7 +123,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_2/files/app/local', 'turn_2/files/app/recorded'])
     })
 
-    it('leaves the files of the running turn alone, and fetches what of it is not here', async () => {
+    it('does not overwrite files of the running turn, and fetches those that are missing on this machine', async () => {
       const { journal, elsewhere } = await scene()
       await elsewhere.files.write('turn_2/files/app/a', bytes('mine'))
       journal.record('fi:turn_2.files/app/a', bytes('older'))

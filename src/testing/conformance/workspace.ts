@@ -13,8 +13,8 @@ export function describeWorkspaces(runner: TestRunner, name: string, create: Cre
 }
 
 function describePublishing({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
-  describe(`${name} publishes what a turn made`, () => {
-    it('leaves a version: exactly the files, whatever their names', async () => {
+  describe(`${name} publishes the files of a turn`, () => {
+    it('creates a version with exactly the files of the turn, whatever characters their names have', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const names = ['app/a.ts', 'app/b c.ts', 'app/ünï "q".txt', 'app/.env', 'app/deep/er/x', 'top.md', 'app/__proto__', 'constructor']
       const published = await publishTurn(workspace, 'turn_1', journal, Object.fromEntries(names.map((each) => [each, each])))
@@ -22,7 +22,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual([...names].sort())
     })
 
-    it('skips a turn that has no files, and says why', async () => {
+    it('skips a turn without files to publish, and gives the reason', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       expect((await turn.publish()).record).toMatchObject({
@@ -36,7 +36,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await workspace.version('turn_1', journal)).toBe(undefined)
     })
 
-    it('keeps nothing of outputs, attachments, caches, logs and repositories inside', async () => {
+    it('excludes outputs, attachments, caches, logs and dependency folders', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await workspace.files.write('turn_1/outputs/report.md', Buffer.from('x'))
@@ -55,7 +55,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a.ts'])
     })
 
-    it('replaces the scopes that the turn touched, and keeps the others', async () => {
+    it('replaces the top-level folders that the turn touched, and keeps the others', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1', 'top.md': '1' })
       await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'new/x': '2' })
@@ -63,7 +63,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b', 'notes/n', 'top.md'])
     })
 
-    it('keeps a deletion: this version lacks the file, the one before has it, other scopes are as they were', async () => {
+    it('publishes a deleted file as deleted, and leaves the previous version and other top-level folders unchanged', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
@@ -74,7 +74,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b', 'notes/n'])
     })
 
-    it('keeps the deletion of a whole scope, and of everything', async () => {
+    it('publishes the deletion of a whole top-level folder, and of all files', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'notes/n': '1' })
       const second = await beginTurn(workspace, 'turn_2', journal)
@@ -89,7 +89,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_3', journal)).toEqual([])
     })
 
-    it('makes the lineage what an older version was, when that is checked out whole', async () => {
+    it('publishes exactly an older version when that version is checked out as a whole', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
       await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'app/c': '2', 'notes/n': '2' })
@@ -99,7 +99,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_3', journal)).toEqual(['app/a'])
     })
 
-    it('gives an unchanged turn the version before it', async () => {
+    it('gives an unchanged turn the version of the previous turn', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
@@ -109,7 +109,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a'])
     })
 
-    it('can be repeated, also after more was written', async () => {
+    it('can publish a turn again, also after more files were written', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await turn.write('app/a', '1')
@@ -121,7 +121,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b'])
     })
 
-    it('finds a turn as it was left, when it is begun again', async () => {
+    it('finds the files of a turn unchanged when the turn is started again', async () => {
       const fixture = await create()
       const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1' })
@@ -135,7 +135,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'app/c'])
     })
 
-    it('tells what there is: roots, scopes, what was checked out', async () => {
+    it('describes the turn roots, the editable top-level entries and the last checkout', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
@@ -156,10 +156,10 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
 }
 
 function describeConversations({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
-  describe(`${name} keeps conversations apart`, () => {
+  describe(`${name} separates conversations`, () => {
     const names = ['a', 'A', 'a/b', 'a%2Fb', '..', 'a.lock', 'ä', 'x'.repeat(600)]
 
-    it('whatever they are called, and whoever owns them', async () => {
+    it('keeps the files of conversations separate for any name and owner', async () => {
       const { workspaces } = await create()
       const owners = [localScope, { ...localScope, user: 'a/b' }, { ...localScope, project: 'default/local', user: 'x' }]
       const opened = await Promise.all(owners.flatMap((owner) => names.map((each) => workspaces.open(owner, each))))
@@ -172,7 +172,7 @@ function describeConversations({ describe, it, expect }: TestRunner, name: strin
       }
     })
 
-    it('forgets one, and leaves the others', async () => {
+    it('removes the files of one conversation, and keeps those of the others', async () => {
       const fixture = await create()
       const [mine, yours] = [await openWorkspace(fixture, 'mine'), await openWorkspace(fixture, 'yours')]
       await publishTurn(mine, 'turn_1', createTestJournal(), { 'app/a': '1' })
