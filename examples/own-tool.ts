@@ -1,4 +1,5 @@
-import { createAgent, defineTool, readToolCall } from 'daybook'
+import { createAgent, defineTool } from 'daybook'
+import { readToolCall } from 'daybook/core'
 import { answers, calls, scriptedModel } from 'daybook/testing'
 import { z } from 'zod'
 

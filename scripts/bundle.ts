@@ -1,24 +1,25 @@
 /**
- * The JavaScript that is published: every door of the package, and what they share in chunks, so that an import opens a few files and not
+ * The JavaScript that is published: every entry of the package, and what they share in chunks, so that an import opens a few files and not
  * hundreds. zod goes in with what is used of it; everything else stays a dependency. Types are written by `tsc`.
  */
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { rolldown } from 'rolldown'
 
 const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-const doors = Object.values<{ 'daybook-source'?: string }>(exports)
-  .flatMap((door) => door['daybook-source'] ?? [])
-  .flatMap((path) => (path.includes('*') ? globSync(path.replace('*', '**/*')) : [path]))
-  .concat('src/cli/main.ts')
-  .map((path) => path.replace(/^\.\//, ''))
-  .filter((path) => !path.endsWith('.test.ts'))
+/** Files that are started or loaded by their path: the command, and the PDF reader with the thread beside it. */
+const startedByPath = ['src/cli/main.ts', 'src/adapters/documents/pdf.ts', 'src/adapters/documents/pdf-thread.ts']
 
-const named = (path: string) => path.replace(/^src\//, '').replace(/\.ts$/, '')
+const entries = Object.values<{ 'daybook-source'?: string }>(exports)
+  .flatMap((entry) => entry['daybook-source'] ?? [])
+  .map((path) => path.replace(/^\.\//, ''))
+  .concat(startedByPath)
+
+const nameOf = (path: string) => path.replace(/^src\//, '').replace(/\.ts$/, '')
 const isOurs = (id: string) => /^[./]/.test(id) || id === 'zod' || id.startsWith('zod/')
 
 const bundle = await rolldown({
-  input: Object.fromEntries(doors.map((path) => [named(path), path])),
+  input: Object.fromEntries(entries.map((path) => [nameOf(path), path])),
   platform: 'node',
   external: (id) => !isOurs(id),
   logLevel: 'warn',
@@ -30,4 +31,4 @@ const { output } = await bundle.write({
   chunkFileNames: 'chunks/[name]-[hash].js',
   sourcemap: true,
 })
-console.log(`daybook ${version}: ${doors.length} doors, ${output.length} files`)
+console.log(`daybook ${version}: ${entries.length} entries, ${output.length} files`)

@@ -16,6 +16,7 @@ import { createMemoryObjects } from './adapters/hosting/memory-objects.ts'
 import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { cacheRulesOf } from './adapters/model/provider-rules.ts'
+import { type Provider, providers } from './adapters/model/providers.ts'
 import { createMemoryStore } from './adapters/store/memory/store.ts'
 import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './adapters/workspace/custom/custom.ts'
@@ -40,7 +41,8 @@ export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'cloc
   readonly model: ModelChoice | ModelChoices
 }
 
-type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
+/** One model per role. Roles without one use the model of `decision`. */
+export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
 
 /**
  * An agent from options. Conversations and files are in memory unless a store and workspaces are given. The provider's package of a
@@ -152,11 +154,19 @@ async function openTokenCounter(): Promise<TokenCounter> {
   return loadTokenCounter()
 }
 
+/** Where conversations are stored. */
+export interface StoreOptions {
+  /** A folder, created when it does not exist. Nothing is written to it when `store` is `memory`. */
+  readonly data: string
+  /** `sqlite` by default. */
+  readonly store?: 'sqlite' | 'memory'
+}
+
 /**
  * The store of the settings. `sqlite`: a database file and a folder of blobs in `data`, created when they do not exist. `memory`: lost
  * when the process ends.
  */
-export async function openStore(settings: Pick<Settings, 'data'> & Partial<Pick<Settings, 'store'>>): Promise<ConversationStore> {
+export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
   try {
@@ -198,6 +208,12 @@ function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting 
 
 /** Prices and cache rules of the providers: the basis of cost and cache reports. */
 export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
+
+/** A provider of named models, the environment variables that may hold its key, and whether it needs a key at all. */
+export type ModelKey = Provider['key'] & { readonly provider: string }
+
+/** The keys of all providers of named models. */
+export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))
 
 /** How many blobs, and their size. */
 export interface UnreferencedBlobs {

@@ -41,7 +41,8 @@ export interface Archive {
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
-type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
+/** A hosted file and its bytes. */
+export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
 
 interface ArchiveParts {
   readonly store: ConversationStore

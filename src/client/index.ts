@@ -1,9 +1,17 @@
-export type { ConversationSummary, FileSummary } from '../core/api/conversation.ts'
+export type {
+  ConversationChange,
+  ConversationQuery,
+  ConversationSummary,
+  FileSummary,
+  ForkRequest,
+  NewConversation,
+} from '../core/api/conversation.ts'
 export type { ProblemBody } from '../core/api/problem.ts'
 export type { CostView as LedgerView, PromptPart, PromptView } from '../core/api/report.ts'
-export type { TurnAccepted } from '../core/api/turn.ts'
+export type { FeedbackBody, TurnAccepted } from '../core/api/turn.ts'
 export type { Block, BlockType, Digest, Meta } from '../core/block/index.ts'
 export type { EventFormat, NativeFrame, TurnEvent } from '../core/event.ts'
+export type { SourceRow } from '../core/sources/source.ts'
 export type { Bundle } from '../core/timeline/bundle.ts'
 export type { Change } from '../core/timeline/change.ts'
 export type { TimelinePayload } from '../core/timeline/payload.ts'
@@ -19,8 +27,15 @@ export {
   type FileView,
   type LiveLane,
   type LiveRound,
+  type MessageStep,
+  type NotesStep,
+  type NoticeStep,
+  type ResultView,
   type StepView,
+  type SummaryStep,
+  type ThinkingStep,
   type ToolStep,
   type TurnView,
+  type WaitingMessage,
 } from './view/conversation-view.ts'
 export { foldEvent } from './view/fold-event.ts'

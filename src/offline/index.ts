@@ -94,3 +94,5 @@ const abortedEvent = (stage: 'before_output' | 'after_output'): ModelEvent => ({
     retryable: false,
   },
 })
+
+export type { Model } from '../ports/model.ts'

@@ -10,7 +10,8 @@ export interface Metrics {
   text(): string
 }
 
-type Labels = Readonly<Record<string, string | number>>
+/** The labels of a sample. */
+export type Labels = Readonly<Record<string, string | number>>
 
 const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { applyChange, blocksOf, emptyTimeline } from '../index.ts'
+import { applyChange, blocksOf, emptyTimeline } from '../core/index.ts'
 import { completion, entered, expectTimeline, header, prompt, rounds } from './index.ts'
 
 it('builds timelines with consecutive block ids', () => {

@@ -1,14 +1,25 @@
 /** `daybook/testing`: scripted model, harness, builders, fake providers, cache simulator and conformance suites. */
 
+export type { Block, Draft } from '../core/block/block.ts'
+export type { BlockOrigin } from '../core/block/tool.ts'
+export type { TokenCounter } from '../core/estimate/tokens.ts'
+export type { Timeline } from '../core/timeline/timeline.ts'
+export type { BlobStore } from '../ports/blobs.ts'
+export type { Files } from '../ports/files.ts'
+export type { Hosting } from '../ports/hosting.ts'
 export { blockOrigin as place, call, completion, header, minute, prompt, result, rounds, withIds as entered } from './blocks.ts'
+export type { Bill, LayeredCall, ModelCall } from './cache-bills.ts'
 export { idealBill, uncachedBill } from './cache-bills.ts'
+export type { CacheSimulator, CacheSimulatorOptions } from './cache-simulator.ts'
 export { createCacheSimulator } from './cache-simulator.ts'
 export { describeBlobs } from './conformance/blobs.ts'
 export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
+export type { CreateStore, StoreFixture } from './conformance/store-fixture.ts'
+export type { Expectation, TestRunner } from './conformance/test-runner.ts'
 export { describeWorkspaces } from './conformance/workspace.ts'
-export type { WorkspaceFixture } from './conformance/workspace-fixture.ts'
+export type { CreateWorkspaceFixture, WorkspaceFixture } from './conformance/workspace-fixture.ts'
 export {
   type FakeProvider,
   type FakeProviderName,
@@ -20,5 +31,6 @@ export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type RecordedTurn as Said } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'
+export type { ScriptSettings } from './scripted-model.ts'
 export { answers, calls, type Reply, type ScriptedModel, type ScriptedReply, scriptedModel } from './scripted-model.ts'
-export { expectTimeline, timelineText } from './timeline-text.ts'
+export { expectTimeline, type TimelineExpectation, timelineText } from './timeline-text.ts'

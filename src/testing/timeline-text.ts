@@ -26,7 +26,7 @@ const shorten = (text: string) => {
 }
 
 /** The part of a test runner's `expect` that is needed: that of Vitest or Jest fits. */
-export interface Expectation {
+export interface TimelineExpectation {
   toEqual(expected: unknown): void
 }
 
@@ -35,7 +35,7 @@ export interface Expectation {
  *
  *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
  */
-export function expectTimeline(expect: (actual: unknown) => Expectation, timeline: Timeline, lines: readonly string[]): void {
+export function expectTimeline(expect: (actual: unknown) => TimelineExpectation, timeline: Timeline, lines: readonly string[]): void {
   const blocks = blocksOf(timeline)
   const actual = blocks.map((block, index) => {
     const [type, ...start] = (lines[index] ?? '').split(': ')

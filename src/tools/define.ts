@@ -29,7 +29,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   run(params: OutputOf<Schema>, call: Call): Returned | Promise<Returned>
 }
 
-type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
+/** The type of the values that a schema accepts, after parsing. */
+export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
 
 /** Makes a tool of a schema and a function. `run` is typed by the schema; the resulting `Tool` is not generic, which keeps type checks fast. */
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {

@@ -6,7 +6,7 @@ import type { Outcome, ToolError } from './tool.ts'
 export type Returned = Outcome | Envelope | JsonLike | undefined
 
 /** JSON in which fields may be undefined; serialising leaves them out. */
-type JsonLike = Json | readonly JsonLike[] | { readonly [key: string]: JsonLike | undefined }
+export type JsonLike = Json | readonly JsonLike[] | { readonly [key: string]: JsonLike | undefined }
 
 /** An answer or an error with an explicit `ok`. The flag `managed` is accepted from tools and never stored. */
 export interface Envelope {

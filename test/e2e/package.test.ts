@@ -41,6 +41,13 @@ describe('the package, installed from its tarball into an empty folder', () => {
   }, 600_000)
   afterAll(() => rmSync(root, { recursive: true, force: true }))
 
+  it('has entries that publint accepts', async () => {
+    const { stdout } = await run('node_modules/.bin/publint', ['--strict', '--pack', 'false', join(home, 'node_modules', 'daybook')], {
+      env: environment,
+    })
+    expect(stdout).toContain('All good!')
+  }, 60_000)
+
   it('answers a question about a PDF from its text', async () => {
     const { stdout, stderr } = await daybook('run', 'What were the costs in March?', '--attach', 'report.pdf', '--conversation', 'c1')
     expect(stdout).toContain('Costs were 7 in March')

@@ -126,7 +126,7 @@ describe('createAgent', () => {
     const provider = await startFakeProvider('anthropic', [answers('A title.'), answers('Hello.')])
     const decision = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
     const agent = createAgent({ model: { decision, gate: decision }, settings: { maxMoney: 0.000_001 } })
-    const { exitReason } = await agent.run({ conversation: 'c', input: 'Hi' }).result
+    const { exitReason } = await agent.run('c', 'Hi').result
     expect(exitReason).toBe('budget') // the call for the title alone costs more
     await agent.close()
     await provider.close()

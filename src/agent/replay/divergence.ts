@@ -4,7 +4,8 @@ import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 /** The first difference between the present code and a recording. */
 export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
-interface DivergencePlace {
+/** Where a replay differs from the journal. */
+export interface DivergencePlace {
   /** The recorded entry that differs. */
   readonly seq: number
   readonly iteration?: number
@@ -22,14 +23,14 @@ export interface PromptDivergence extends DivergencePlace {
 }
 
 /** The present code takes another step. */
-interface DecisionDivergence extends DivergencePlace {
+export interface DecisionDivergence extends DivergencePlace {
   readonly kind: 'decision'
   readonly recorded: string
   readonly present: string
 }
 
 /** The present code takes the same step, but writes another block. */
-interface BlockDivergence extends DivergencePlace {
+export interface BlockDivergence extends DivergencePlace {
   readonly kind: 'block'
   readonly block: Pick<Block, 'id' | 'type' | 'path'>
   /** The path of the field: `text`, `meta.mime`, … */

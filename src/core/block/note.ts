@@ -64,7 +64,7 @@ export function internalNoteBlock(origin: BlockOrigin, path: string, text: strin
 }
 
 /** A part of a note that has one tag. */
-interface NoteSegment {
+export interface NoteSegment {
   /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact; undefined when untagged. */
   readonly tag: string | undefined
   readonly text: string

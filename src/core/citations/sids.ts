@@ -1,7 +1,7 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
 /** In markdown, citations in fenced code do not count. `<sup class="cite">` counts in both formats. */
-type CitedTextFormat = 'markdown' | 'html'
+export type CitedTextFormat = 'markdown' | 'html'
 
 /** The source ids that a text cites, ascending. Citations in code and ids in `[[USAGE:…]]` do not count. */
 export function extractSids(text: string, format: CitedTextFormat = 'markdown'): readonly number[] {

@@ -25,7 +25,8 @@ export type LogicalPath =
   | KnowledgePath
   | SkillPath
 
-interface InConversation {
+/** A path that may lead into another conversation. */
+export interface InConversation {
   /** Set only for a path into another conversation. */
   readonly conversationId?: string
 }
@@ -66,7 +67,7 @@ export interface FilePath extends InConversation {
 }
 
 /** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area. It can be pulled or checked out; it is never one artifact. */
-interface FolderPath extends InConversation {
+export interface FolderPath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'folder'
   readonly turn: string
@@ -79,21 +80,23 @@ interface FolderPath extends InConversation {
  * The program of a call in its older form, `fi:<turn>.code.<call>`. It is parsed but never written: the canonical form is
  * `tc:<turn>.<call>.code`.
  */
-interface CodePath extends InConversation {
+export interface CodePath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'code'
   readonly turn: string
   readonly call: string
 }
 
-interface SourcesPath extends InConversation {
+/** `so:sources_pool[1,3]`: sources by their ids. */
+export interface SourcesPath extends InConversation {
   readonly space: 'so'
   readonly sids: readonly number[]
   /** The selector named more rows than a selection may hold. */
   readonly truncated?: true
 }
 
-interface KnowledgePath {
+/** `ks:<path>`: an item of the knowledge base. */
+export interface KnowledgePath {
   readonly space: 'ks'
   readonly rel: string
 }

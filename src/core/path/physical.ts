@@ -28,7 +28,8 @@ export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>
   return { turn, area: area as Area, rel } // the expression names the areas
 }
 
-type WritableArea = Exclude<Area, 'attachments'>
+/** An area of a turn that the agent may write to. */
+export type WritableArea = Exclude<Area, 'attachments'>
 
 /** The context in which a write target is resolved. */
 export interface TargetScope {
@@ -49,7 +50,8 @@ export type Target =
     }
   | { readonly ok: false; readonly code: TargetProblem; readonly message: string }
 
-type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'unsafe_path'
+/** Why a write target is refused. */
+export type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'unsafe_path'
 
 interface Placement {
   readonly area: WritableArea

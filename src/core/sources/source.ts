@@ -1,7 +1,8 @@
 import { unsafeReason } from '../path/safety.ts'
 
 const sourceTypes = ['web', 'file', 'attachment', 'manual'] as const
-type SourceType = (typeof sourceTypes)[number]
+/** Where a source comes from. */
+export type SourceType = (typeof sourceTypes)[number]
 
 /** The fields of a source. Unknown fields are kept unchanged. */
 export interface SourceFields {

@@ -27,7 +27,8 @@ export type Change =
   /** Sets the visible state of an imported conversation. Occurs only in an empty timeline or after imported turns. */
   | { readonly type: 'timeline.imported'; readonly timeline: TimelinePayload; readonly next_block: number }
 
-interface TurnOpened {
+/** A turn has begun. */
+export interface TurnOpened {
   readonly type: 'turn.opened'
   readonly turn_id: string
   readonly ts: string

@@ -129,7 +129,7 @@ export interface BlockBuffer {
 }
 
 /** Positions of blocks by id, path, call, turn and artifact. Updated on lookup, so that appending stays cheap. */
-interface BlockIndex {
+export interface BlockIndex {
   /** How many blocks are indexed so far. */
   indexed: number
   readonly byId: Map<string, number>

@@ -5,7 +5,8 @@ export interface TestRunner {
   readonly expect: (value: unknown) => Expectation
 }
 
-interface Expectation {
+/** What the suites use of the runner's `expect`. */
+export interface Expectation {
   toBe(expected: unknown): void
   toEqual(expected: unknown): void
   toMatchObject(expected: object): void

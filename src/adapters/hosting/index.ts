@@ -1,0 +1,11 @@
+/** `daybook/adapters/hosting`: files for users, in memory, on disk or in S3; and blobs in the same places. */
+
+export type { BlobStore } from '../../ports/blobs.ts'
+export type { Files } from '../../ports/files.ts'
+export type { Hosting } from '../../ports/hosting.ts'
+export { createObjectBlobs } from './blobs-in-objects.ts'
+export { createFileObjects } from './file-objects.ts'
+export { createHosting } from './hosting.ts'
+export { createMemoryObjects } from './memory-objects.ts'
+export type { ObjectStore } from './objects.ts'
+export { createS3Objects, type S3Options } from './s3-objects.ts'

@@ -1,0 +1,8 @@
+/** `daybook/adapters/workspace`: the files of each conversation, with a version for every turn. */
+
+export type { BlobStore } from '../../ports/blobs.ts'
+export type { Files } from '../../ports/files.ts'
+export type { Workspaces } from '../../ports/workspace.ts'
+export { createCustomWorkspaces, createMemoryWorkspaces } from './custom/custom.ts'
+export { createGitWorkspaces, type GitWorkspacesOptions } from './git/git.ts'
+export type { FolderProvider } from './workspace.ts'
