@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { answers } from '../../testing/scripted-model.ts'
-import { openStore } from '../../wiring.ts'
+import { modelKeys, openStore } from '../../wiring.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -83,7 +83,7 @@ it.skipIf(!existsSync('/proc/self'))('a folder passes only when a server could s
   expect(text).not.toContain('trial')
 })
 
-it('leaves behind neither folders that did not exist nor files in one that did', async () => {
+it('leaves no folders behind where the data folder did not exist, and no files where it did', async () => {
   const one = join(line.folder, 'one')
   const two = join(one, 'two')
   const three = join(two, 'three')
@@ -102,4 +102,22 @@ it('leaves behind neither folders that did not exist nor files in one that did',
 it('fails when the existing database can not be written', async () => {
   mkdirSync(join(data(), 'daybook.db'), { recursive: true })
   expect(await line.run('doctor')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^✗ data folder +.*EISDIR/m) })
+})
+
+it('names the key variables of every provider that needs a key, and the models that need none', async () => {
+  const { text } = await line.run('doctor')
+  const advice = /^✗ model keys +none set: (.*)$/m.exec(text)?.[1] ?? ''
+  expect(advice).toMatch(/^offline, .*\bollama\/….* need none; /)
+  expect(modelKeys.length).toBeGreaterThan(0)
+  for (const { provider, variables, required } of modelKeys) {
+    if (required) expect(advice).toContain(`${provider}/… needs ${variables.join(' or ')}`)
+    else expect(advice.split(' need none; ')).toEqual([expect.stringContaining(`${provider}/…`), expect.not.stringContaining(provider)])
+  }
+})
+
+it.each(modelKeys.flatMap(({ variables }) => variables))('recognises a key in %s and does not print it', async (variable) => {
+  line.environment[variable] = 'sk-hidden'
+  const { text } = await line.run('doctor')
+  expect(text).toMatch(new RegExp(`^✓ model keys +${variable} set$`, 'm'))
+  expect(text).not.toContain('sk-hidden')
 })

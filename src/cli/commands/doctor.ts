@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
-import { findUnreferencedBlobs, openStore, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../wiring.ts'
+import { findUnreferencedBlobs, type ModelKey, modelKeys, openStore, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
@@ -43,7 +43,7 @@ function sweepReport(removed: UnreferencedBlobs): string {
 interface Check {
   readonly name: string
   readonly ok: boolean
-  /** Daybook does not work without it. */
+  /** Whether Daybook needs this to work. When a required check fails, the command exits with 1. */
   readonly required: boolean
   readonly found: string
   /** What to do when the check fails. */
@@ -106,16 +106,21 @@ async function checkProgram(name: string, commands: readonly string[], advice: s
   return { name, ok: false, required: false, found: 'not found', advice }
 }
 
-const keyVariables = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'] as const
-
-/** Names the variables that are set, never their values. */
+/** Names the variables that are set, never their values. Checks no key against its provider. */
 async function checkModelKeys(environment: Environment): Promise<Check> {
-  const set = keyVariables.filter((name) => environment[name])
-  const advice = `the model "offline" needs no key; other models need one of ${keyVariables.join(', ')}`
-  return { name: 'model keys', ok: set.length > 0, required: false, found: set.length > 0 ? `${set.join(', ')} set` : 'none set', advice }
+  const set = modelKeys.flatMap(({ variables }) => variables).filter((name) => environment[name])
+  const found = set.length > 0 ? `${set.join(', ')} set` : 'none set'
+  return { name: 'model keys', ok: set.length > 0, required: false, found, advice: keyAdvice(modelKeys) }
 }
 
-/** Tries to write, because permissions do not tell: some file systems are read-only, on others no database works. */
+/** Which models work without a key, and which variable each other provider needs. */
+function keyAdvice(keys: readonly ModelKey[]): string {
+  const keyless = ['offline', ...keys.filter(({ required }) => !required).map(({ provider }) => `${provider}/…`)]
+  const needs = keys.filter(({ required }) => required).map(({ provider, variables }) => `${provider}/… needs ${variables.join(' or ')}`)
+  return `${keyless.join(', ')} need none; ${needs.join(', ')}`
+}
+
+/** Writes a trial store, because permissions are not enough: a file system may be read-only, or one on which no database works. */
 async function checkDataFolder(data: string): Promise<Check> {
   const folder = resolve(data)
   const about = { name: 'data folder', required: true, advice: 'choose another folder with --data or DAYBOOK_DATA' }
@@ -130,7 +135,7 @@ async function checkDataFolder(data: string): Promise<Check> {
   }
 }
 
-/** Opens a store in a temporary folder inside it, and checks that an existing database is writable. */
+/** Opens a store in a temporary subfolder, and checks that the folder's own database, if there is one, is writable. Throws otherwise. */
 async function tryToWrite(folder: string): Promise<void> {
   const trial = join(folder, `trial-${randomBytes(6).toString('hex')}`)
   try {
@@ -147,12 +152,12 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** The folders that a server would create, innermost first. */
+/** The folder and those of its parents that do not exist, innermost first. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
 
-/** Keeps a folder that another process has begun to use meanwhile. */
+/** Removes a folder that the check created, unless another process has put files into it meanwhile. */
 async function removeIfEmpty(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   try {
@@ -162,12 +167,12 @@ async function removeIfEmpty(folder: string): Promise<void> {
   }
 }
 
-/** The store's error names the temporary folder, so its cause is shown instead. */
+/** Why a trial store could not be opened. The store's own message names the temporary folder, so the message of its cause is shown. */
 function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }
 
-/** Bytes that a process stored before it died. They do no harm but take space. */
+/** Counts blobs without an entry: bytes that a process stored before it died. They do no harm but take space. */
 async function checkBlobs(settings: Settings): Promise<Check> {
   const about = { name: 'blobs', required: false, advice: 'daybook doctor --sweep removes those older than a day' }
   try {
