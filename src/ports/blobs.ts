@@ -2,7 +2,7 @@ import type { BlobRef } from '../core/block/index.ts'
 
 /** Stores bytes under their SHA-256 and never changes them. Every implementation passes testing/conformance/blobs.ts. */
 export interface BlobStore {
-  /** Durable before it resolves. Equal bytes are stored once. */
+  /** Stores the bytes, which are durable when the promise resolves. Equal bytes are stored once. */
   put(bytes: Uint8Array): Promise<BlobRef>
   /** Throws `blob.missing` when there is no such blob, and `blob.damaged` when the bytes do not match their hash. */
   get(sha256: string): Promise<Uint8Array>

@@ -9,7 +9,7 @@ import type { Scope } from '../core/scope.ts'
 export interface Hosting {
   /** Durable before it resolves. Hosting a file of a turn again points its key to the new bytes. */
   host(file: NewFile): Promise<HostingHandles>
-  /** By `rn`, `key` or `hosted_uri`. Undefined when it does not exist or belongs to another scope. */
+  /** Finds a file by its `rn`, `key` or `hosted_uri`. Undefined when there is no such file or it belongs to another scope. */
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>
   read(file: HostedFile): Promise<Uint8Array>
   /** Removes all keys of a conversation, or of one of its turns. The bytes stay. */
@@ -22,7 +22,7 @@ export interface NewFile {
   readonly conversationId: string
   readonly turnId: string
   readonly stage: 'file' | 'attachment'
-  /** Relative to OUT_DIR: `turn_1/files/report.pdf`. Rejected unless safe by `unsafeReason`. */
+  /** Relative to the conversation's OUT_DIR (ports/workspace.ts): `turn_1/files/report.pdf`. Rejected unless safe by `unsafeReason`. */
   readonly physicalPath: string
   readonly mime: string
   readonly description?: string

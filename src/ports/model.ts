@@ -7,7 +7,7 @@ export type ModelRole = 'decision' | 'gate' | 'compaction'
 
 export interface ModelRequest {
   readonly role: ModelRole
-  /** The same bytes in all rounds of a turn; the provider may cache the prompt after it. */
+  /** The system text, with the same bytes in all rounds of a turn, so that the provider can cache it. */
   readonly system: string
   /** One user message. Cache marks are on the parts; `read` resolves references to bytes. */
   readonly parts: readonly Part[]

@@ -43,7 +43,7 @@ export interface ConversationStore {
   findByTurn(conversationId: string, turnId: string): Promise<readonly Block[]>
   /** Like `findByPath`, by tool call. */
   findByCall(conversationId: string, callId: string): Promise<readonly Block[]>
-  /** Complete also after a compaction. Undefined when the turn is unknown or its history was removed by `retain`. */
+  /** All blocks that a turn appended, also when they were compacted since. Undefined when the turn is unknown or `retain` removed it. */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
   /** In order of `seq`, strictly after `after`. Entries appended while reading may be included or not. The caller may modify the result. */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
@@ -62,7 +62,7 @@ export interface ConversationStore {
   delete(conversationId: string): Promise<boolean>
   /** Removes blobs that were stored for an entry that was then not appended. Blobs that any entry refers to stay. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
-  /** Removes old data by the policy. */
+  /** Removes the data that the policy selects. */
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import { createHarness } from './harness.ts'
-import { answers } from './scripted-model.ts'
+import { reply } from './scripted-model.ts'
 
 /** A listener that modifies the event it receives. */
 function modify(event: TurnEvent | EntryEvent): void {
@@ -12,7 +12,7 @@ function modify(event: TurnEvent | EntryEvent): void {
 it('throws when a listener or a reader modifies a stored change', async () => {
   const problems: unknown[] = []
   const harness = createHarness({
-    replies: [answers('Hello.')],
+    replies: [reply.answer('Hello.')],
     onEntry: (_, event) => modify(event),
     onProblem: ({ where, error }) => problems.push([where, error instanceof TypeError]),
   })

@@ -5,7 +5,7 @@ import type { Model, ModelRequest } from '../ports/model.ts'
 /**
  * A model that gives prepared replies, for tests of agents:
  *
- *   const model = scriptedModel([calls('weather.today', { city: 'Rome' }), answers('Sunny.')])
+ *   const model = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('Sunny.')])
  *
  * Each reply answers one call, in order. `model.requests` has the requests it received.
  */
@@ -132,19 +132,19 @@ const thinkingChannel = (thinking: string) => `<channel:thinking>${thinking}</ch
 const titleReply = (title: string) =>
   `${thinkingChannel('A title.')}<channel:output>${JSON.stringify({ conversation_title: title })}</channel:output>`
 
-/** The text of a decision to call a tool. */
-export function calls(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): string {
-  const action = { action: 'call_tool', notes: more.notes ?? '', tool_call: { tool_id: toolId, params } }
-  const code = more.code === undefined ? '' : `\n<channel:code>${more.code}</channel:code>`
-  return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
-}
+/** Texts of well-formed replies, for `scriptedModel` and `createHarness`. */
+export const reply = {
+  /** A decision to call a tool. */
+  call(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): string {
+    const action = { action: 'call_tool', notes: more.notes ?? '', tool_call: { tool_id: toolId, params } }
+    const code = more.code === undefined ? '' : `\n<channel:code>${more.code}</channel:code>`
+    return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
+  },
 
-/** The text of a decision to answer. */
-export function answers(
-  text: string,
-  more: { followups?: readonly string[]; thinking?: string; action?: 'complete' | 'exit' } = {},
-): string {
-  const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
-  const action = JSON.stringify({ action: more.action ?? 'complete' })
-  return `${thinkingChannel(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
+  /** A decision to answer. */
+  answer(text: string, more: { followups?: readonly string[]; thinking?: string; action?: 'complete' | 'exit' } = {}): string {
+    const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
+    const action = JSON.stringify({ action: more.action ?? 'complete' })
+    return `${thinkingChannel(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
+  },
 }

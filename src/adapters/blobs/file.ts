@@ -108,7 +108,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       await prepare()
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
       if (!(await moveAside(pathOf(sha256), aside))) return false
-      // Checked where no put finds it: an earlier put has set a new time, and a later one writes the file again.
+      // The time is read after the move, where no put can change it: an earlier put has set a new time, and a later one writes the file again.
       const isOld = ((await modifiedAt(aside)) ?? before) < before
       if (isOld) await rm(aside, { force: true })
       else await rename(aside, pathOf(sha256))
@@ -117,7 +117,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
   }
 }
 
-/** Only a hash becomes part of a path: the argument may come from outside. */
+/** Checked before a hash becomes part of a path: the argument may come from an untrusted caller. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
@@ -128,7 +128,7 @@ async function makeFolders(folder: string, incoming: string): Promise<void> {
   await removeOldDrafts(incoming)
 }
 
-/** Compares with the time of a new file: the clock of the file system may differ from ours. */
+/** Removes drafts older than an hour. Their age is measured by a new file, because the clock of the file system may differ from ours. */
 async function removeOldDrafts(incoming: string): Promise<void> {
   const hour = 3_600_000
   const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await modifiedAt(join(incoming, name)) })))

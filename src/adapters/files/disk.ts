@@ -43,7 +43,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
 
   const recoverOnce = async () => withOpen(await openRoot(folder), recoverSwaps)
 
-  /** Undefined when the folder of the path does not exist and `make` is false. */
+  /** Runs `work` in the opened folder of the path. Undefined when that folder does not exist and `make` is false. */
   async function inFolderOf<T>(path: string, make: boolean, work: (folder: OpenFolder, name: string, root: OpenFolder) => Promise<T>) {
     const segments = safeSegments(path)
     const step = (parent: OpenFolder, name: string) => (make ? openOrMakeSubfolder : openSubfolder)(parent, name, path)

@@ -59,7 +59,7 @@ export async function removeTree(privateFolder: OpenFolder, name: string): Promi
   }
 }
 
-/** False for a folder. */
+/** Removes a file or a link. Returns false for a folder, which it leaves alone. */
 async function unlinkUnlessFolder(parent: OpenFolder, name: string): Promise<boolean> {
   try {
     await unlink(parent.inside(name))

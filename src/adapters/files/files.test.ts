@@ -17,6 +17,6 @@ describeFiles({ describe, it, expect }, 'disk', async () => createDiskFiles({ fo
 const portable = await loadPortableFiles()
 describeFiles({ describe, it, expect }, 'a disk without /proc', async () => portable.createDiskFiles({ folder: freshFolder() }))
 
-it('tests the disk without /proc on a module of its own', () => {
+it('runs the tests without /proc on a separate copy of the module', () => {
   expect(portable.createDiskFiles).not.toBe(createDiskFiles)
 })

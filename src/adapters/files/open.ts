@@ -94,7 +94,7 @@ function openFolderAt(path: string, handle: FileHandle): OpenFolder {
   return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Only chooses the reason of a failure. */
+/** Used only to choose the reason of a failure, so it does not matter when the entry changes meanwhile. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()

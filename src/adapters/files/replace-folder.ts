@@ -85,7 +85,7 @@ async function prepareSwap(
   }
 }
 
-/** Moves the old folder aside and the new one into its place. `aside` collects where the old ones are. */
+/** Moves the old folder aside and the new one into its place. `aside` collects the paths to which old folders were moved. */
 async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder, name: string, aside: string[]): Promise<void> {
   const swap = drafts.inside(`${id}.swap`)
   while (!(await renameIfFree(`${swap}/new`, parent.inside(name)))) {
@@ -98,7 +98,7 @@ async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder,
   await parent.sync()
 }
 
-/** False when an entry of that name exists, which must be moved aside first. */
+/** Renames unless the target exists. Returns false when it does: it must then be moved aside first. */
 async function renameIfFree(from: string, to: string): Promise<boolean> {
   if (await lstatIfExists(to)) return false
   try {
@@ -142,7 +142,7 @@ export async function recoverSwaps(root: OpenFolder): Promise<void> {
   }
 }
 
-/** Compares with the time of a new file: the clock of the file system may differ from ours. */
+/** Measures the age of drafts by a new file, because the clock of the file system may differ from ours. */
 async function olderThanAnHour(drafts: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []
   const hour = 3_600_000
@@ -162,8 +162,8 @@ async function finishSwap(root: OpenFolder, drafts: OpenFolder, id: string): Pro
       await inParent(root, path, (parent, name) => moveIntoPlace(drafts, id, parent, name, []))
     }
   } catch (error) {
-    if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // a later process tries again
-    // A link has taken the place of the folder: the swap can not be finished.
+    if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // the swap stays, and a later process finishes it
+    // A link has taken the place of the folder, so the swap can not be finished: it is discarded.
   }
   await discardDraft(drafts, id, 'swap')
 }

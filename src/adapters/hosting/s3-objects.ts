@@ -83,7 +83,11 @@ function parseListPage(xml: string): { readonly keys: readonly string[]; readonl
   const keys = [...xml.matchAll(/<Contents>[\s\S]*?<Key>([\s\S]*?)<\/Key>/g)].map(([, key = '']) => decodeText(key))
   const isTruncated = elementOf('IsTruncated', xml) === 'true'
   const next = elementOf('NextContinuationToken', xml)
-  if (isTruncated && next === undefined) throw new Failure('hosting.failed', 'S3 cut a listing short and did not say how to go on')
+  if (isTruncated && next === undefined)
+    throw new Failure(
+      'hosting.failed',
+      'S3 returned an incomplete listing without a continuation token: check that the server supports ListObjectsV2',
+    )
   return { keys: isEncoded ? keys.map(decodeKey) : keys, next: isTruncated ? next : undefined }
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ask, requestOf, text } from '../../../test/support/models/provider-models.ts'
 import { createAgent } from '../../index.ts'
 import { startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
-import { answers, scriptedModel } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { modelFrom, parseModelName } from './model-from.ts'
 import { rulesNameOf } from './provider-rules.ts'
 
@@ -123,11 +123,11 @@ describe('createAgent', () => {
   })
 
   it('takes a model for each role, and applies a cost limit with the built-in prices', async () => {
-    const provider = await startFakeProvider('anthropic', [answers('A title.'), answers('Hello.')])
+    const provider = await startFakeProvider('anthropic', [reply.answer('A title.'), reply.answer('Hello.')])
     const decision = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
     const agent = createAgent({ model: { decision, gate: decision }, settings: { maxMoney: 0.000_001 } })
     const { exitReason } = await agent.run('c', 'Hi').result
-    expect(exitReason).toBe('budget') // the call for the title alone costs more
+    expect(exitReason).toBe('budget') // the call for the title alone costs more than the limit
     await agent.close()
     await provider.close()
   })

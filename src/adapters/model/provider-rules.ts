@@ -3,8 +3,8 @@ import { isVersionOf } from '../../core/cost/price.ts'
 
 /**
  * Facts about each provider as data: how cache marks are written and how many are allowed, what is cached and for how long, which
- * media types a model accepts, and the context sizes of known models. Apart from this file only providers.ts (how to open one) and
- * prices.ts know providers by name.
+ * media types a model accepts, and the context sizes of known models. providers.ts says how a provider is opened, prices.ts what its
+ * models cost, and service-error.ts how its errors are read.
  */
 export interface ProviderRules {
   /** The key under which the AI SDK expects options for this provider. */
@@ -15,7 +15,7 @@ export interface ProviderRules {
   readonly documents: readonly string[]
   /** Path in the provider's raw usage to the number of tokens written to the cache for an hour. */
   readonly longWritesPath?: readonly string[]
-  /** Sent with every call. */
+  /** Options of this provider that are sent with every call. */
   readonly callOptions?: Readonly<Record<string, boolean>>
   /** Context size in tokens of models that are not listed. */
   readonly window: number

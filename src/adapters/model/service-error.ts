@@ -57,7 +57,7 @@ const messages: { readonly [K in ServiceErrorKind]: string } = {
   unknown: 'The provider failed.',
 }
 
-/** Kinds whose message quotes the provider. Others are left out: messages about keys may repeat the key, and broken connections say nothing. */
+/** Kinds whose message quotes the provider. Other kinds quote nothing: messages about keys may repeat the key, and broken connections have no text. */
 const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
   'content_filter',
   'context_overflow',

@@ -100,7 +100,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 const histories = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 8 })
 
-/** A turn leaves an empty folder in the place of an earlier file, which must still be restored. */
+/** Steps after which an empty folder is in the place of an earlier file. A checkout must still restore that file. */
 const emptiedFolder: Step[][] = [
   [{ do: 'write', rel: 'app/b', content: '1' }],
   [

@@ -16,7 +16,7 @@ interface CheckoutContext {
 
 export interface CheckoutResult {
   readonly outcome: CheckoutOutcome
-  /** Those of the files in the folder now that a version holds, by path. */
+  /** The files now in the folder whose content a version holds, by path. */
   readonly storedFiles: ReadonlyMap<string, StoredFile>
 }
 
@@ -92,7 +92,7 @@ async function readSources(wanted: readonly CheckoutSource[], context: CheckoutC
   return { sources, problems }
 }
 
-/** Those files of the folder that come from a version. */
+/** The files of the folder whose content comes from a version, by path. */
 function storedFilesOf(sources: readonly SourceContents[], folder: Contents): ReadonlyMap<string, StoredFile> {
   const found = new Map<string, StoredFile>()
   for (const { contents, stored } of sources) {
@@ -150,7 +150,7 @@ type CheckoutHashes = ReadonlyMap<string, readonly string[]>
 
 const recordPath = (turnId: string) => `workspace/${turnId}.json`
 
-/** Undefined without a checkout, and for content that is not a record: the agent's programs can write to this file. */
+/** The record of a turn; undefined when it has checked out nothing, and for invalid content, because programs of the agent can write to this file. */
 export async function readCheckoutRecord(runtime: Files, turnId: string): Promise<CheckoutRecord | undefined> {
   const bytes = await runtime.read(recordPath(turnId))
   return bytes && CheckoutRecord.safeParse(parseJson(new TextDecoder().decode(bytes))).data

@@ -59,7 +59,7 @@ export async function hydrateCurrent(
   return { present, missing, errors: [], fetched }
 }
 
-/** A Failure (a folder that is a link, a full disk) concerns one ref: the others can still be hydrated. */
+/** Returns a Failure (a folder that is a link, a full disk), which concerns one ref only: the others can still be hydrated. Throws other errors. */
 function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error
   throw error
@@ -106,7 +106,7 @@ interface FolderUpdate {
 
 /** Makes these files read-only in the folder. Other files of the turn stay. */
 async function writeReadOnly(files: Files, folder: string, { contents, toWrite, onDisk }: FolderUpdate): Promise<void> {
-  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` would refuse: a program changed a read-only file
+  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` does not replace read-only files, which a program may have changed
   if (toWrite.length < MIN_FOLDER_WRITE && !replacesReadOnly && (await writeEach(files, folder, contents, toWrite))) return
   const others = await readFiles(
     files,
@@ -116,7 +116,7 @@ async function writeReadOnly(files: Files, folder: string, { contents, toWrite, 
   await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
 }
 
-/** False when an empty folder, left by a program, is in the place of a file: replacing the whole folder removes it. */
+/** Writes the files one by one. False when an empty folder is in the place of a file: then the caller replaces the whole folder. */
 async function writeEach(
   files: Files,
   folder: string,

@@ -36,8 +36,8 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
 }
 
 /**
- * The files of the conversation after a turn, by path below `files/`. Every scope that the turn has files in or has checked out becomes
- * what the turn has of it; the other scopes stay as they were.
+ * The files of the conversation after a turn, by path below `files/`. A scope in which the turn has files, or which it has checked out,
+ * contains exactly the turn's files; the other scopes stay as they were.
  */
 export function nextLineage<T>(
   before: ReadonlyMap<string, T>,

@@ -8,7 +8,7 @@ interface LocatedPassage extends Passage {
   readonly document: OpenDocument
 }
 
-/** A best passage that covers less of the question than this is not an answer. */
+/** When even the best passage covers a smaller share of the question's words than this, there is no answer. */
 const minCoverage = 0.3
 /** Passages with at least this share of the best score are quoted, too. */
 const nearBest = 0.75

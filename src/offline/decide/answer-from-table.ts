@@ -107,8 +107,9 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
 const execTool = 'exec_tools.execute_code_javascript'
 
 /**
- * The call of a program that computes the answer, where programs can run: it sees every row, also of a file too long to read. It is
- * tried once; after a failure the answer is computed from the visible rows.
+ * The call of a program that computes the answer from all rows, also of a file that is too long to read. Undefined unless programs can
+ * run and the question is about exactly one table that was attached in this turn. Undefined also when a program was already run for this
+ * message: when it failed, the answer is computed from the visible rows.
  */
 export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
   const { turnId, announce, calls } = situation

@@ -141,7 +141,7 @@ function wholeText(body: string): TextWindow {
   return { text, first: 1, total: text.split('\n').length, next: undefined }
 }
 
-/** Undefined also when the file itself contains text that looks like our footer but is not valid. */
+/** The item that the footer of a window names. Undefined when the footer is invalid: the file itself may contain text that looks like one. */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)
   const item = isObject(params) && Array.isArray(params.items) ? params.items[0] : undefined

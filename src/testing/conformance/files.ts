@@ -6,7 +6,7 @@ const text = (content: Uint8Array | undefined) => content && new TextDecoder().d
 const unsafe = (reason: string) => ({ code: 'file.unsafe', details: { reason } })
 const contents = (entries: Record<string, string>) => new Map(Object.entries(entries).map(([path, content]) => [path, bytes(content)]))
 
-/** Paths that must be rejected before any file is accessed, each with what is wrong with it. */
+/** Paths that must be rejected before any file is accessed, each with the reason. */
 const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],

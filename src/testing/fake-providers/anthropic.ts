@@ -101,7 +101,7 @@ const errorResponse = (status: number, type: string, message: string): ErrorResp
   status,
   body: { type: 'error', error: { type, message } },
 })
-/** The error repeats the key, unlike the real provider's, to test that keys are removed from errors. */
+/** The authentication error repeats the key, which the real provider does not do, to test that keys are removed from errors. */
 const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'authentication_error', `invalid x-api-key: ${key}`),
   content_filter: () => errorResponse(400, 'invalid_request_error', 'Output blocked by content filtering policy'),

@@ -9,7 +9,7 @@ import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 
-/** A journal in memory, with what a store looks up in it. */
+/** A journal in memory, and the values derived from it that lookups and lists need. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
@@ -19,7 +19,7 @@ export interface MemoryConversation {
   /** Blocks as they were first entered, by id, of the first `indexedEntries` entries; `firstVersionsOf` adds the rest on demand. */
   readonly firstVersions: Map<string, Block>
   indexedEntries: number
-  /** Smaller block numbers were used, also by blocks that retention has removed. */
+  /** The lowest free block number. All smaller ones are used, also those of blocks that retention has removed. */
   nextBlock: number
   /** The timeline right after the latest compaction or import: loading starts here. */
   base: { readonly seq: number; readonly timeline: Timeline }

@@ -46,7 +46,7 @@ export function checkNumbersUnused({ lowest }: NewBlockNumbers, nextBlock: numbe
   if (lowest !== undefined && lowest < nextBlock) throw numberTaken(blockId(lowest))
 }
 
-/** True for changes after which loading can begin: everything earlier is history. */
+/** True for a compaction or an import: a store saves a frame (core/timeline/frame.ts) there, and loading starts at the latest one. */
 export const startsFrame = ({ type }: Change): boolean => type === 'range.compacted' || type === 'timeline.imported'
 
 /** Ids of imported blocks: the only ones that a store must look up before it logs the changes. */

@@ -29,7 +29,10 @@ export function checkLeaseFree(conversationId: string, lease: Lease, claimant: O
   )
 }
 
-/** Throws `conversation.superseded` unless the claim is the conversation's latest, and `conversation.missing` without a lease: deleted. */
+/**
+ * Throws `conversation.superseded` unless the claim is the conversation's latest, and `conversation.missing` when `lease` is undefined
+ * because the conversation was deleted.
+ */
 export function checkClaim(claim: Claim, lease: Lease | undefined): void {
   const { conversationId, ownerId, epoch } = claim
   if (lease === undefined) throw conversationMissing(conversationId)

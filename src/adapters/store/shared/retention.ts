@@ -11,7 +11,7 @@ export interface TimedEntry extends Entry {
 interface RemovalLimits {
   /** Entries from this time on stay. */
   readonly before: string
-  /** Loading starts at this entry: it and later ones stay. */
+  /** The `seq` of the latest frame, where loading starts: its entry and later ones stay. */
   readonly frameSeq: number
   /** Ids of the visible blocks. */
   readonly visible: ReadonlySet<string>

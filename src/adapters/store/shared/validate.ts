@@ -42,7 +42,7 @@ function checkTimestamp(ts: string | undefined): void {
   if (ts !== undefined && !isTimestamp(ts)) throw invalidChange(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
 }
 
-// Runs for every block: ten times faster than parsing a date.
+// A pattern instead of a date parser: it runs for every block and is ten times faster.
 const timestampPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/
 
 export const isTimestamp = (ts: string): boolean => timestampPattern.test(ts)

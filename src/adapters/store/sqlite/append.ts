@@ -31,7 +31,7 @@ interface AppenderParts {
 
 const MAX_CACHED_ROWS = 256
 
-/** Appends changes and imports bundles. Slow work is done before the transaction, which then checks that its premises still hold. */
+/** Appends changes and imports bundles. Slow work is done before the transaction, which then checks that the conversation is unchanged. */
 export function createAppender({ database, conversations, journal, indexer, reader, blobs }: AppenderParts) {
   /** Conversation rows as our last append left them. `replaceIfUnchanged` verifies a row when it is used; a hit saves a look-up. */
   const cachedRows = new Map<string, ConversationRow>()
@@ -51,7 +51,7 @@ export function createAppender({ database, conversations, journal, indexer, read
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
         return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
       })
-      if (!result) continue // another append of this process came first: the frame must be made again
+      if (!result) continue // another append of this process came first: compute the frame again from the new state
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
       return result.entries

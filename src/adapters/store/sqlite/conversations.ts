@@ -14,9 +14,9 @@ export interface ConversationRow {
   /** Event ids as a JSON list; null when no followup waits. */
   readonly waiting: string | null
   readonly last_seq: number
-  /** Later entries are not in the index yet. */
+  /** The last entry that the index contains; later entries are not in it yet. */
   readonly indexed_seq: number
-  /** Smaller block numbers were used. */
+  /** The lowest free block number; all smaller ones are used. */
   readonly next_block: number
   readonly epoch: number
   readonly owner_id: string | null
@@ -44,7 +44,7 @@ export function createConversations(database: Database) {
   const listStatements = new Map<string, Statement<ConversationRow>>()
 
   const find = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
-  /** For use outside a transaction. */
+  /** Reads the committed row, outside a transaction. */
   const findCommitted = (conversationId: string) =>
     conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined
 

@@ -46,7 +46,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
   const byTurn = indexed('turns', 'turn')
   const byCall = indexed('calls', 'call')
 
-  /** One snapshot of a conversation; undefined when it does not exist. */
+  /** Runs `work` on one snapshot of a conversation; undefined when the conversation does not exist. */
   function inConversation<T>(
     conversationId: string,
     work: (row: { readonly key: number; readonly lastSeq: number; readonly indexedSeq: number }) => T,
@@ -81,7 +81,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
     return { timeline: changesOf(later).reduce(applyChange, start), lastSeq: rows.lastSeq }
   }
 
-  /** Those of the blocks with these ids that exist, as they were first entered. */
+  /** The blocks with these ids, as they were first entered, by id. Ids that do not exist are left out. */
   async function firstVersions(conversationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Block>> {
     if (ids.length === 0) return new Map()
     const rows = inConversation(conversationId, ({ key, indexedSeq }) => [
@@ -91,7 +91,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
     return blocksById(await readRows(conversationId, rows ?? []))
   }
 
-  /** Rows that may hold blocks with this value. An import row lists the blocks that it was the first to enter. */
+  /** Rows that may hold blocks with this value. The row of an import also carries the numbers of the blocks that it was the first to enter. */
   const candidates = (conversationId: string, index: Statement<TypedRow>, value: string) =>
     inConversation(conversationId, ({ key, indexedSeq }) =>
       [...index.all(key, value), ...entriesAfter.all(key, indexedSeq, ALL)].map((row) => ({

@@ -12,8 +12,8 @@ import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.
 
 /**
  * Removes conversations, history and blobs, in two transactions. The first removes rows and records which blobs may have lost their last
- * reference; the second removes those of them that have. A crash in between leaves blobs too many, which the next removal takes, and
- * never rows without their blobs. Blobs are removed under the write lock, under which an append also checks that its blobs exist.
+ * reference; the second removes the recorded blobs without a reference. After a crash in between some blobs are left over, which the next
+ * removal deletes, but no row lacks its blobs. Blobs are removed under the write lock, under which an append also checks its blobs.
  */
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations')
@@ -109,7 +109,7 @@ export function createRemover(database: Database, conversations: Conversations, 
   }
 }
 
-/** The fields of a change that retention looks at, so that memory never holds the text of a whole history. */
+/** Only the fields of a change that retention looks at, so that the text of a whole history is never in memory at once. */
 function outlineOf(change: Change): Change {
   const blocks = blocksOfChange(change).map(({ id, turn_id }) => ({ id, turn_id }))
   const { type } = change
@@ -125,7 +125,7 @@ function outlineOf(change: Change): Change {
 
 const FIND_REFERENCE = 'SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1'
 
-/** Those of the blobs that no entry refers to. Changes nothing, and does not migrate a file of an older version. */
+/** Returns the given blobs that no entry refers to. Changes nothing, and does not migrate a file of an older version. */
 export function findUnreferenced<Blob extends { readonly sha256: string }>(file: string, blobs: readonly Blob[]): readonly Blob[] {
   try {
     return withReadOnly(file, (database) => {
@@ -137,7 +137,7 @@ export function findUnreferenced<Blob extends { readonly sha256: string }>(file:
   }
 }
 
-/** Blobs that are removed in one transaction; appends wait for it. */
+/** How many blobs are removed in one transaction. Small, because appends wait for it. */
 const SWEEP_BATCH = 64
 
 /** Removes the candidates that no entry refers to by now, under the lock under which appends check their blobs. Returns the removed ones. */

@@ -107,7 +107,7 @@ export function createRowReader(blobs: BlobStore) {
 
   return {
     readRows,
-    /** Does not fetch the raw text of model responses: a timeline does not hold it. */
+    /** Like `readRows`, but does not fetch the raw text of model responses, which a timeline does not hold. */
     readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
       readRows(
         conversationId,

@@ -77,7 +77,10 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
   }
 }
 
-/** Another process may delete the conversation after a row is read and before its blob is. Rows are removed first, so a second read shows it. */
+/**
+ * Reads again when a blob is missing: another process may delete the conversation after its row was read and before the blob is read.
+ * Rows are deleted before blobs, so the second read finds the conversation missing.
+ */
 async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

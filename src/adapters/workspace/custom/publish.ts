@@ -35,7 +35,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     if (recorded !== undefined) continue
     const bytes = changed.has(rel) ? contents.get(rel) : undefined
     if (bytes) refs.push(await blobs.put(bytes))
-    else if (manifest.files.has(rel)) refs.push({ sha256: hash, size }) // retention may remove the block that has kept it so far
+    else if (manifest.files.has(rel)) refs.push({ sha256: hash, size }) // kept by this block, too: retention may remove the block that keeps it now
   }
   const stored = await storeManifest(manifest, blobs)
   const fields = { files: next.size, manifest: stored.manifest }

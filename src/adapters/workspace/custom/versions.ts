@@ -17,7 +17,7 @@ interface LoadedVersion {
   readonly manifest: Manifest
 }
 
-/** A turn seldom reads more versions. */
+/** How many versions stay in memory; a turn seldom reads more. */
 const MAX_CACHED_VERSIONS = 8
 
 /** Versions in the journal: a manifest in each turn's publish block, bytes in blobs or in the blocks of the tools that wrote them. */
@@ -96,7 +96,7 @@ interface Manifest {
   readonly files: ReadonlyMap<string, StoredFile | 'deleted'>
 }
 
-/** Reading a version reads the journal once for each manifest below it. */
+/** Limits the chain of manifests, because reading a version reads the journal once for each manifest of its chain. */
 const MAX_DEPTH = 64
 
 /** A longer manifest is stored as a blob. */

@@ -84,7 +84,7 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versio
   }
 }
 
-/** False also when the origin can not be reached: the journal may have the files. */
+/** Fetches the version of a turn. False when the origin lacks it or can not be reached: the files may still be in the journal. */
 async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
   await lineage.prepare()
   try {

@@ -36,7 +36,7 @@ export interface Lineage {
   filesOf(commit: string): Promise<Version>
   /** Only the hashes of a commit's files: git finds sizes one by one, which is slow. */
   hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
-  /** Saves the next `hashesOf` of a commit that was just made. */
+  /** Caches the hashes of a commit that was just made, so that the next `hashesOf` needs no git process. */
   remember(commit: string, hashes: ReadonlyMap<string, string>): void
   /** Bytes by hash; without objects that the repository does not have. */
   readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
@@ -137,7 +137,7 @@ function parseTreeEntry(record: string): readonly (readonly [string, StoredFile]
   return [[path, { hash, size: Number(size) }]]
 }
 
-/** Parses `<mode> blob <hash>\t<path>`, and skips the same entries. */
+/** Parses `<mode> blob <hash>\t<path>`, and skips the same entries as `parseTreeEntry`. */
 function parseTreeHash(record: string): readonly (readonly [string, string])[] {
   const [, hash, path] = /^100\d+ blob ([0-9a-f]+)\tfiles\/(.+)$/s.exec(record) ?? []
   return hash === undefined || path === undefined || unsafeReason(path) !== undefined ? [] : [[path, hash]]
@@ -170,7 +170,7 @@ export const commitSubject = async (lineage: Lineage, commit: string): Promise<s
 export interface Origin {
   /** Sets the local branch to that of the origin. */
   fetchBranch(): Promise<void>
-  /** False when the origin does not have the version, which is asked for once per turn. */
+  /** False when the origin does not have the version. The origin is asked once for each turn. */
   fetchVersion(turnId: string): Promise<boolean>
   /** Moves both refs or none, and only when the branch is at `from`. Otherwise fetches the branch and returns false. */
   push(turnId: string, commit: string, from: string | undefined): Promise<boolean>

@@ -47,7 +47,7 @@ export async function publishGit(turnId: string, context: GitPublishContext): Pr
       const commit = await pending
       lineage.remember(commit, next)
       const fields = { commit_sha: commit, lineage_ref: lineage.refs.branch, version_ref: lineage.refs.version(turnId) }
-      const isOwn = !isUnchanged || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // made before a crash of this turn
+      const isOwn = !isUnchanged || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // the second case: this turn made the commit before a crash
       return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
     }
     if (attempt === MAX_RETRIES) throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
@@ -68,9 +68,9 @@ function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<
 }
 
 interface RefUpdate {
-  /** May still be in the making: git starts while it is, and waits for its name. */
+  /** The hash of the new commit. git is started before it is known, and waits for it. */
   readonly commit: Promise<string>
-  /** Where the branch was read. */
+  /** The commit at which the branch was when it was read; undefined when there was no branch. */
   readonly from: string | undefined
 }
 
@@ -110,7 +110,7 @@ interface Snapshot {
 
 const snapshotMessage = (turnId: string): string => `React workspace snapshot ${turnId}`
 
-/** Refers to a new commit until the branch does. */
+/** A temporary ref that refers to a new commit until the branch does. */
 const importRef = (turnId: string): string => `refs/daybook-import/${turnId}`
 
 /** Makes a commit with exactly these changes and returns its hash. `fast-import` needs one process for any number of files, and no index. */

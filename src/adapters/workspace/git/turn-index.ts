@@ -32,7 +32,7 @@ export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex,
   await lineage.git(['update-index', '-q', '--refresh'], { index: file, workTree: turnRoot }).catch(ignoreStaleEntries)
 }
 
-/** git reports files that changed since the checkout: `readTurnChanges` finds them. */
+/** Ignores git's error about files that changed since the checkout: `readTurnChanges` finds them later. */
 function ignoreStaleEntries(error: unknown): void {
   if (!(error instanceof Failure)) throw error
 }
