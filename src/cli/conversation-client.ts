@@ -77,7 +77,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
 /** A random name for a new conversation. */
 export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
 
-/** Undefined when the conversation does not exist yet: the first message creates it. */
+/** The timeline of a conversation; undefined when the conversation does not exist yet, because its first message creates it. */
 export async function timelineIfExists(client: ConversationClient, id: string): Promise<TimelinePayload | undefined> {
   try {
     return await client.timeline(id)

@@ -5,7 +5,10 @@ import type { CommandContext } from './context.ts'
 
 type Store = Awaited<ReturnType<typeof openStore>>
 
-/** Opens the local store and reads the whole journal of a conversation, for commands that inspect it. A server does not expose it. */
+/**
+ * Opens the local store and reads the whole journal of a conversation, for commands that inspect it. Only for local conversations: a
+ * server does not expose journals.
+ */
 export async function withJournal<T>(
   context: CommandContext,
   id: string,

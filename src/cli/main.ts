@@ -76,7 +76,8 @@ export async function main(
     upgradeCommand(context),
     completionCommand(terminal, program),
   ]
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false)) // `run what is this` lacks quotes
+  // Extra arguments are an error: in `daybook run what is this` the quotes are missing.
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
 
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -26,14 +26,14 @@ export function folderName(text: string): string {
   return text
 }
 
-/** The same rule as on a server: a name can not reach into the scope of another user. */
+/** Parses the name of a conversation by the rule of the server, so that no name reaches into the scope of another user. */
 export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
   if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')
   return text
 }
 
-/** For an option that may be given several times. */
+/** Parser of an option that may be given several times: collects the values. */
 export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
 /** Adds examples to the help of a command. */

@@ -15,9 +15,9 @@ import { readFailureText } from './errors.ts'
 export interface Session {
   readonly conversation: ConversationSession
   readonly conversations: ConversationClient
-  /** At a server, where turns go on after the session is closed. */
+  /** Whether the conversation is at a server, where a turn goes on after the session is closed. */
   readonly remote: boolean
-  /** A local turn that is running stays unfinished: the next session resumes it. */
+  /** Ends the session. A local turn that is running stays unfinished, and the next session resumes it. */
   close(): Promise<void>
 }
 
@@ -44,9 +44,9 @@ interface ConversationSession {
 }
 
 interface SessionOptions {
-  /** Created when it does not exist; without an id, a new conversation. */
+  /** Id of the conversation to open; it is created when it does not exist. Without an id, a new conversation is started. */
   readonly conversation?: string | undefined
-  /** The conversation that was active last, if there is one. */
+  /** Opens the conversation that was active last, if there is one. */
   readonly latest?: boolean | undefined
   /** Called for failures outside a turn. */
   readonly onProblem: (where: string, error: unknown) => void

@@ -13,14 +13,14 @@ export function columns(rows: readonly (readonly (string | number)[])[]): readon
 
 const isNumeric = (text: string | undefined) => text !== undefined && /^[≥$\d.,–%? ]*$/.test(text)
 
-/** 1,234,567 */
+/** A rounded number with separators, as in 1,234,567. */
 export const formatNumber = (value: number): string =>
   Math.round(value)
     .toString()
     .replace(/\B(?=(?:\d{3})+$)/g, ',')
 
-/** 0.5 is 50.0 %. */
+/** A share as a percentage: 0.5 becomes `50.0 %`. */
 export const formatPercent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
 
-/** 1 call, 2 calls. */
+/** A number with its noun: `1 call`, `2 calls`. */
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatNumber(count)} ${count === 1 ? one : many}`

@@ -32,7 +32,7 @@ export const modelErrorLine = ({ model_name, message }: ServiceError, style: Sty
 export const toolCallLine = ({ toolId, call }: BlockEventOf<'tool.call'>, style: Style): string =>
   `${style.bold(`→ ${plainLine(toolId ?? '?')}`)} ${style.dim(shorten(JSON.stringify(call?.params ?? {})))}`
 
-/** The outcome of a call, from its result. */
+/** The line that shows whether a tool call succeeded. */
 export const resultLine = ({ error }: BlockEventOf<'tool.result'>, style: Style): string =>
   error ? style.failure(`  ✗ ${plainLine(error.code)}: ${shorten(error.message)}`) : style.success('  ✓')
 

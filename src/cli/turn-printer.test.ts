@@ -3,16 +3,16 @@ import { weather } from '../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { ofUnknownType, prompt, withIds } from '../testing/blocks.ts'
 import { createHarness } from '../testing/harness.ts'
-import { answers, calls } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 import { styleFor } from './terminal.ts'
 import { createTurnPrinter } from './turn-printer.ts'
 
 async function turnEvents(): Promise<readonly TurnEvent[]> {
   const replies = [
-    calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }),
-    calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] looked' }),
-    calls('weather.yesterday', {}),
-    answers('Clear.\nAnd warm.', { followups: ['And tomorrow?'] }),
+    reply.call('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }),
+    reply.call('weather.today', { city: 'Rome' }, { notes: '✓ [1] looked' }),
+    reply.call('weather.yesterday', {}),
+    reply.answer('Clear.\nAnd warm.', { followups: ['And tomorrow?'] }),
   ]
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
 }

@@ -19,7 +19,7 @@ import { type ClientOptions, createRequest, type RequestOptions } from './reques
 
 /** A message to a conversation. */
 export interface Submission extends TurnSubmission {
-  /** Sent as a form, without base64. */
+  /** A message with files is sent as a form, so that their bytes need no base64. */
   readonly files?: readonly { readonly name: string; readonly content: Blob }[]
   /** Makes retries safe: a message with the same key is accepted only once. */
   readonly idempotencyKey?: string
@@ -27,7 +27,7 @@ export interface Submission extends TurnSubmission {
 
 export type Client = ReturnType<typeof createClient>
 
-/** A client of a Daybook server. Works wherever there is `fetch`. Every function rejects with `RequestRefused` when the server says no. */
+/** A client of a Daybook server, wherever there is `fetch`. Functions reject with `RequestRefused` when the server answers with an error. */
 export function createClient(options: ClientOptions) {
   const request = createRequest(options)
   const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T // the server has the same types

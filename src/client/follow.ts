@@ -75,14 +75,14 @@ async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Ui
 }
 
 interface IdleTimer {
-  /** Aborted after too long a silence, and when the caller's signal is. */
+  /** Aborted after too long a silence, and when the caller's signal is aborted. */
   readonly signal: AbortSignal
   start(): void
   pause(): void
   stop(): void
 }
 
-/** A pulled cable or a sleeping laptop closes no connection; only silence shows that it is lost. Runs from the start. */
+/** A timer that runs at once. A pulled cable or a sleeping laptop closes no connection; only silence shows that the connection is lost. */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()
   const leave = () => silence.abort(outer?.reason)
@@ -105,7 +105,7 @@ function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): Idle
   }
 }
 
-/** Exponential, with jitter so that not all clients reconnect at once. */
+/** Waits exponentially longer after each failure, with jitter so that not all clients reconnect at once. */
 function waitBeforeRetry(failures: number, signal: AbortSignal | undefined): Promise<void> {
   const delay = Math.min(maxRetryMs, minRetryMs * 2 ** failures)
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ export interface Chat {
   readonly session: Session
   readonly screen: ChatScreen
   readonly style: Style
-  /** Relative file names begin here. */
+  /** The folder that relative file names start from. */
   readonly folder: string
   exit(how: ChatExit): void
   /** A turn is running. */

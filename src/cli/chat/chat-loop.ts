@@ -41,7 +41,7 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     interrupted: false,
     attached: [],
   }
-  /** Leaves at the end of the input: a closed terminal at once, a pipe after its last message is answered. */
+  /** Leaves when the input has ended: at once if it was a terminal, and if it was a pipe after its last message is answered. */
   function onIdle(): void {
     if (inputEnded && (!chat.running || terminal.input.isTTY)) exit.resolve('quit')
     else if (!chat.running) screen.showPrompt()

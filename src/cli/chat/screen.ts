@@ -9,22 +9,22 @@ export interface ChatScreen {
   /** Prints a line that begins on a new line. */
   printLine(text: string): void
   showPrompt(): void
-  /** The prompt comes back with the first key. */
+  /** Hides the prompt until the user types. */
   hidePrompt(): void
   close(): void
 }
 
 interface ChatEvents {
   line(text: string): void
-  /** Ctrl-C on an empty line; on any other it clears the line. */
+  /** Called for Ctrl-C on an empty line. On other lines Ctrl-C clears the line and calls nothing. */
   interrupt(): void
-  /** The input has ended. */
+  /** Called when the input has ended. */
   end(): void
 }
 
 const prompt = '› '
 
-/** With a terminal on both sides it has a prompt and line editing; otherwise it reads lines and writes text. */
+/** When input and output are terminals, there are a prompt and line editing; otherwise lines are read and text is written. */
 export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'output'>, events: ChatEvents): ChatScreen {
   const interactive = input.isTTY === true && output.isTTY === true
   const lines = createInterface({ input, output, terminal: interactive, prompt: interactive ? prompt : '', historySize: 500 })

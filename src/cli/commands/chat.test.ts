@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
-import { answers, type Reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { parseChatLine } from '../chat/chat-commands.ts'
 
 let line: CommandLine
@@ -11,10 +11,10 @@ beforeEach(() => {
 })
 afterEach(() => line.remove())
 
-const unfinished = (text: string): Reply => ({ text: answers(text).replace('</channel:answer>', ''), stall: true })
+const unfinished = (text: string): Reply => ({ text: reply.answer(text).replace('</channel:answer>', ''), stall: true })
 
 it('answers one line after the other, and leaves at the end of the input', async () => {
-  line.setReplies(answers('One.'), answers('Two.'))
+  line.setReplies(reply.answer('One.'), reply.answer('Two.'))
   const chat = line.start('chat', '--conversation', 'c1')
   chat.type('first')
   await chat.until('One.')
@@ -26,7 +26,7 @@ it('answers one line after the other, and leaves at the end of the input', async
 })
 
 it('answers the last line of a pipe before it leaves', async () => {
-  line.setReplies(answers('Heard.'))
+  line.setReplies(reply.answer('Heard.'))
   const chat = line.start('chat')
   chat.type('hello')
   chat.endOfInput()
@@ -35,7 +35,7 @@ it('answers the last line of a pipe before it leaves', async () => {
 })
 
 it('shows the last turns of a conversation that is continued', async () => {
-  line.setReplies(answers('One.'), answers('Two.'))
+  line.setReplies(reply.answer('One.'), reply.answer('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   await line.run('run', 'another', '--conversation', 'c1')
   const chat = line.start('chat', '--continue')
@@ -69,8 +69,11 @@ it('adds a message to the running turn', async () => {
   const held = new Promise<void>((resolve) => {
     resume = resolve
   })
-  const [before = '', after = ''] = answers('The first part').split(/(?<=The first)/)
-  line.setReplies({ text: before + after, chunks: [before, after], onChunk: (index) => (index === 1 ? held : undefined) }, answers('Both.'))
+  const [before = '', after = ''] = reply.answer('The first part').split(/(?<=The first)/)
+  line.setReplies(
+    { text: before + after, chunks: [before, after], onChunk: (index) => (index === 1 ? held : undefined) },
+    reply.answer('Both.'),
+  )
   const chat = line.start('chat', '--conversation', 'c1')
   chat.type('one')
   await chat.until('The first')
@@ -86,7 +89,7 @@ it('adds a message to the running turn', async () => {
 
 it('sends attached files with the next message, lists files, and rejects unknown commands', async () => {
   writeFileSync(join(line.folder, 'notes.txt'), 'nothing much')
-  line.setReplies(answers('Read.'))
+  line.setReplies(reply.answer('Read.'))
   const chat = line.start('chat')
   chat.type('/files')
   chat.type('/attach absent.txt')
@@ -106,7 +109,7 @@ it('sends attached files with the next message, lists files, and rejects unknown
 })
 
 it('starts a new conversation', async () => {
-  line.setReplies(answers('One.'))
+  line.setReplies(reply.answer('One.'))
   const chat = line.start('chat', '--conversation', 'c1')
   await chat.until('c1 · /help')
   chat.type('/new')
@@ -116,7 +119,7 @@ it('starts a new conversation', async () => {
 })
 
 it('prints no control characters of the model', async () => {
-  line.setReplies(answers('\x1b]0;owned\x07 and \x9b2J'))
+  line.setReplies(reply.answer('\x1b]0;owned\x07 and \x9b2J'))
   const chat = line.start('chat')
   chat.type('go')
   await chat.until('and')

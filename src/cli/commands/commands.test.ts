@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine, type RunningCommand } from '../../../test/support/command-line.ts'
-import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -23,7 +23,7 @@ async function startServer(): Promise<{ readonly url: string; readonly server: R
 }
 
 it('serves until a signal, then shuts down in order', async () => {
-  line.setReplies(answers('One.'))
+  line.setReplies(reply.answer('One.'))
   const { url, server } = await startServer()
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
   server.end()
@@ -31,8 +31,8 @@ it('serves until a signal, then shuts down in order', async () => {
   await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
 })
 
-it('does the same with a server as without one', async () => {
-  line.setReplies(answers('One.'), answers('Two.'))
+it('commands do the same with a server as with a local data folder', async () => {
+  line.setReplies(reply.answer('One.'), reply.answer('Two.'))
   const { url, server } = await startServer()
   const remote = (...args: readonly string[]) => line.run('--server', url, ...args)
   expect(await remote('run', 'first', '--conversation', 'c1')).toMatchObject({ exitCode: 0, text: expect.stringContaining('One.') })
@@ -82,7 +82,7 @@ it('says that a port is in use and what to do', async () => {
 })
 
 it('shows a conversation block by block, and one turn in full', async () => {
-  line.setReplies(calls('react.plan', { mode: 'new', steps: ['look'] }), answers(`Long. ${'word '.repeat(100)}end.`))
+  line.setReplies(reply.call('react.plan', { mode: 'new', steps: ['look'] }), reply.answer(`Long. ${'word '.repeat(100)}end.`))
   await line.run('run', 'What?', '--conversation', 'c1')
   const { text } = await line.run('show', 'c1')
   expect(text).toMatch(/^c1 {2}A scripted conversation\n\n── turn_\S+ /)
@@ -95,7 +95,7 @@ it('shows a conversation block by block, and one turn in full', async () => {
 })
 
 it('shows the prompt of any round, with its cache marks', async () => {
-  const model = scriptedModel([calls('react.plan', { mode: 'new', steps: ['look'] }), answers('One.'), answers('Two.')])
+  const model = scriptedModel([reply.call('react.plan', { mode: 'new', steps: ['look'] }), reply.answer('One.'), reply.answer('Two.')])
   line.settings = { model }
   await line.run('run', 'What?', '--conversation', 'c1')
   await line.run('run', 'And?', '--conversation', 'c1')
@@ -121,7 +121,7 @@ it('shows the prompt of any round, with its cache marks', async () => {
 })
 
 it('forks at a turn and renames', async () => {
-  line.setReplies(answers('One.'), answers('Two.'))
+  line.setReplies(reply.answer('One.'), reply.answer('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   await line.run('run', 'second', '--conversation', 'c1')
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
@@ -134,7 +134,7 @@ it('forks at a turn and renames', async () => {
 })
 
 it('says what to do about a missing turn, a missing folder and a wrong port', async () => {
-  line.setReplies(answers('One.'))
+  line.setReplies(reply.answer('One.'))
   await line.run('run', 'first', '--conversation', 'c1')
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
   expect(await line.run('fork', 'c1', '--turn', 'nope')).toMatchObject({
@@ -222,7 +222,7 @@ it('upgrade says when there is nothing to do, and leaves a newer database unchan
   expect(await line.run('upgrade')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^store\.newer: .*update Daybook/) })
 })
 
-it('completes its commands in a shell', async () => {
+it('prints scripts with which a shell completes its commands', async () => {
   const { output } = await line.run('completion', 'bash')
   const complete = (...words: readonly string[]) =>
     execFileSync(

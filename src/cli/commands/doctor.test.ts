@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
-import { answers } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { modelKeys, openStore } from '../../wiring.ts'
 
 let line: CommandLine
 beforeEach(() => {
   line = createCommandLine()
-  line.setReplies(answers('Read.'))
+  line.setReplies(reply.answer('Read.'))
   line.environment.DAYBOOK_PORT = '0'
 })
 afterEach(() => line.remove())

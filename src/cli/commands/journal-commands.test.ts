@@ -6,7 +6,7 @@ import { cacheOf, scriptedModelWithCache } from '../../../test/support/models/mo
 import { weather } from '../../../test/support/scenario-tools.ts'
 import { createAgentFrom } from '../../agent/agent.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { openStore } from '../../wiring.ts'
 
 let line: CommandLine
@@ -27,7 +27,7 @@ async function record(): Promise<void> {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
   const cache = cacheOf()
-  const replies = [calls('weather.today', { city: 'Rome' }), answers('Clear.')]
+  const replies = [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')]
   for (const [turn, customisation] of ['Be brief.', 'Be kind.'].entries()) {
     const model = scriptedModelWithCache(replies, { cache, clock, name: 'anthropic/claude-sonnet-4-5' })
     const agent = createAgentFrom({ model, store, clock, tools: [weather()], customisation, settings: { recordPrompts: true } })
@@ -41,7 +41,7 @@ async function record(): Promise<void> {
 /** Keeps the width of the ids, so that the columns stay aligned. */
 const withoutIds = (text: string) => text.replace(/turn_\w+/g, (id) => 'turn_X'.padEnd(id.length, '·'))
 
-it('cache shows what each call read, what it should have read, and why it did not', async () => {
+it('cache shows how much each call read from the cache, how much it should have read, and the reason for a miss', async () => {
   await record()
   const { exitCode, text } = await daybook('cache', 'c')
   expect(exitCode).toBe(0)
@@ -73,7 +73,7 @@ it('cost shows the cost by turn, role, model and block', async () => {
   expect(sum).toBe(total.money)
 })
 
-it('replay exits with 1 when the present agent would not do the same', async () => {
+it('replay exits with 1 when the current agent would do something else than the record says', async () => {
   await record()
   const brief = join(folder, 'agent.mjs')
   writeFileSync(brief, `export const agent = { customisation: 'Be brief.' }`)
@@ -96,7 +96,7 @@ it('replay exits with 1 when the present agent would not do the same', async () 
 it('replay finds no difference with the agent that recorded the conversation', async () => {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
-  const agent = createAgentFrom({ model: scriptedModelWithCache([answers('Hello.')], { cache: cacheOf(), clock }), store, clock })
+  const agent = createAgentFrom({ model: scriptedModelWithCache([reply.answer('Hello.')], { cache: cacheOf(), clock }), store, clock })
   await agent.run('c', 'Hello?').result
   await agent.close()
   await store.close()

@@ -8,7 +8,7 @@ import { withExamples } from '../options.ts'
 import { columns, plural } from '../table.ts'
 import { plainLine, printLine, type Style } from '../terminal.ts'
 
-/** Exits with 1 when a turn would not be the same. */
+/** Exits with 1 when a turn, run again with the current agent, differs from its record. */
 export function replayCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('replay')
@@ -55,7 +55,7 @@ function summary(turns: readonly Replayed[], style: Style): string {
   return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the present code does the same`)
 }
 
-/** The tools or the system text differ: the conversation was probably recorded with another agent. */
+/** Whether tools or system text differ: then the conversation was probably recorded with another agent. */
 const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => line.remove())
 
 it('prints the turn and exits with 0', async () => {
-  line.setReplies(calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }), answers('Forty-two.'))
+  line.setReplies(reply.call('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }), reply.answer('Forty-two.'))
   const { exitCode, text } = await line.run('run', 'What is it?')
   expect(exitCode).toBe(0)
   expect(text).toContain('First a plan.\n→ react.plan')
@@ -20,7 +20,7 @@ it('prints the turn and exits with 0', async () => {
 })
 
 it('prints one JSON line per event and the result last', async () => {
-  line.setReplies(answers('Forty-two.', { followups: ['Why?'] }))
+  line.setReplies(reply.answer('Forty-two.', { followups: ['Why?'] }))
   const { exitCode, output } = await line.run('run', 'What is it?', '--json', '--conversation', 'c1')
   const events = output
     .trimEnd()
@@ -42,7 +42,7 @@ it('prints one JSON line per event and the result last', async () => {
 
 it('sends attached files, and the model sees them', async () => {
   writeFileSync(join(line.folder, 'report.txt'), 'Costs were 7 in March.')
-  const model = line.setReplies(answers('Seven.'))
+  const model = line.setReplies(reply.answer('Seven.'))
   expect(await line.run('run', 'Costs?', '--attach', 'report.txt')).toMatchObject({ exitCode: 0 })
   const prompt = model.requests
     .at(-1)
@@ -52,7 +52,7 @@ it('sends attached files, and the model sees them', async () => {
 })
 
 it('continues a conversation', async () => {
-  line.setReplies(answers('One.'), answers('Two.'))
+  line.setReplies(reply.answer('One.'), reply.answer('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   expect((await line.run('run', 'second', '--conversation', 'c1')).text).not.toContain('One.')
   expect((await line.run('list')).text).toMatch(/ {2}c1 {2}A scripted conversation$/)
@@ -67,7 +67,7 @@ it('exits with 1 when the turn failed, and says why', async () => {
 })
 
 it('sends nothing when an attachment can not be read', async () => {
-  const model = line.setReplies(answers('never'))
+  const model = line.setReplies(reply.answer('never'))
   expect(await line.run('run', 'x', '--attach', 'absent.pdf')).toMatchObject({
     exitCode: 1,
     text: 'attachment.rejected: cannot read absent.pdf: there is no such file; nothing was sent',
@@ -76,7 +76,7 @@ it('sends nothing when an attachment can not be read', async () => {
 })
 
 it('reads its prompt from the standard input', async () => {
-  const model = line.setReplies(answers('Yes.'))
+  const model = line.setReplies(reply.answer('Yes.'))
   const running = line.start('run', '-')
   running.type('is this read?')
   running.endOfInput()
@@ -86,7 +86,7 @@ it('reads its prompt from the standard input', async () => {
 
 it('stops the turn on a signal and exits with the code of that signal', async () => {
   line.setReplies(
-    ...Array.from({ length: 2 }, () => ({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true }) as const),
+    ...Array.from({ length: 2 }, () => ({ text: reply.answer('Never quite').replace('</channel:answer>', ''), stall: true }) as const),
   )
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
@@ -100,7 +100,7 @@ it('stops the turn on a signal and exits with the code of that signal', async ()
 })
 
 it('prints the result as JSON for a stopped turn, too', async () => {
-  line.setReplies({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true })
+  line.setReplies({ text: reply.answer('Never quite').replace('</channel:answer>', ''), stall: true })
   const running = line.start('run', 'hello', '--json')
   await running.until('Never quite')
   running.end()

@@ -110,7 +110,7 @@ function resultLine(turn: TurnView | undefined, conversation: string) {
   }
 }
 
-/** The turn is undefined when it did not end while the command was running. */
+/** False also when the turn did not end while the command was running: then there is no view of it. */
 const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined && !turn.failed
 
 async function readText(input: AsyncIterable<unknown>): Promise<string> {

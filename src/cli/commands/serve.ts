@@ -7,7 +7,7 @@ import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
-/** In order of severity; `silent` is above every event. */
+/** Log levels in order of severity. No event has the level `silent`, so it turns the log off. */
 const levels = ['info', 'warn', 'error', 'silent'] as const
 
 /** How long a finished answer waits for another message: in a chat the user may still be typing. */

@@ -56,7 +56,7 @@ it('the cache table has a line per round, the reason for a miss below it, and a 
   expect(cacheTable({ ...report, rows: [] }, plain)).toBe('no model was called yet')
 })
 
-it('an unknown price is shown as ?, and a sum with one as at least', () => {
+it('an unknown price is shown as ?, and a sum that contains one as ≥ the known part', () => {
   const sum = (money: number, calls: number, unpriced: number): Sum => ({ ...zeroSum, money, calls, unpriced })
   expect([formatMoney(sum(1_234_567, 2, 0)), formatMoney(sum(1_234_567, 2, 1)), formatMoney(sum(0, 2, 2))]).toEqual([
     '$0.001235',
@@ -67,7 +67,7 @@ it('an unknown price is shown as ?, and a sum with one as at least', () => {
   expect(costTable(nothing, new Map(), plain)).toBe('no model was called yet: nothing was spent')
 })
 
-it('the cost table has no column for reasoning without any, and names models without a price', () => {
+it('the cost table has a column for reasoning only if tokens were used for it, and names models without a price', () => {
   const tokens = { uncached: 100, cacheRead: 9_000, cacheWrite: 300, output: 40, reasoning: 0 }
   const [priced, unpriced]: readonly [Sum, Sum] = [
     { tokens, money: 3_000_000, calls: 1, unpriced: 0 },

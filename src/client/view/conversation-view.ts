@@ -26,7 +26,7 @@ export interface TurnView {
   readonly startedAt: string
   readonly endedAt: string | undefined
   readonly exitReason: string | undefined
-  /** The turn ended without a result; false as long as it runs. A turn that a limit or the user ended has not failed. */
+  /** Whether the turn ended without a result; false as long as it runs. A turn that a limit or the user ended has not failed. */
   readonly failed: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
@@ -113,7 +113,7 @@ export interface LiveRound {
 }
 
 export interface LiveLane {
-  /** thinking, answer, canvas, timeline_text, subsystem: an open set. */
+  /** The kind of lane: thinking, answer, canvas, timeline_text, subsystem. Kinds may be added. */
   readonly marker: string
   readonly artifactName: string | undefined
   readonly format: string

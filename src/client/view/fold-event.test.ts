@@ -6,7 +6,7 @@ import type { TurnEvent } from '../../core/event.ts'
 import { importChanges } from '../../core/timeline/bundle.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { type ConversationView, emptyView } from './conversation-view.ts'
 import { foldEvent } from './fold-event.ts'
 
@@ -18,11 +18,11 @@ async function eventsOf(replies: readonly Reply[], prompts: readonly string[]): 
 }
 
 const replies: readonly Reply[] = [
-  calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
+  reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
   'no channels at all',
-  answers('It is clear in Rome.', { followups: ['And tomorrow?'] }),
-  calls('react.plan', { mode: 'new', steps: ['look', 'say'] }),
-  answers('Planned.'),
+  reply.answer('It is clear in Rome.', { followups: ['And tomorrow?'] }),
+  reply.call('react.plan', { mode: 'new', steps: ['look', 'say'] }),
+  reply.answer('Planned.'),
 ]
 const fold = (events: readonly TurnEvent[], from: ConversationView = emptyView) => events.reduce(foldEvent, from)
 
@@ -96,7 +96,7 @@ describe('a view of a conversation', () => {
   })
 
   it('shows live text until its entry comes', async () => {
-    const events = await eventsOf([answers('A long answer, word by word.')], ['Go.'])
+    const events = await eventsOf([reply.answer('A long answer, word by word.')], ['Go.'])
     const responseAt = events.findIndex(
       (event) => event.type === 'entry' && event.change.type === 'response.received' && !event.change.role,
     )

@@ -67,7 +67,7 @@ function withResponse(view: ConversationView, { turnId, ts, role, usage }: Respo
   return { ...billed, live }
 }
 
-/** An import repeats the blocks of the turns that it appended before; only the summary is new. */
+/** Adds imported blocks. An import may repeat blocks of turns that are in the view already; of these only summaries are added. */
 function withHistory(view: ConversationView, { title, events, imported }: HistoryEvent): ConversationView {
   const known = new Set(imported ? view.turns.map(({ id }) => id) : [])
   const added = events.filter(({ kind, turnId }) => kind === 'summary' || !known.has(turnId))
@@ -77,7 +77,7 @@ function withHistory(view: ConversationView, { title, events, imported }: Histor
 const withBlockOfTurn = (view: ConversationView, event: BlockEvent): ConversationView =>
   changeTurn(view, event.turnId, event.ts, (turn) => withBlockEvent(turn, event))
 
-/** Searches from the end, because it is nearly always the last turn. */
+/** Changes one turn, or adds it when it is new. Searches from the end, because it is nearly always the last turn. */
 function changeTurn(view: ConversationView, id: string, ts: string, change: (turn: TurnView) => TurnView): ConversationView {
   const at = view.turns.findLastIndex((turn) => turn.id === id)
   const before = view.turns[at]
@@ -102,7 +102,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
   return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, error: undefined, lanes: [] }
 }
 
-/** Index 0 restarts a lane. */
+/** Appends a delta to its lane. Index 0 restarts the lane. */
 function withDelta(lanes: readonly LiveLane[], { delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta
   const at = lanes.findIndex((lane) => lane.marker === marker && lane.artifactName === artifactName && lane.format === format)

@@ -57,7 +57,7 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
       const { text, sourcesUsed, truncated } = event
-      const earlier = event.first ? [] : turn.answers // the end of a turn appends its attempts again
+      const earlier = event.first ? [] : turn.answers // at its end a turn appends all its answers again, beginning with this one
       return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated }] }
     }
     case 'followups':
