@@ -95,7 +95,7 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
   let violation: Notice | undefined
 
   function receive(events: readonly ChannelEvent[]): void {
-    if (!earlyCheck.done) violation ??= earlyCheck.check(events, parser, read)
+    if (!earlyCheck.isDone()) violation ??= earlyCheck.check(events, parser, read)
     if (violation) return
     for (const event of events) received.push(event)
     liveOutput.add(events)

@@ -5,7 +5,7 @@ import type { LaneEvent } from '../../core/event.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'
 import { createLanes } from '../../core/stream/lanes.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { openActivity } from '../conversation/inbox.ts'
 import { readResponse } from './read-response.ts'
 
@@ -43,14 +43,14 @@ async function readWith(watcher: 'present' | 'late' | 'absent', text: string, ea
 
 describe('reading a response', () => {
   it.each([
-    calls('sum.add', { a: 1, b: 2 }, { notes: 'I add.' }),
-    calls('sum.add', { text: '`<b>`' }),
-    answers('Rome was founded by two brothers.', { followups: ['By whom?'] }),
-    answers('Use `</channel:answer>`.'),
+    reply.call('sum.add', { a: 1, b: 2 }, { notes: 'I add.' }),
+    reply.call('sum.add', { text: '`<b>`' }),
+    reply.answer('Rome was founded by two brothers.', { followups: ['By whom?'] }),
+    reply.answer('Use `</channel:answer>`.'),
     '<channel:thinking>I only think',
     '<channel:thin',
     'No channel at all.',
-    `${' '.repeat(20)}${answers('After blanks.')}`,
+    `${' '.repeat(20)}${reply.answer('After blanks.')}`,
     '',
   ])('gives the same result and output with a watcher, with a late one and without: %s', async (response) => {
     const watched = await readWith('present', response)
@@ -67,11 +67,9 @@ describe('reading a response', () => {
         return earlyCheck.startsValid(raw)
       },
       check: (...args) => earlyCheck.check(...args),
-      get done() {
-        return earlyCheck.done
-      },
+      isDone: () => earlyCheck.isDone(),
     }
-    const { channels } = await readWith('absent', `${' '.repeat(7_000)}${answers('At last.')}`, counting)
+    const { channels } = await readWith('absent', `${' '.repeat(7_000)}${reply.answer('At last.')}`, counting)
     expect(channels.map(({ name }) => name)).toEqual(['thinking', 'action', 'answer'])
     expect(checks).toBe(1)
   })

@@ -76,7 +76,7 @@ export async function readResponse(
     if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
-      else if (!earlyCheck.done && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // once the parser runs, feed it only the new text
+      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // once the parser runs, feed it only the new text
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, modelName: event.modelName }
       error = undefined

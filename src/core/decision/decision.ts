@@ -99,6 +99,7 @@ function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields[
 
 /** Short phrases for the user, from one string or a list: at most six, without blank and repeated ones. */
 export function parsePhrases(value: unknown): readonly string[] {
+  if (value === undefined || value === null) return []
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
   const phrases = items.filter((item) => typeof item === 'string').map((item) => truncate(item.trim(), maxPhraseLength))
   return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, maxPhrases)

@@ -47,10 +47,10 @@ describe('the early check', () => {
 
   it('recognises a valid beginning without a parser, wherever the text was cut', () => {
     const earlyCheck = createEarlyCheck()
-    expect(['<', '<channel:thin', '<channel:thinking'].map((raw) => [earlyCheck.startsValid(raw), earlyCheck.done])).toEqual(
+    expect(['<', '<channel:thin', '<channel:thinking'].map((raw) => [earlyCheck.startsValid(raw), earlyCheck.isDone()])).toEqual(
       Array(3).fill([true, false]),
     )
-    expect([earlyCheck.startsValid('<channel:thinking>I'), earlyCheck.done]).toEqual([true, true])
+    expect([earlyCheck.startsValid('<channel:thinking>I'), earlyCheck.isDone()]).toEqual([true, true])
     for (const raw of [' <channel:thinking>', '<channel:action>', '<Channel:thinking>', 'Well'])
       expect(createEarlyCheck().startsValid(raw)).toBe(false)
   })

@@ -17,7 +17,7 @@ export interface EarlyCheck {
     raw: string,
   ): Notice | undefined
   /** The beginning is known, good or bad: nothing is checked any more. */
-  readonly done: boolean
+  isDone(): boolean
 }
 
 const firstTag = '<channel:thinking>'
@@ -25,9 +25,7 @@ const firstTag = '<channel:thinking>'
 export function createEarlyCheck(): EarlyCheck {
   let done = false
   return {
-    get done() {
-      return done
-    },
+    isDone: () => done,
     startsValid(raw) {
       done ||= raw.startsWith(firstTag)
       return done || firstTag.startsWith(raw)
