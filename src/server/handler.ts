@@ -37,7 +37,7 @@ export const createRoutes = (): App =>
     },
   })
 
-/** The store's key of the conversation that the path names, always within the caller's scope: no path reaches another user's. */
+/** The store's key of the conversation in the path. Always within the caller's scope: no path reaches another user's conversation. */
 export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')

@@ -8,7 +8,7 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Content-Security-Policy of data: nothing in it may run or load anything. */
+/** Content-Security-Policy of JSON and other data: a browser that shows it runs and loads nothing. */
 export const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /** Content-Security-Policy of files from users and from the agent, whose content is not trusted. */

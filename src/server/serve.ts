@@ -48,7 +48,7 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** As long as a lease: by then the turns of a process that died can be claimed. */
+/** How often the server looks for unfinished turns. As long as a lease: by then the turns of a process that died can be claimed. */
 const recoverEveryMs = 30_000
 
 /** Time for responses that are still being sent after the last turn ended. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { weather } from '../../test/support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-fixture.ts'
-import { answers, calls, type Reply } from '../testing/scripted-model.ts'
+import { type Reply, reply } from '../testing/scripted-model.ts'
 
 afterEach(closeServers)
 
@@ -9,7 +9,10 @@ const start = (replies: readonly Reply[]) => openServer({ replies, tools: [weath
 
 describe('a server', () => {
   it('accepts a message and streams the turn to its followers', async () => {
-    const { client } = await start([calls('weather.today', { city: 'Rome' }), answers('Clear.', { followups: ['And tomorrow?'] })])
+    const { client } = await start([
+      reply.call('weather.today', { city: 'Rome' }),
+      reply.answer('Clear.', { followups: ['And tomorrow?'] }),
+    ])
     const { id } = await client.conversations.create({ title: 'Weather' })
     expect(await client.submit(id, { text: 'Rome?' })).toMatchObject({ status: 'processing_started', conversation_id: id })
     const view = await viewWhen(client, id, answered)
@@ -21,7 +24,7 @@ describe('a server', () => {
   })
 
   it('creates, lists, renames, forks, exports, imports and deletes conversations', async () => {
-    const { client } = await start([answers('One.')])
+    const { client } = await start([reply.answer('One.')])
     const created = await client.conversations.create({ id: 'first' })
     await client.submit('first', { text: 'hello' })
     await viewWhen(client, 'first', answered)
@@ -38,7 +41,7 @@ describe('a server', () => {
   })
 
   it('accepts a message that is sent twice only once', async () => {
-    const { client } = await start([answers('Once.')])
+    const { client } = await start([reply.answer('Once.')])
     await client.conversations.create({ id: 'c1' })
     await client.submit('c1', { text: 'hello', idempotencyKey: 'k1' })
     await viewWhen(client, 'c1', answered)
@@ -60,8 +63,8 @@ describe('a server', () => {
 
   it('counts turns, rounds, tokens and followers', async () => {
     const { client, server } = await start([
-      { text: calls('weather.today', { city: 'Rome' }), usage: { uncached: 100, cacheRead: 20, cacheWrite: 3, output: 7 } },
-      { text: answers('Clear.'), usage: { uncached: 10, cacheRead: 123, cacheWrite: 0, output: 5 } },
+      { text: reply.call('weather.today', { city: 'Rome' }), usage: { uncached: 100, cacheRead: 20, cacheWrite: 3, output: 7 } },
+      { text: reply.answer('Clear.'), usage: { uncached: 10, cacheRead: 123, cacheWrite: 0, output: 5 } },
     ])
     const numbers = async () =>
       (await (await fetch(`${server.url}/metrics`)).text()).split('\n').filter((line) => /^daybook_[a-z]/.test(line))
@@ -96,7 +99,7 @@ describe('a server', () => {
   })
 
   it('shuts down in order: followers are told, and new requests are rejected', async () => {
-    const { client, server } = await start([answers('One.')])
+    const { client, server } = await start([reply.answer('One.')])
     await client.conversations.create({ id: 'c1' })
     const response = await fetch(`${server.url}/v1/conversations/c1/events?as=chat`)
     const stream = response.text()

@@ -5,16 +5,16 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
-  /** Of a request without files. */
+  /** Largest body of a request that carries no files. */
   readonly maxBodyBytes: number
-  /** Of a request that may carry files, a bundle or a chat history. */
+  /** Largest body of a request that may carry files, a bundle or a chat history. */
   readonly maxUploadBytes: number
   readonly requestsPerMinute: number
   readonly turnsPerMinute: number
-  /** Turns that may run at the same time. */
+  /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
-  /** A silent event stream sends a comment this often. */
+  /** How often the server sends a comment on an event stream without events, so that the client sees that the connection works. */
   readonly keepAliveMs: number
   /** How long the headers of a request may take to arrive. */
   readonly headersMs: number

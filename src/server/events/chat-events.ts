@@ -107,12 +107,12 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
     case 'plan':
       return [stepEvent('react.plan', 'plan', 'update', event, { plan: event.plan ?? null })]
     case 'answer':
-      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // superseded answers are not sent again
+      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // others were sent while they streamed
     case 'questions':
       return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: event.items })]
     case 'followups':
       return [stepEvent('chat.followups', 'followups', 'completed', event, { items: event.items })]
-    case 'thinking': // sent while it streams
+    case 'thinking': // was sent while it streamed
     case 'notes':
     case 'tool.code':
     case 'header':
@@ -129,7 +129,7 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
   }
 }
 
-/** Of changes without a time. */
+/** The timestamp of envelopes for changes that have no time. */
 const unknownTime = new Date(0).toISOString()
 
 interface Origin {

@@ -3,7 +3,7 @@ import { weather } from '../../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { localScope } from '../../core/scope.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { createChatFormat } from './chat.ts'
 import type { ChatEnvelope } from './chat-events.ts'
 import type { Format } from './format.ts'
@@ -14,8 +14,8 @@ const format = (more: Partial<Parameters<typeof createChatFormat>[0]> = {}) => c
 
 async function turnEvents(): Promise<readonly TurnEvent[]> {
   const replies = [
-    calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
-    answers('Clear in Rome.', { followups: ['And tomorrow?'] }),
+    reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
+    reply.answer('Clear in Rome.', { followups: ['And tomorrow?'] }),
   ]
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
 }
@@ -71,7 +71,7 @@ it('puts an id on the last frame of an entry only, so that no client resumes in 
 })
 
 it('replaces citation marks in the answer by links', async () => {
-  const harness = createHarness({ replies: [answers('It opens at nine [[S:1]], or ten [[S:7]].')] })
+  const harness = createHarness({ replies: [reply.answer('It opens at nine [[S:1]], or ten [[S:7]].')] })
   const { events } = await harness.say('When?')
   const sources = [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web' as const }]
   const answer = envelopes(events, format({ sources })).find(({ type }) => type === 'chat.complete')?.data.final_answer
@@ -79,7 +79,7 @@ it('replaces citation marks in the answer by links', async () => {
   expect(answer).not.toContain('[[S:')
 })
 
-it('cites only pages, without their content', () => {
+it('lists the cited web pages without their content, and leaves out files and unknown sources', () => {
   const sources = [
     { sid: 1, title: 'Guide', url: 'https://guide.example/', content: 'long', source_type: 'web' as const },
     { sid: 2, title: 'a.png', source_type: 'attachment' as const, physical_path: 'turn_1/attachments/a.png' },
@@ -94,7 +94,7 @@ it('cites only pages, without their content', () => {
   })
 })
 
-it('sends what the filter allows, and only answers when the filter throws', async () => {
+it('sends the envelopes that the filter allows, and only answers when the filter throws', async () => {
   const events = await turnEvents()
   const some = envelopes(events, format({ allow: ({ route }) => route === 'chat_complete' }))
   expect(some.map(({ type }) => type)).toEqual(['chat.complete'])
@@ -111,8 +111,8 @@ it('sends what the filter allows, and only answers when the filter throws', asyn
 
 it('loop 17.100: every envelope has all its fields, and the deltas of a lane are numbered without a gap', async () => {
   const replies = [
-    { text: calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }), chunks: 7 },
-    { text: answers('Clear in Rome.'), chunks: 3 },
+    { text: reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking.' }), chunks: 7 },
+    { text: reply.answer('Clear in Rome.'), chunks: 3 },
   ]
   const all = envelopes((await createHarness({ replies, tools: [weather()] }).say('Rome?')).events)
   for (const envelope of all)

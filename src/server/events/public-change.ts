@@ -3,7 +3,7 @@ import type { EntryEvent } from '../../core/event.ts'
 import type { Bundle } from '../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** Where bytes are stored is internal; a client asks for them by `rn`. */
+/** Keys of a block's `meta` that say where its bytes are stored. Internal: a client asks for a file by its resource name (`rn`). */
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
 /** A change without the fields that are not for clients. The model's raw reply is removed: its content is in the blocks. */

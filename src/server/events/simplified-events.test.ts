@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { createAgUiFormat } from './ag-ui.ts'
 import type { Format } from './format.ts'
 import { sseResponse } from './sse.ts'
@@ -20,7 +20,7 @@ afterEach(() => {
 const start = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
 const context = { conversationId: 'c1', sources: [], resourceUrl: (rn: string) => `/v1/resources/${rn}` }
 
-const good: readonly Reply[] = [calls('weather.today', { city: 'Rome' }), answers('It is **clear** in Rome.')]
+const good: readonly Reply[] = [reply.call('weather.today', { city: 'Rome' }), reply.answer('It is **clear** in Rome.')]
 const hopeless: readonly Reply[] = ['nothing', 'of', 'use', 'at all']
 
 async function eventsOf(replies: readonly Reply[]): Promise<readonly TurnEvent[]> {

@@ -14,7 +14,7 @@ export type SimplifiedEvent =
   | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
   | { readonly kind: 'text.end'; readonly of: TextLane; readonly id: string }
   | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }
-  /** One per call: these protocols allow no more. */
+  /** The first output of a call: these protocols allow one result per call. */
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
@@ -94,7 +94,7 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
       case 'sources.cited':
         return sources.citedPages(event.sids).map((page) => ({ kind: 'source', page }))
       default:
-        return [] // these protocols have no place for the rest
+        return [] // these protocols have no form for other events
     }
   }
 

@@ -9,7 +9,7 @@ export interface SseOptions {
   readonly maxBacklog?: number
   /** Aborted when the server shuts down: the client is told, and the stream ends. */
   readonly shutdown?: AbortSignal
-  /** Reading the events failed. The client is not told why: it is told to resync, and reconnects. */
+  /** Called when reading the events failed. The client is told to resync, without the reason, and reconnects. */
   readonly onError?: (error: unknown) => void
   /** Called once, however the stream ends. */
   readonly onEnd: () => void
@@ -33,8 +33,8 @@ const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, start, keepAliveMs = 3_000, shutdown, maxBacklog = defaultMaxBacklog } = options
   const backlog = createBacklog(maxBacklog)
-  let endReason: EndReason | undefined // no more events are read; what waits is still sent
-  let closed = false // nothing more is sent
+  let endReason: EndReason | undefined // once set, no more events are read; events in the backlog are still sent
+  let closed = false // once true, nothing more is sent
   let lastWriteAt = 0
   let onEvent: (() => void) | undefined
   let onDrained: (() => void) | undefined
@@ -74,7 +74,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     }
   }
 
-  /** Old entries can wait, unlike live events: they are read only as fast as the client reads. */
+  /** True for entries from before the stream began. They can wait in the store, so they are read only as fast as the client reads. */
   const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq < start.lastSeq
   const drained = () =>
     new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ export interface TurnQuota {
   acquire(conversationKey: string): () => void
 }
 
-/** `running` is asked on every call instead of counting, so that a turn that ended in any way is never counted. */
+/** `running` returns the conversations with a running turn. It is asked at every call: a counter would keep a turn whose end it missed. */
 export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
   nowMs: () => number,
@@ -101,7 +101,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
   }
 }
 
-/** One name per user, across tenants and projects. */
+/** The name of a user in these limits. Users of different tenants or projects have different names. */
 export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
 
 export const tooMany = (title: string, seconds: number): RequestProblem =>

@@ -144,7 +144,7 @@ const handlers = {
   'conv.status': ({ data }) => setBusy(data.state === 'in_progress'),
 }
 
-/** EventSource does not reconnect after an HTTP error. A deleted conversation is left; other errors may be temporary. */
+/** EventSource does not reconnect after an HTTP error, so the page does. It leaves a conversation that was deleted. */
 async function afterHttpError(id) {
   line.textContent = 'The connection is lost.'
   const response = await fetch(`/v1/conversations/${id}`).catch(() => undefined)

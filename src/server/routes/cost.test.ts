@@ -1,14 +1,14 @@
 import { afterEach, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../../../test/support/server-fixture.ts'
-import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 
 afterEach(closeServers)
 
 async function twoRounds() {
   const model = scriptedModel([
-    { text: calls('weather.today', { city: 'Rome' }), usage: { uncached: 100, cacheRead: 0, cacheWrite: 40, output: 7 } },
-    { text: answers('Clear.'), usage: { uncached: 10, cacheRead: 40, cacheWrite: 0, output: 5 } },
+    { text: reply.call('weather.today', { city: 'Rome' }), usage: { uncached: 100, cacheRead: 0, cacheWrite: 40, output: 7 } },
+    { text: reply.answer('Clear.'), usage: { uncached: 10, cacheRead: 40, cacheWrite: 0, output: 5 } },
   ])
   const bookkeeping = {
     chargeOf: () => ({ uncached: 3, cacheRead: 2, cacheWrite: 1, output: 4 }),

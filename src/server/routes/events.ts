@@ -39,7 +39,7 @@ const route = createRoute({
   },
 })
 
-/** A browser that has not received an id yet sends none; any other value must be an id of this stream. */
+/** The entry that `Last-Event-ID` names; undefined when it is empty or missing, as a browser sends it that has not received an id yet. */
 function parseCursor(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined
   if (/^\d{1,15}$/.test(header)) return Number(header)

@@ -58,7 +58,7 @@ function setFileHeaders(c: Context<Env>, file: { mime: string; filename: string;
   c.header('cache-control', 'private, no-cache')
 }
 
-/** In both forms of RFC 6266; the plain form keeps only characters that every client reads the same way. */
+/** The `Content-Disposition` header, with both names of RFC 6266: the plain one has only characters that every client reads alike. */
 function disposition(kind: 'inline' | 'attachment', filename: string): string {
   const plain = filename.replace(/[^\w. -]/g, '_')
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percentEncode)}`
@@ -66,7 +66,7 @@ function disposition(kind: 'inline' | 'attachment', filename: string): string {
 
 const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** First and last byte, both included; `all` without a range or with one that is not supported; `none` when it lies outside the file. */
+/** First and last byte to send, both included; `all` without a supported range; `none` when the range lies outside the file. */
 function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges are answered with the whole file

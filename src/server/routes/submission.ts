@@ -11,7 +11,7 @@ interface SubmittedMessage {
   readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
 }
 
-/** Reads the message of a request; anything else in the request is a problem. */
+/** Reads the message of a request. Throws a `RequestProblem` when the request holds anything else. */
 export async function parseSubmission(c: Context<Env>): Promise<SubmittedMessage> {
   const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/json') return requireContent(fromJson(await c.req.json()))
@@ -43,7 +43,7 @@ function fromJson(body: unknown): SubmittedMessage {
 const maxFiles = 20
 const fields = new Set(['text', 'mode', 'files'])
 
-/** `text` and `mode` at most once each, and files. */
+/** Reads a form: `text` and `mode` at most once each, and files. */
 async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   const type = c.req.header('content-type') ?? ''
   const bytes = Buffer.from(await c.req.arrayBuffer())

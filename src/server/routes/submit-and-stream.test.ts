@@ -3,14 +3,14 @@ import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
 import { afterEach, describe, expect, it } from 'vitest'
 import { pausedTool, weather } from '../../../test/support/scenario-tools.ts'
 import { closeServers, openServer, viewWhen } from '../../../test/support/server-fixture.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 
 afterEach(closeServers)
 
 describe('an AG-UI client', () => {
   it('sends messages and reads their answers', async () => {
     const { server, client } = await openServer({
-      replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.'), answers('Still clear.')],
+      replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.'), reply.answer('Still clear.')],
       tools: [weather()],
     })
     await client.conversations.create({ id: 'c1' })
@@ -35,7 +35,7 @@ describe('an AG-UI client', () => {
   it('reads the answer to a message that joined a running turn', async () => {
     const work = pausedTool()
     const { server, client } = await openServer({
-      replies: [calls('paused.work'), answers('Both done.')],
+      replies: [reply.call('paused.work'), reply.answer('Both done.')],
       tools: [work.tool],
     })
     await client.conversations.create({ id: 'c1' })
@@ -54,7 +54,7 @@ describe('an AG-UI client', () => {
 describe('the chat transport of the AI SDK', () => {
   it('sends a message and reads the answer', async () => {
     const { server, client } = await openServer({
-      replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')],
+      replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')],
       tools: [weather()],
     })
     await client.conversations.create({ id: 'c1' })

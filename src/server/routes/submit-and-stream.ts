@@ -45,7 +45,7 @@ async function submitAndStream(
   }
 }
 
-/** Clients send the whole history; only the last message is new. */
+/** The text of the last message: clients send the whole history, and only the last message is new. */
 function lastUserText(messages: readonly unknown[]): string {
   const message = UserMessage.safeParse(messages.at(-1))
   if (!message.success)

@@ -97,7 +97,7 @@ const acceptance = (key: string, status: TurnAccepted['status'], turn_id: string
   event_id,
 })
 
-/** Limited to the characters of an id, because it becomes part of a path in the timeline. */
+/** The `Idempotency-Key` header. Limited to the characters of an id, because it becomes part of a path in the timeline. */
 function idempotencyKey(c: Context<Env>): string | undefined {
   const key = c.req.header('idempotency-key')
   if (key === undefined || (isId(key) && key.length <= 64)) return key
