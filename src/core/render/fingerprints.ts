@@ -107,7 +107,7 @@ export function chainParts(before: number, parts: readonly Part[]): number[] {
   })
 }
 
-const shownText = (parts: readonly Part[]): string => parts.map(partText).join('\n')
+const shownText = (parts: readonly Part[]): string => (parts.length === 1 ? partText(parts[0] as Part) : parts.map(partText).join('\n'))
 
 const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
