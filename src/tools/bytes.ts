@@ -8,7 +8,7 @@ export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer
 /** A buffer on the same memory. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Compares bytes with a signature, one character per byte. False beyond the end. */
+/** Whether these bytes are at this offset. Each character of the signature is one byte. False when they would lie beyond the end. */
 export function hasBytesAt(bytes: Uint8Array, at: number, signature: string): boolean {
   if (at < 0 || at + signature.length > bytes.length) return false
   for (let index = 0; index < signature.length; index++) if (bytes[at + index] !== signature.charCodeAt(index)) return false
@@ -48,7 +48,7 @@ export async function measureInflated(
   } catch (error) {
     return { ok: false, reason: error instanceof InflateLimitError ? 'too_much' : 'damaged' }
   }
-  if (inflate.bytesWritten !== packedSize) return { ok: false, reason: 'damaged' } // data is hidden behind the end of the stream
+  if (inflate.bytesWritten !== packedSize) return { ok: false, reason: 'damaged' } // data follows the end of the compressed stream
   return { ok: true, size, crc, head: Buffer.concat(head) }
 }
 

@@ -65,12 +65,12 @@ type Replacer = (this: unknown, key: string, value: unknown) => unknown
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
-/** The model writes the programs, and it must not see where files are hosted. */
+/** Leaves out where files are hosted: programs read these files, the model writes the programs, and it must not learn it. */
 function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value
 }
 
-/** Bytes and bigints have no JSON form. */
+/** Replaces bytes and bigints, which have no JSON form. */
 function encodeBytes(this: unknown, _key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return { __type__: 'bytes', __data__: Buffer.from(value).toString('base64') }
   return typeof value === 'bigint' ? String(value) : value

@@ -57,7 +57,7 @@ function createBinder(tool: Tool, call: Call) {
     return boundBytes > maxBoundBytes ? { ok: false, path: resolution.path, problem: 'refs_too_large' } : resolution
   }
 
-  /** One reference at a time, so that the size limit holds before the next content is read. */
+  /** Replaces the references in a value, one at a time, so that the size limit is checked before the next content is read. */
   async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
     const address = acceptsReferences(tool.id, at) ? parseReference(value) : undefined
     if (address !== undefined) return bindOne(address, at)
@@ -90,7 +90,7 @@ function createBinder(tool: Tool, call: Call) {
   return { bind, notices, refusal: () => (unbound.length === 0 ? undefined : notVisibleViolation(tool.id, unbound)) }
 }
 
-/** Most parameters of react.* tools are addresses themselves; only the content that they write may be a reference. */
+/** Whether a parameter may be a reference. Most parameters of react.* tools are addresses themselves; only content that they write may. */
 const acceptsReferences = (toolId: string, at: readonly string[]) =>
   !toolId.startsWith('react.') || at[0] === 'content' || at[0] === 'patch'
 
@@ -102,14 +102,14 @@ function misplacedProblem(content: ReferenceContent, at: readonly string[], tool
 
 const typeOf = (tool: Tool, name: string): ParameterType => tool.parameters.find((parameter) => parameter.name === name)?.type ?? 'any'
 
-/** JSON is bound as a value, or as text for a string parameter. */
+/** The value that a parameter gets for its reference. JSON becomes a value, or text if the parameter is a string. */
 function toParamValue(content: ReferenceContent, type: ParameterType): unknown {
   if (content.kind === 'rows') return type === 'string' ? JSON.stringify(content.rows) : content.rows
   if (content.kind === 'bytes') return content.bytes
   return content.json && type !== 'string' ? parseJson(content.text) : content.text
 }
 
-/** A visible artifact of the same name: often only the turn in the address is wrong. */
+/** A visible artifact with the same file name, as a suggestion: often only the turn in the address is wrong. */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
   const name = address.split('/').at(-1) ?? ''
   if (name === '' || !address.includes('/')) return undefined

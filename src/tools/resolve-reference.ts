@@ -28,7 +28,7 @@ export type ReferenceResolution =
       readonly ok: true
       readonly path: string
       readonly content: ReferenceContent
-      /** The address was a bare `files/…` of the current turn. */
+      /** Whether the address named no turn (`files/…`), which means the current one. */
       readonly shorthand: boolean
       /** Numbers of sources that do not exist. */
       readonly missing: readonly number[]
@@ -42,7 +42,7 @@ export type ReferenceContent =
 
 const maxFileBytes = 10 * 1024 * 1024
 
-/** The approximate size in memory. */
+/** The approximate size of content in memory, in bytes. */
 export function contentSize(content: ReferenceContent): number {
   if (content.kind === 'bytes') return content.bytes.length
   if (content.kind === 'text') return content.text.length

@@ -36,7 +36,7 @@ export function resultDrafts(
   ]
 }
 
-/** Output that introduces the files comes before them; the summary of a patch comes after the patch. */
+/** Whether the output comes before the artifacts, because it introduces them. Other output, such as the summary of a patch, comes after. */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
 
 /** Error codes that are notice codes already; for other codes a `tool_call_error` or `tool_result_error` notice is added. */

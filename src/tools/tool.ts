@@ -18,15 +18,18 @@ export interface Tool {
   /** `namespace.name`. */
   readonly id: string
   readonly description: string
-  /** In the order in which the model must write them. */
+  /** The parameters in the order in which the model must write them. */
   readonly parameters: readonly Parameter[]
-  /** Hard: a call with another order is refused, because its content streams to the user before the call is complete. */
+  /**
+   * Whether the model must keep the order of the parameters. `hard`: a call with another order is refused, because its content streams to
+   * the user before the call is complete. `soft`: it gets a warning.
+   */
   readonly order: 'hard' | 'soft'
   readonly strategy: Strategy
-  /** Running the tool again with the same idempotency key does no harm, so the agent repeats the call after a crash. */
+  /** True when running the tool again with the same idempotency key does no harm: then the agent repeats the call after a crash. */
   readonly repeatable: boolean
   readonly timeoutMs: number | undefined
-  /** Runs the program of the `code` channel; the parameter `contract` lists the files that the program must write. */
+  /** True when the tool runs the program of the `code` channel; the parameter `contract` lists the files that the program must write. */
   readonly exec: boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]
@@ -123,7 +126,7 @@ export interface MadeArtifact {
   readonly bytes?: Uint8Array
   /** Makes the artifact an internal note with this text. */
   readonly note?: string
-  /** `text` is a diff, not the content. */
+  /** Set when `text` is a diff, not the content. */
   readonly isPatch?: true
   /** The artifact's visibility, when it differs from the digest's: the digest of a patch is internal, the patched file may be external. */
   readonly visibility?: Visibility

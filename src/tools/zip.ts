@@ -40,7 +40,7 @@ interface ZipEnd {
   readonly entryCount: number
   readonly directoryOffset: number
   readonly directorySize: number
-  /** Part of an archive that is split into several files. */
+  /** Whether the archive is split into several files. */
   readonly split: boolean
 }
 
@@ -116,7 +116,7 @@ interface ZipData {
   readonly end: number
 }
 
-/** Undefined when the directory points to something that is not a local header. */
+/** Finds the local header and the data of an entry; undefined when there is no local header where the directory says. */
 export function locateData(bytes: Uint8Array, { offset, packedSize }: ZipEntry): ZipData | undefined {
   if (offset + localHeaderSize > bytes.length || !hasBytesAt(bytes, offset, localHeader)) return undefined
   const view = viewOf(bytes)

@@ -12,7 +12,7 @@ import { mimeOf } from '../mime.ts'
 /** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */
 export type DeclaredFile =
   | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
-  /** The tool has hosted the file itself: it is only recorded. */
+  /** The tool has hosted the file itself, so it is only recorded. `handles` say where. */
   | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
   /** The row names no file below OUT_DIR. */
   | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
@@ -24,7 +24,7 @@ const maxDeclaredFiles = 200
 /** True when the output declares files at its top or one level deeper. A list of files without `artifact_type` is plain data. */
 export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
-/** The declared files, each path once; rows beyond the limit are left out. */
+/** The declared files, each path once; rows beyond `maxDeclaredFiles` are left out. */
 export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
   const files = (declaredRows(output) ?? [])
     .filter(isObject)
@@ -72,7 +72,7 @@ function parseRow(row: DeclaredRow, origin: BlockOrigin, timeline: Timeline): De
   return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...common } as Digest, mime, visibility }
 }
 
-/** Accepts a logical path, a physical path, or a path below the folder of the current turn. */
+/** The logical path of a declared file, whose path may be logical, physical, or below the folder of the current turn. */
 function logicalOf(path: string, turnId: string, timeline: Timeline): string | undefined {
   const turns = new Set(knownTurns(timeline)).add(turnId)
   return canonicalPath(path) ?? toLogical(path, turns) ?? toLogical(`${turnId}/${path}`, turns)

@@ -29,13 +29,13 @@ export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'tim
   readonly conversationId: string
   /** Files of these types become sources. */
   readonly eligibleMimes: readonly string[]
-  /** Exec tools report broken files in their own output, so no notice is added. */
+  /** True for a tool that runs programs. These report broken files in their own output, so no notice is added. */
   readonly exec: boolean
   /** Reports hosting errors to the operator. The model does not read them, because they may name buckets and folders. */
   onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** Larger files are treated as missing. */
+/** Files of the workspace that are larger are treated as missing. */
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
@@ -104,14 +104,14 @@ async function deliverArtifact(made: MadeArtifact, origin: BlockOrigin, toolId: 
   }
 }
 
-/** The complete content: from the tool, or from the file in OUT_DIR. */
+/** The complete content of an artifact: from the tool, or from the file in OUT_DIR. */
 async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Promise<Uint8Array | undefined> {
   if (made.bytes !== undefined) return made.bytes
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
   return made.digest.physical_path === undefined ? undefined : readWorkspaceFile(made.digest.physical_path, context)
 }
 
-/** Links, devices and too large files are treated as missing. */
+/** The bytes of a file in OUT_DIR; undefined when it is missing, a link, a device or too large. */
 async function readWorkspaceFile(physical: string, context: Pick<DeliveryContext, 'workspace'>): Promise<Uint8Array | undefined> {
   try {
     return await (await context.workspace()).files.read(physical, { maxBytes: maxFileBytes })
@@ -133,7 +133,7 @@ interface HostingResult {
 
 const noHosting: HostingResult = {}
 
-/** Does nothing, and reports no problem, when the agent has no hosting. */
+/** Hosts a file for the user. Does nothing, and reports no problem, when the agent has no hosting. */
 async function hostFile(
   digest: Digest,
   mime: string,
@@ -159,7 +159,7 @@ const notHostedNotice = (toolId: string, path: string): Notice => ({
   path,
 })
 
-/** Hosting handles are stored in meta only. `keeps` holds the hosted blob as long as the block exists. */
+/** The `meta` of a hosted file; its handles are stored nowhere else. `keeps` preserves the hosted blob as long as the block exists. */
 function hostingMeta({ key, hosted_uri, rn, blob }: HostingHandles, payload: Payload): Meta {
   const isKept = [payload.blob, ...(payload.meta?.keeps ?? [])].some((each) => each?.sha256 === blob.sha256)
   return { key, hosted_uri, rn, ...(!isKept && { keeps: [blob, ...(payload.meta?.keeps ?? [])] }) }

@@ -62,7 +62,7 @@ function jpegProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   return hasBytesAt(bytes, 0, '\xff\xd8\xff') ? undefined : 'jpeg_invalid'
 }
 
-/** PDF viewers look for the two marks in the first and the last kilobyte. */
+/** Looks for the marks of a PDF where viewers do: one in the first kilobyte, one in the last. */
 function isPdf(bytes: Uint8Array): boolean {
   const text = (from: number, to?: number) => Buffer.from(bytes.subarray(from, to)).toString('latin1')
   return text(0, 1024).includes('%PDF-') && text(-1024).includes('%%EOF')

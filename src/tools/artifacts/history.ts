@@ -37,7 +37,7 @@ async function recordedBytes(recorded: RecordedContent, blobs: Call['blobs']): P
   return recorded.kind === 'text' ? Buffer.from(recorded.text) : Buffer.from(recorded.base64, 'base64')
 }
 
-/** Undefined for a blob that was removed; a damaged blob still throws. */
+/** The bytes of a blob; undefined when the blob was removed. Throws when it is damaged. */
 export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
   try {
     return await blobs.get(sha256)
@@ -81,7 +81,7 @@ export function* recordedContents(blocks: readonly Block[]): Generator<RecordedC
   }
 }
 
-/** A blob in `keeps` is the complete content, even if the block shows only a part. */
+/** The complete content that a block records. A blob in `keeps` is complete even if the block shows only a part. */
 function recordedContentOf(block: Block): RecordedContent | undefined {
   const { base64, text, mime = '' } = block
   const blob = block.meta?.keeps?.[0] ?? block.blob

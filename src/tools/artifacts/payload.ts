@@ -11,7 +11,7 @@ export interface Payload {
   readonly meta?: Meta
 }
 
-/** Larger images and PDFs do not fit into the visible context. */
+/** Images and PDFs up to this size are shown to the model; larger ones do not fit into its context. */
 const maxVisibleBytes = 750_000
 const maxTextBytes = 20_000
 const maxNoteLength = 2_000
@@ -34,7 +34,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (text !== undefined) {
     const encoded = Buffer.from(text)
     if (encoded.length > maxTextBytes) return { text: `${truncateUtf8(encoded)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
-    return encoded.equals(bytes) ? { text } : { text, meta: await keep() } // another charset or a byte order mark is lost in the text
+    return encoded.equals(bytes) ? { text } : { text, meta: await keep() } // the text lacks the charset or the byte order mark of the bytes
   }
   if (!isVisualMime(made.mime)) return { meta: await keep() }
   if (bytes.length <= maxVisibleBytes) return { blob: await blobs.put(bytes) }
@@ -43,13 +43,13 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   }
 }
 
-/** A long note is shortened in the timeline; its file is complete. */
+/** The payload of an internal note. A long note is shortened in the timeline; its file is complete. */
 async function notePayload(note: string, path: string, keep: () => Promise<Meta>): Promise<Payload> {
   if (note.length <= maxNoteLength) return { note }
   return { note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${path}`, meta: { partial: true, ...(await keep()) } }
 }
 
-/** Cuts between characters. */
+/** The beginning of a UTF-8 text, cut between two characters. */
 function truncateUtf8(bytes: Uint8Array): string {
   let end = maxTextBytes
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--

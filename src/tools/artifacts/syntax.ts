@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { extensionOf } from '../mime.ts'
 
-/** Longer texts are not checked. */
+/** Texts with more characters are not checked. */
 const maxCheckedLength = 1_000_000
 
 type SyntaxCheck = (text: string) => string | undefined | Promise<string | undefined>
 
-/** JSX is not checked: Node has no parser for it. */
+/** The check for each extension. JSX has none, because Node has no parser for it. */
 const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, SyntaxCheck>([
   ['json', jsonProblem],
   ...['js', 'mjs', 'cjs'].map((extension): [string, SyntaxCheck] => [extension, (text) => compileProblem(text, 'javascript')]),
@@ -100,7 +100,7 @@ function awaitVerdict(worker: Worker): Promise<Verdict> {
 /** Elements whose content is not markup. If one is not closed, the rest of the page becomes its content. */
 const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 
-/** Checks only for raw text elements that are not closed: browsers tolerate other errors. */
+/** The first comment or raw text element that is not closed. Nothing else is checked, because browsers tolerate other errors. */
 function htmlProblem(html: string): string | undefined {
   const opening = new RegExp(rawTextElements)
   for (let match = opening.exec(html); match; match = opening.exec(html)) {

@@ -6,7 +6,7 @@ import { type OfficeKind, officeMimes } from './office.ts'
 /** The accepted formats that are recognised by their first bytes. */
 export type FileSignature = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'zip'
 
-/** Looks at the first bytes only; says nothing about the rest of the file. */
+/** The format that the first bytes of a file announce. The rest of the file is not checked. */
 export function detectSignature(bytes: Uint8Array): FileSignature | undefined {
   if (hasBytesAt(bytes, 0, '\x89PNG\r\n\x1a\n')) return 'png'
   if (hasBytesAt(bytes, 0, '\xff\xd8\xff')) return 'jpeg'
@@ -48,7 +48,7 @@ export const unknownTypeRefusal = (bytes: Uint8Array): string =>
 /** The accepted kinds of files. */
 export type FileKind = Exclude<FileSignature, 'zip'> | OfficeKind | 'text'
 
-/** Kinds in refusals. */
+/** The words for each kind of file in messages to the user. */
 export const kindNames: { readonly [K in FileKind]: string } = {
   png: 'a PNG picture',
   jpeg: 'a JPEG picture',
@@ -108,7 +108,7 @@ function kindOfMime(mime = ''): ClaimedKind | undefined {
   return /^(?:image|audio|video|font)\//.test(type) ? 'other' : undefined
 }
 
-/** Undefined when the bytes are not text: neither UTF-8 nor UTF-16 with a byte order mark, or with a NUL character. */
+/** The charset of a text file; undefined when the bytes are neither UTF-8 nor UTF-16 with a byte order mark, or contain a NUL. */
 export function textCharset(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | undefined {
   const text = decodeText(bytes)
   return text === undefined || text.includes('\0') ? undefined : detectCharset(bytes)
@@ -137,7 +137,7 @@ export const textMime = (name: string): string => textMimeByExtension.get(extens
 /** Text that a browser or PHP would run if it opened the file. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i
 
-/** A second format that the same bytes can be opened as: programs may start to read a file at another place. Undefined when there is none. */
+/** A second format that the same bytes can be opened as, because programs may start to read a file at another place. */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'
   if (own === 'pdf') return undefined // the text of a document may contain any of the marks below

@@ -26,7 +26,7 @@ interface PngHeader extends ImageSize {
   readonly interlaced: boolean
 }
 
-/** Verifies the checksum of every chunk, that the pixel data is complete, and that nothing follows the end. */
+/** Checks a PNG: every chunk has the right checksum, the pixel data is complete, and nothing follows the end. */
 export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
   const view = viewOf(bytes)
   const packed: Uint8Array[] = []
@@ -83,7 +83,7 @@ const interlacePasses = [
   [0, 1, 1, 2],
 ] as const
 
-/** Each row begins with one byte for its filter. */
+/** The size in bytes of the inflated pixel data. Each row begins with one byte for its filter. */
 function pixelDataSize({ width, height, bitsPerPixel, interlaced }: PngHeader): number {
   const rows = (columns: number, lines: number) => (columns === 0 ? 0 : lines * (1 + Math.ceil((columns * bitsPerPixel) / 8)))
   if (!interlaced) return rows(width, height)
@@ -103,7 +103,7 @@ const damagedJpeg = damagedImage('JPEG')
 const startOfScan = 0xda
 const endOfImage = 0xd9
 
-/** Walks the segments to the end of the image. Data behind it is allowed, because cameras append previews. */
+/** Checks a JPEG, segment by segment, to the end of the image. Data behind it is allowed, because cameras append previews. */
 export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   const view = viewOf(bytes)
   let size: ImageSize | undefined
@@ -139,7 +139,7 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
 const isStartOfFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
-/** Inside scan data 0xFF is followed by 0 or by a restart marker; any other marker ends the scan. */
+/** Where the scan data ends. Inside it, 0xFF is followed by 0 or by a restart marker; any other marker ends the scan. */
 function endOfScan(bytes: Uint8Array, start: number): number {
   for (let at = bytes.indexOf(0xff, start); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const next = bytes[at + 1]
@@ -152,7 +152,7 @@ const damagedGif = damagedImage('GIF')
 
 const [gifExtension, gifImage, gifTrailer] = [0x21, 0x2c, 0x3b]
 
-/** Walks the blocks to the trailer, which must be the last byte of the file. */
+/** Checks a GIF, block by block, to the trailer, which must be the last byte of the file. */
 export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 13) return truncatedImage
   const view = viewOf(bytes)
@@ -190,7 +190,7 @@ const colourTableSize = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3
 
 const damagedWebp = damagedImage('WebP')
 
-/** Walks the chunks; their total length must be the length of the file. */
+/** Checks a WebP, chunk by chunk. The chunks must fill the file exactly. */
 export function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 20) return truncatedImage
   const view = viewOf(bytes)

@@ -39,7 +39,7 @@ function hasMacros(entries: readonly Entry[], types: string): boolean {
   return /macroEnabled|vbaProject|macrosheet/i.test(types) || entries.some(({ name }) => /vbaProject|vbaData|macrosheets\//i.test(name))
 }
 
-/** Judged by the type of the document's main part, which must exist. */
+/** The format of a document, judged by the type of its main part. Undefined when that part does not exist. */
 function officeKindOf(entries: readonly Entry[], types: string): OfficeKind | undefined {
   const names = new Set(entries.map(({ name }) => name.toLowerCase()))
   for (const [element] of types.matchAll(/<Override\b[^<>]{1,2000}>/g)) {
@@ -59,7 +59,7 @@ interface Entry extends ZipEntry {
 
 const damagedArchive = refusal('damaged', 'is damaged: its parts can not be separated. Save it again and send that')
 
-/** The archive must be one file, with nothing before the first entry and nothing between or behind directory and end record. */
+/** The entries of an archive. Refuses a split archive, and data before the first entry or around the directory and the end record. */
 function readEntries(bytes: Uint8Array, limits: AttachmentLimits): readonly Entry[] | Refusal {
   const end = findZipEnd(bytes)
   if (!end) return refusal('damaged', 'is cut off: the end of the file is missing. Send it again')
@@ -93,7 +93,10 @@ function checkEntry(bytes: Uint8Array, entry: ZipEntry, dataEnd: number): Entry 
 const isUnsafeName = (name: string): boolean =>
   name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
 
-/** Overlapping entries make bombs; equal names and a prefix make programs disagree about the content. */
+/**
+ * Whether two programs could read different content from the archive: because of equal names, or of data before the first entry.
+ * Overlapping entries, which can unpack to far more data than the archive holds, count too.
+ */
 function isAmbiguous(entries: readonly Entry[]): boolean {
   const inOrder = entries.toSorted((a, b) => a.offset - b.offset)
   if (inOrder.length > 0 && inOrder[0]?.offset !== 0) return true
@@ -105,10 +108,10 @@ const damagedContents = refusal('damaged', 'is damaged: its content does not mat
 const zipBomb = refusal('too_much_inside', 'unpacks to far more than its size, and is not opened')
 const nestedArchive = refusal('archive', 'contains an archive, and archives are not opened. Send the files themselves')
 
-/** Smaller data is never a bomb: a short file of blanks may have any compression ratio. */
+/** An entry that inflates to less is accepted with any compression ratio: even a short file of blanks has a high one. */
 const minBombBytes = 1024 * 1024
 
-/** Inflates every entry once and discards the data. Undefined when nothing is wrong. */
+/** Inflates every entry once and discards the data. Returns the first problem, or undefined. */
 async function checkContents(entries: readonly Entry[], limits: AttachmentLimits): Promise<Refusal | undefined> {
   if (entries.some(({ name }) => archiveNames.test(name))) return nestedArchive
   const declaredSize = entries.reduce((sum, { size }) => sum + size, 0)

@@ -23,7 +23,7 @@ export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal |
   return text.includes('startxref') && /\bobj\b/.test(text) ? undefined : unreadablePdf
 }
 
-/** Counts the pages with the PDF parser. */
+/** Counts the pages with the PDF parser and refuses a document with too many. */
 export async function checkPages(
   bytes: Uint8Array,
   reader: DocumentReader,
@@ -45,14 +45,14 @@ export async function checkPages(
   }
 }
 
-/** Stops after `limit` + 1 matches. */
+/** Counts matches; stops after `limit` + 1. */
 function countMatches(text: string, pattern: RegExp, limit: number): number {
   let count = 0
   for (const _ of text.matchAll(pattern)) if (++count > limit) break
   return count
 }
 
-/** Plain objects, and the objects that object streams declare. */
+/** Counts the objects of a PDF: plain ones, and those that object streams declare. */
 function countObjects(text: string, limit: number): number {
   let count = countMatches(text, /\bobj\b/g, limit)
   for (const { index } of text.matchAll(/\/ObjStm\b/g)) {

@@ -29,7 +29,7 @@ export type ReportProblem = (where: string, error: unknown) => void
 const scanTimeoutMs = 3_000
 const summaryTimeoutMs = 30_000
 
-/** Undefined when the file may be accepted. */
+/** Scans a file. Returns the reason to refuse it, or undefined. */
 export async function scanFile(
   { scan, unscanned = 'refuse' }: Pick<AttachmentPolicy, 'scan' | 'unscanned'>,
   bytes: Uint8Array,
@@ -45,7 +45,7 @@ export async function scanFile(
   }
 }
 
-/** Undefined when there is no summary. A missing summary never rejects a message. */
+/** The summary of a file; undefined when there is none or the summariser failed, which never rejects a message. */
 export async function summariseFile(
   summarise: Summariser | undefined,
   { name, mime, bytes }: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },

@@ -66,7 +66,7 @@ function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonl
     .filter(({ normalized }) => !isDeclared(normalized))
 }
 
-/** Protocol tags, or a markdown fence at the beginning. */
+/** Text that does not belong to a program: channel tags anywhere, or a markdown fence at the beginning. */
 const protocolMarkup = /<\/?(?:channel:|thinking>)|^\s*`/i
 
 /** The refusal of a call whose code channel is empty or contains more than a program. */

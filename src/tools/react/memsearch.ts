@@ -16,14 +16,14 @@ export interface MemorySearch {
 
 /** A search, after the limits of the tool are applied. */
 export interface MemoryQuery {
-  /** Undefined: an overview of the most important content. */
+  /** Undefined when the model wants an overview of the most important content. */
   readonly query: string | undefined
   readonly targets: readonly MemoryTarget[]
   readonly topK: number
   readonly days: number
   readonly scope: 'conversation' | 'user'
   readonly from?: string
-  /** Exclusive. */
+  /** The first moment after the searched period (ISO 8601). */
   readonly to?: string
 }
 

@@ -97,7 +97,10 @@ async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Pro
   }
 }
 
-/** The digest describes the patch: it is internal unless the file is hosted. The artifact keeps its visibility. */
+/**
+ * The artifact of a patched file. Its digest describes the patch and is internal unless the file is hosted; `visibility` is that of the
+ * file and does not change with a patch.
+ */
 function artifactOf(
   { logical, physical, from }: PatchTarget,
   { text, shown }: Edit,
@@ -149,7 +152,7 @@ interface PatchTarget {
   /** The path that the text was read from: a file of an earlier turn when the current turn has none of that name. */
   readonly from: string
   readonly text: string
-  /** The file begins with a byte order mark, which is not part of its first line. */
+  /** Whether the file begins with a byte order mark, which is not part of `text`. */
   readonly hasByteOrderMark: boolean
 }
 
@@ -231,6 +234,6 @@ function readFailure(physical: string, error: unknown): Outcome {
   return failed('unsafe_path', `${physical} cannot be patched (${reason}). Use another path.`, { details: { reason } })
 }
 
-/** Restores the byte order mark. */
+/** The bytes of the patched file, with the byte order mark that it had before. */
 const encodeTarget = ({ hasByteOrderMark }: PatchTarget, text: string): Uint8Array =>
   Buffer.from(hasByteOrderMark ? `${byteOrderMark}${text}` : text)

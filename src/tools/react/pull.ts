@@ -91,7 +91,7 @@ function parseRef(given: string): PullRequest | InvalidPath {
   return { given, turnId, ref: { area, rel } }
 }
 
-/** A folder may be written without its slash; then only the files below it show that it is a folder. */
+/** Whether a path is a folder. The model may write a folder without its slash; then only files below it show that it is one. */
 async function isFolder(turnId: string, { area, rel }: HydrationRef, history: RecordedFiles): Promise<boolean> {
   return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
 }
@@ -102,7 +102,7 @@ const exactFileReasons = {
   attachments: 'attachment_pulls_require_exact_file_ref',
 } as const
 
-/** Two spellings of one path are one request. */
+/** Requests for different files: two spellings of one path become one request. */
 function withoutDuplicates(requests: readonly PullRequest[]): readonly PullRequest[] {
   return [...new Map(requests.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
 }

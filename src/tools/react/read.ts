@@ -42,7 +42,7 @@ const params = z.object({
 
 /** What `react.read` can read besides the conversation, and its limits. */
 export interface ReadOptions {
-  /** Without it `ks:` paths are missing. */
+  /** Resolves `ks:` paths. Without it these paths are reported as missing. */
   readonly knowledge?: Knowledge
   readonly skills?: Skills
   /** Extracts the text of PDFs for a model that can not read PDF. */
@@ -132,7 +132,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
       return
     }
     if (!request.range) {
-      if (readPaths.has(content.path)) return // requested by several aliases
+      if (readPaths.has(content.path)) return // another spelling of a path that was read already
       readPaths.add(content.path)
     }
     if (statsOnly) {
@@ -153,7 +153,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   return { rows, changes, results, sources, read }
 }
 
-/** Text with line numbers differs from the text that is visible already. */
+/** Whether lines are numbered: then the text is shown even if it is visible already without numbers. */
 const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
 
 function statsOf(content: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt }: Call): StatusRow {

@@ -19,12 +19,12 @@ interface LineMatches {
   readonly more: boolean
 }
 
-/** A regular expression needs too much time or memory. */
+/** Thrown when a regular expression needs too much time or memory. */
 export class RegexLimitError extends Error {
   override readonly name = 'RegexLimitError'
 }
 
-/** For one file. Generous, because a thread may also be slow on a busy machine. */
+/** Time limit for one file. Generous, because a thread may also be slow on a busy machine. */
 const BUDGET_MS = 1_000
 const MAX_LINE_LENGTH = 10_000
 const MAX_PREVIEW_LENGTH = 400
@@ -50,7 +50,7 @@ function lines(text, max) {
 parentPort.on('message', ({ paths, text, max }) => parentPort.postMessage(paths ? names(paths) : lines(text, max)))
 `
 
-/** Starts its worker with the first question; `close` stops it. */
+/** A matcher that starts its worker thread at the first request; `close` stops it. */
 export function createRegexMatcher(options: {
   readonly name_regex?: string | undefined
   readonly pattern?: string | undefined
@@ -62,7 +62,7 @@ export function createRegexMatcher(options: {
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
     const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
-    worker.on('error', () => {}) // the worker may run out of memory between two questions; the next one then times out
+    worker.on('error', () => {}) // the worker may run out of memory between two requests; the next request then times out
     await once(worker, 'online') // the start does not count for the time limit
     return worker
   }
@@ -88,6 +88,6 @@ export function createRegexMatcher(options: {
   return {
     names: async (paths) => (nameRegex === undefined ? paths.map(() => true) : ask({ paths }, 'the names')),
     lines: (text, max, file) => ask({ text, max }, file),
-    close: () => void running?.then((worker) => worker.terminate()).catch(() => {}), // a worker that failed to start needs no end
+    close: () => void running?.then((worker) => worker.terminate()).catch(() => {}), // a worker that failed to start need not be stopped
   }
 }

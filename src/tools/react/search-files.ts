@@ -36,7 +36,7 @@ interface Root {
   readonly folder: string
 }
 
-/** For all files together. */
+/** Time limit of a search over all files. */
 const TIME_LIMIT_MS = 20_000
 
 /** react.search_files: finds files of the workspace by name or content. */
@@ -132,7 +132,7 @@ function readItem(logical: string | undefined, line: number): { readonly read_it
   return logical === undefined ? {} : { read_item: { path: logical, line_start: Math.max(1, line - 4), line_count: 9 } }
 }
 
-/** The beginning of a large file. Undefined for binary files, and for a path that is a link or a pipe. */
+/** The text of a file, at most `maxBytes` of it. Undefined for a binary file, a link or a pipe. */
 async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
   try {
     const bytes = size > 16 * MAX_BYTES ? undefined : await files.read(path)
@@ -146,7 +146,7 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
   }
 }
 
-/** Undefined for a folder that is neither below OUT_DIR nor in the scratch space. */
+/** The folder that the model names; undefined when it is neither below OUT_DIR nor in the scratch space. */
 function parseRoot(root: string | undefined, { origin, timeline }: Call): Root | undefined {
   const text = (root ?? 'outdir').trim().replace(/\/+$/, '')
   if (text === '' || text === '.' || text === 'outdir') return { area: 'outdir', folder: '' }

@@ -11,7 +11,7 @@ import type { Call, Outcome } from '../tool.ts'
 
 /** Where the user sees the text while it is written. */
 export const channels = ['canvas', 'timeline_text', 'internal'] as const
-/** Shown in place, or hosted as a file. */
+/** How the user gets the text: shown in place, or hosted as a file. */
 export const kinds = ['display', 'file'] as const
 
 /** Who sees a text artifact, and how. */
@@ -29,7 +29,7 @@ export function parseAudience(channel: string, kind: string): Audience | Outcome
 
 const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
-/** The type by the file's name; text with an unknown extension is taken for markdown. */
+/** The mime type by the file's name; text with an unknown extension is taken for markdown. */
 export const textMimeOf = (physical: string): string =>
   mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
 
@@ -66,7 +66,7 @@ function jsonCitations(value: unknown): readonly number[] {
   return sortedSids(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
 }
 
-/** Reads only the usual form: `citations:` at the left edge, and below it `sids: [1, 2]` or a list with dashes. Linear in the text's length. */
+/** Reads only the usual form: `citations:` at the left edge, below it `sids: [1, 2]` or a list with dashes. Takes linear time. */
 function yamlCitations(text: string): readonly number[] {
   const sids: number[] = []
   let [inside, listing] = [false, false]

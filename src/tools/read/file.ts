@@ -48,7 +48,7 @@ function describeFile(path: string, blocks: readonly Block[], { timeline }: Call
   return { path, mime: mime ?? mimeOf(path), ...(digest !== undefined && { digest }) }
 }
 
-/** The type of other blocks is that of a note, a digest or a preview, not of the file. */
+/** Whether the type of a block is the type of its file. Other blocks have the type of a note, a digest or a preview. */
 const hasOwnMime = ({ type, mime, meta }: Block) =>
   mime !== undefined && (type === 'react.tool.result' || type === 'user.attachment') && meta?.partial !== true
 
@@ -94,7 +94,7 @@ async function readLocal(path: string, call: Call): Promise<Uint8Array | undefin
   return workspace && physical !== undefined ? readSafely(workspace, physical) : undefined
 }
 
-/** Best effort: undefined when the file can not be copied into the workspace. */
+/** Reads a file in the workspace, where a file of an earlier turn is copied first. Undefined without a workspace or without the file. */
 async function hydrate({ turn, area, rel }: FilePath, call: Call): Promise<Uint8Array | undefined> {
   const workspace = await workspaceIfAny(call)
   if (!workspace) return undefined
@@ -117,7 +117,7 @@ async function workspaceIfAny(call: Call): Promise<Workspace | undefined> {
   }
 }
 
-/** Links and devices are treated as missing. */
+/** The bytes of a file; undefined when it is missing, a link or a device. */
 async function readSafely({ files }: Workspace, physical: string): Promise<Uint8Array | undefined> {
   try {
     return await files.read(physical, { maxBytes: maxFileBytes })

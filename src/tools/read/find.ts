@@ -15,7 +15,7 @@ export type PathContent =
   | (ContentInfo & {
       readonly kind: 'text'
       readonly text: string
-      /** The read limits apply. */
+      /** Whether the limits of react.read apply. Knowledge and skills are shown completely. */
       readonly capped: boolean
       /** Sources that the text cites; they are added to the pool. */
       readonly sources?: readonly IncomingSource[]
@@ -32,7 +32,7 @@ interface ContentInfo {
   readonly mime: string
   /** The digest of an artifact, exactly as it was stored. */
   readonly digest?: string
-  /** Becomes `kind` in the status. */
+  /** The `kind` that the status of the read shows for this path. */
   readonly label?: string
 }
 
@@ -62,7 +62,7 @@ export async function findRecord(path: string, turn: string | undefined, call: C
   return missingContent(path, 'turn_log_missing')
 }
 
-/** The newest complete content, not a digest. Several notices of one call become one text. */
+/** The newest complete content of a path, not a digest. Several notices of one call become one text. */
 async function recordContent(path: string, { blocks }: Extract<Resolution, { status: 'blocks' }>, call: Call): Promise<PathContent> {
   const notices = blocks.filter(({ type }) => type === 'react.notice')
   if (notices.length > 1) return textContent(path, notices.at(-1), notices.map(({ text = '' }) => text).join('\n\n'))
@@ -84,7 +84,7 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
 
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
 
-/** A call block may hold shortened parameters; the complete ones are in the model's response. */
+/** The text of a call with complete parameters: when the block holds shortened ones, they are read from the model's response. */
 async function fullCallText(block: Block, call: Call): Promise<string> {
   const shown = readToolCall(block)
   if (!shown || !shortenedParams.test(block.text ?? '')) return block.text ?? ''
@@ -127,7 +127,7 @@ interface SourceContents {
   readonly contents: readonly PathContent[]
 }
 
-/** Rows without a file become one text. Their bodies may be cut, but no row is left out. */
+/** The content of source rows. Rows without a file become one text; their bodies may be cut, but no row is left out. */
 export function findSources(path: string, sids: readonly number[], { timeline }: Call, maxSymbols?: number): SourceContents {
   const { rows, missing: unknown } = selectSources(timeline.sources, sids)
   const files = rows.flatMap((row) => sourceFile(row) ?? [])

@@ -51,7 +51,7 @@ export function revealContent(
   return { row: { ...row, status: 'too_large_for_visible_context_bytes' }, drafts: [...digest, marker] }
 }
 
-/** Larger files would not be sent to a model. */
+/** Files up to this size are shown; larger ones would not be sent to a model. */
 const maxShownBytes = (mime: string, { bytes }: ReadLimits) =>
   Math.min(bytes, mime.startsWith('image/') ? caps.imageBytes : caps.documentBytes)
 
@@ -122,11 +122,11 @@ function isSameContent(block: Block, content: Exclude<PathContent, { kind: 'miss
   return block.text === undefined && isFromRead(block, timeline)
 }
 
-/** Only the beginning of a long result is shown, unless it was read with react.read. */
+/** Whether the prompt shows the whole block. Of a long result it shows only the beginning, unless the result came from react.read. */
 const isShownWhole = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || (block.text?.length ?? 0) <= caps.toolResult || isFromRead(block, timeline)
 
-/** A PDF that a tool made is not sent to the model until it is read. */
+/** Whether the model is sent the bytes of a block. A PDF that a tool made is sent only after it was read with react.read. */
 const isAttached = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || block.mime?.startsWith('image/') === true || isFromRead(block, timeline)
 

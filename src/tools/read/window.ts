@@ -15,9 +15,9 @@ export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 
 /** The text that the model is shown: complete, or a window with its position and the call that reads on. */
 interface TextView {
   readonly text: string
-  /** Shorter than requested. */
+  /** Less is shown than was requested. */
   readonly truncated: boolean
-  /** Not exactly the complete text: a window, or with line numbers. */
+  /** The text is not exactly the original: it is a window, or has line numbers. */
   readonly partial: boolean
   readonly range?: { readonly [key: string]: number }
 }
