@@ -29,23 +29,22 @@ export function openLedger(
   const waiting: (() => void)[] = []
 
   async function write(changes: Changes): Promise<void> {
+    let entries: readonly Entry[]
     writing = true
     try {
       if (broken) throw broken.error
       const made = typeof changes === 'function' ? changes(self.timeline) : changes // an error in here leaves the journal intact
-      if (made.length > 0) apply(await append(made))
+      if (made.length === 0) return
+      try {
+        entries = await store.append(claim, made)
+      } catch (error) {
+        if (!isInvalidChange(error)) broken = { error }
+        throw error
+      }
+      apply(entries)
     } finally {
       writing = false
       waiting.shift()?.() // also after a failure, which belongs to the caller of this commit alone
-    }
-  }
-
-  async function append(changes: readonly Change[]): Promise<readonly Entry[]> {
-    try {
-      return await store.append(claim, changes)
-    } catch (error) {
-      if (!isInvalidChange(error)) broken = { error }
-      throw error
     }
   }
 

@@ -19,13 +19,19 @@ const TAIL_TOKENS = 4_000
 /** After a compaction that freed nothing, the next is tried when the context has grown by this factor. */
 const RETRY_GROWTH = 1.1
 
-/** Compacts the timeline when the prompt would exceed the limit. Far below the limit not even tokens are counted. */
-export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
-  const { turnId, agent, conversation } = turn
+/** Whether the prompt would exceed the limit. Far below the limit not even tokens are counted. */
+export function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
   const room = contextLimit(agent) / calibrationOf(timeline) - agent.system.tokens() - TAIL_TOKENS
-  if (!meter.exceeds(timeline, renderer.peek(timeline, turnId), Math.max(room, progress.compactAbove ?? 0))) return progress
+  return meter.exceeds(timeline, renderer.peek(timeline, turnId), Math.max(room, compactAbove))
+}
+
+/** Compacts the timeline, so that the prompt fits. */
+export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
+  const { turnId, conversation } = turn
+  const { timeline } = conversation.ledger
+  const { meter, renderer } = conversation.renderers
   const slice = renderer.slice(timeline, turnId)
   const compacted = await compact(turn)
   return compacted || conversation.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
@@ -95,13 +101,13 @@ function contextLimit({ models, settings }: TurnServices): number {
   return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
 }
 
-/** Hides old content once the provider's cache has expired, so that it costs no cached prefix. Usually there is nothing to do. */
-export async function expireOldContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): Promise<void> {
+/** Hides old content once the provider's cache has expired, so that it costs no cached prefix. Usually there is none. */
+export function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): readonly Change[] {
   const { changes } = planExpiry(ledger.timeline, {
     now: agent.clock.now(),
     currentTurnId: turnId,
     settings: agent.settings.expiry,
     tokens: renderers.estimator,
   })
-  if (changes.length > 0) await ledger.commit(changes)
+  return changes
 }

@@ -11,7 +11,7 @@ import type { Tool } from '../../tools/tool.ts'
 import { callModel, type ModelCall } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
 import { endForServiceError, responseReceived, serviceErrorNotice, thinkingDrafts, toDecisionResponse } from '../model-call/response.ts'
-import { expireOldContent, fitContext } from './context-window.ts'
+import { exceedsContext, expiredContent, fitContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { nextRound, type Progress } from './progress.ts'
@@ -39,8 +39,9 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'budget', fallback: 'unpriced' })
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, budget)
 
-  await expireOldContent(turn)
-  const progress = await fitContext(turn, withEvents)
+  const expired = expiredContent(turn)
+  if (expired.length > 0) await conversation.ledger.commit(expired)
+  const progress = exceedsContext(turn, withEvents) ? await fitContext(turn, withEvents) : withEvents
   if (inbox.hasSteer) return { kind: 'next', progress } // it came during a compaction: take it in before the model is called
   const origin = nextOrigin(turn, progress.iteration)
   const model = progress.wrapUp ? { ...agent.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : agent.settings.decision
@@ -170,7 +171,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exha
   const { exitReason, fallback } = exhausted[why]
   const { turnId, agent, conversation } = turn
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
-  await fitContext(turn, progress)
+  if (exceedsContext(turn, progress)) await fitContext(turn, progress)
   if (conversation.inbox.hasSteer) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)

@@ -63,7 +63,8 @@ export async function runToolCall(turn: Turn, progress: Progress, origin: BlockO
   const { conversation, workspace } = turn
   const activity = conversation.inbox.beginActivity()
   emitToolStatus(conversation.live, origin, call, 'tool.started')
-  const { outcome, stopped } = await invokeTool(turn, progress, origin, call, seen, activity)
+  const running = invokeTool(turn, progress, origin, call, seen, activity)
+  const { outcome, stopped } = running instanceof Promise ? await running : running
   activity.end()
   workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
   emitToolStatus(conversation.live, origin, call, 'tool.ended')
