@@ -17,7 +17,7 @@ import type { Part } from '../src/core/render/types.ts'
 import type { Change } from '../src/core/timeline/change.ts'
 import type { Model, ModelRequest } from '../src/ports/model.ts'
 import type { ConversationStore } from '../src/ports/store.ts'
-import { answers, calls } from '../src/testing/scripted-model.ts'
+import { reply } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
 import type { Call } from '../src/tools/tool.ts'
 
@@ -41,8 +41,8 @@ const add = defineTool({
 
 /** Always gives the same response in the same chunks, so that the stream costs the hand-written loop as much as ours. */
 function steadyModel(rounds: number, options: { readonly latencyMs?: number; readonly onDecision?: () => void } = {}): Model {
-  const call = eventsOf(calls('sum.add', { a: 1, b: 2 }, { thinking: 'The next number is added to what is there already.' }))
-  const answer = eventsOf(answers('Added up.'))
+  const call = eventsOf(reply.call('sum.add', { a: 1, b: 2 }, { thinking: 'The next number is added to what is there already.' }))
+  const answer = eventsOf(reply.answer('Added up.'))
   const title = eventsOf('<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Sums"}</channel:output>')
   const callCounts = new Map<string, number>()
   return {

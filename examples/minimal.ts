@@ -1,8 +1,8 @@
 import { createAgent } from 'daybook'
-import { answers, scriptedModel } from 'daybook/testing'
+import { reply, scriptedModel } from 'daybook/testing'
 
 // A scripted model stands in for a real one: no key, no network, the same answer every time.
-const model = scriptedModel([answers('A daybook is the book of original entry: everything is written down once, as it happens.')])
+const model = scriptedModel([reply.answer('A daybook is the book of original entry: everything is written down once, as it happens.')])
 
 const agent = createAgent({ model })
 const turn = agent.run('first', 'What is a daybook?')

@@ -1,6 +1,6 @@
 import { createAgent, defineTool } from 'daybook'
 import { readToolCall } from 'daybook/core'
-import { answers, calls, scriptedModel } from 'daybook/testing'
+import { reply, scriptedModel } from 'daybook/testing'
 import { z } from 'zod'
 
 const weather = defineTool({
@@ -12,8 +12,8 @@ const weather = defineTool({
 })
 
 const model = scriptedModel([
-  calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
-  answers('It is clear in Rome, 21 degrees.', { followups: ['And tomorrow?'] }),
+  reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
+  reply.answer('It is clear in Rome, 21 degrees.', { followups: ['And tomorrow?'] }),
 ])
 
 const agent = createAgent({ model, tools: [weather] })

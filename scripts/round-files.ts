@@ -19,7 +19,7 @@ const { createMemoryBlobs } = await import('../src/adapters/blobs/memory.ts')
 const { createMemoryStore } = await import('../src/adapters/store/memory/store.ts')
 const { createSystemClock } = await import('../src/adapters/clock/system.ts')
 const { defineTool } = await import('../src/tools/define.ts')
-const { answers, calls, scriptedModel } = await import('../src/testing/scripted-model.ts')
+const { reply, scriptedModel } = await import('../src/testing/scripted-model.ts')
 
 /** Source files that run code in the second of three tool rounds. Test support and the tool's own schema do not count. */
 export async function filesOfToolRound(): Promise<readonly string[]> {
@@ -29,7 +29,7 @@ export async function filesOfToolRound(): Promise<readonly string[]> {
     params: z.object({ a: z.number(), b: z.number() }),
     run: ({ a, b }) => ({ sum: a + b }),
   })
-  const call = calls('sum.add', { a: 1, b: 2 })
+  const call = reply.call('sum.add', { a: 1, b: 2 })
   let files: readonly string[] = []
   const model = scriptedModel([
     call,
@@ -41,7 +41,7 @@ export async function filesOfToolRound(): Promise<readonly string[]> {
       files = coverage.take()
       return call
     },
-    answers('Added up.'),
+    reply.answer('Added up.'),
   ])
   const clock = createSystemClock()
   const agent = createAgentFrom({ model, clock, tools: [add], store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) })

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { effectiveSettings, environmentLayer, type Settings } from './config.ts'
 import { localScope } from './core/scope.ts'
 import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-fixture.ts'
-import { answers, scriptedModel } from './testing/scripted-model.ts'
+import { reply, scriptedModel } from './testing/scripted-model.ts'
 import { openAgent, openStore, openWorkspaces } from './wiring.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))
@@ -34,7 +34,7 @@ describe('workspaces on disk', () => {
 describe('store=memory', () => {
   it('runs an agent that writes nothing to disk', async () => {
     const data = join(newFolder(), 'data')
-    const settings = { ...settingsFrom({ DAYBOOK_DATA: data, DAYBOOK_STORE: 'memory' }), model: scriptedModel([answers('Read.')]) }
+    const settings = { ...settingsFrom({ DAYBOOK_DATA: data, DAYBOOK_STORE: 'memory' }), model: scriptedModel([reply.answer('Read.')]) }
     const { agent, close } = await openAgent(settings)
     const attachments = [{ name: 'notes.txt', content: new TextEncoder().encode('Costs were 7.') }]
     const turn = agent.run('c1', 'Costs?', { attachments })
@@ -52,7 +52,7 @@ describe('store=memory', () => {
 })
 
 it.each(['rough', 'o200k'])('tokenCounter=%s decides how prompts are estimated', async (tokenCounter) => {
-  const model = scriptedModel([answers('Counted.')])
+  const model = scriptedModel([reply.answer('Counted.')])
   const settings = { ...settingsFrom({ DAYBOOK_STORE: 'memory', DAYBOOK_TOKEN_COUNTER: tokenCounter }), model }
   const { agent, close } = await openAgent(settings)
   await agent.run('c1', 'word '.repeat(400)).result

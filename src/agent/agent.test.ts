@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { slowTool, weather } from '../../test/support/scenario-tools.ts'
 import { blockTypes, decisions } from '../../test/support/watch-turn.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
-import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../testing/scripted-model.ts'
 
 const conversationId = 'c1'
 const stalled = { text: '<channel:thinking>Let me', stall: true } as const
@@ -27,7 +27,7 @@ describe('closing an agent', () => {
   it('leaves the turn open when the model was writing; the next agent calls the model again', async () => {
     const harness = createHarness({ replies: [stalled] })
     const before = async () => (await harness.journal()).length
-    const { result, next } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Done.')])
+    const { result, next } = await closedAt(harness, ({ type }) => type === 'lane.delta', [reply.answer('Done.')])
     const entries = await before()
     expect(result).toMatchObject({ exitReason: 'cancelled', answer: '' })
     expect((await next.timeline()).openTurn).toMatchObject({ turn_id: result.turnId })
@@ -37,8 +37,8 @@ describe('closing an agent', () => {
   })
 
   it('leaves a tool call without a result; the next agent records that its outcome is unknown', async () => {
-    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
-    const { next } = await closedAt(harness, ({ status }) => status === 'tool.started', [answers('Then not.')])
+    const harness = createHarness({ tools: [slowTool()], replies: [reply.call('slow.work')] })
+    const { next } = await closedAt(harness, ({ status }) => status === 'tool.started', [reply.answer('Then not.')])
     expect(await blockTypes(next)).not.toContain('react.tool.result')
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Then not.' }])
     expect(JSON.stringify(await next.journal())).toContain('outcome_unknown')
@@ -46,7 +46,7 @@ describe('closing an agent', () => {
 
   it('does not wait for the title', async () => {
     const harness = createHarness({ replies: [], model: scriptedModel([stalled], { title: null }) })
-    const { next, result } = await closedAt(harness, ({ type }) => type === 'entry', [answers('Done.')])
+    const { next, result } = await closedAt(harness, ({ type }) => type === 'entry', [reply.answer('Done.')])
     expect(result.exitReason).toBe('cancelled')
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Done.' }])
     expect((await next.timeline()).title).toBe('A scripted conversation')
@@ -61,7 +61,7 @@ describe('closing an agent', () => {
   })
 
   it('keeps an accepted followup for the turn when it is resumed', async () => {
-    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
+    const harness = createHarness({ tools: [slowTool()], replies: [reply.call('slow.work')] })
     const run = harness.agent.run(conversationId, 'Do it.')
     let second: Promise<unknown> | undefined
     for await (const event of run) {
@@ -69,7 +69,7 @@ describe('closing an agent', () => {
       if (event.type === 'entry' && event.change.type === 'event.accepted') void harness.agent.close()
     }
     expect(await second).toMatchObject({ exitReason: 'cancelled' })
-    const next = createHarness({ store: harness.store, clock: harness.clock, tools: [slowTool()], replies: [answers('Both.')] })
+    const next = createHarness({ store: harness.store, clock: harness.clock, tools: [slowTool()], replies: [reply.answer('Both.')] })
     await next.agent.recover()
     expect(await blockTypes(next)).toContain('user.followup')
     expect(decisions(next)).toBe(1)
@@ -79,14 +79,14 @@ describe('closing an agent', () => {
 describe('an unfinished turn', () => {
   it('is resumed by the next message, which becomes a followup of it', async () => {
     const harness = createHarness({ replies: [stalled] })
-    const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Both.')])
+    const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [reply.answer('Both.')])
     expect(await next.say('And that.')).toMatchObject({ turnId: result.turnId, answer: 'Both.' })
     expect(await blockTypes(next)).toContain('user.followup')
   })
 
   it('is resumed by feedback, which waits for the turn after it', async () => {
     const harness = createHarness({ replies: [stalled] })
-    const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [answers('Done.'), answers('Thanks.')])
+    const { next, result } = await closedAt(harness, ({ type }) => type === 'lane.delta', [reply.answer('Done.'), reply.answer('Thanks.')])
     await next.agent.feedback(conversationId, 'Nice try.', { turnId: result.turnId, reaction: 'ok' })
     expect(await next.say('Go on.')).toMatchObject({ ok: true })
     expect((await next.timeline()).openTurn).toBeUndefined()

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../core/event.ts'
 import { createHarness } from '../testing/harness.ts'
-import { answers } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 
-const createTestHarness = () => createHarness({ replies: [answers('One.'), answers('Two.')] })
+const createTestHarness = () => createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
 
 it('creates a conversation with a title, and refuses to create it again', async () => {
   const { agent } = createTestHarness()

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { weather } from '../../test/support/scenario-tools.ts'
 import { createHarness, type HarnessOptions } from '../testing/harness.ts'
-import { answers, calls } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 import type { Problem } from './agent-context.ts'
 
 const breaks = () => {
@@ -9,7 +9,7 @@ const breaks = () => {
 }
 
 const createTestHarness = (options: Partial<HarnessOptions>) =>
-  createHarness({ tools: [weather()], replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')], ...options })
+  createHarness({ tools: [weather()], replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')], ...options })
 
 const journalOf = async (options: Partial<HarnessOptions>) => {
   const harness = createTestHarness(options)

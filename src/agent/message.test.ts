@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createHarness } from '../testing/harness.ts'
-import { answers } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 import { agentSettings } from './settings.ts'
 
 const conversationId = 'c1'
@@ -8,7 +8,7 @@ const noText = [undefined, null, 5, {}] as unknown as readonly string[]
 
 describe('a caller without a compiler', () => {
   it.each(noText)('gets an error for the text %s, and no turn starts', async (text) => {
-    const harness = createHarness({ replies: [answers('One.')] })
+    const harness = createHarness({ replies: [reply.answer('One.')] })
     const { agent } = harness
     const calls = [
       agent.run(conversationId, text).result,

@@ -11,7 +11,7 @@ import {
   userPromptBlock,
 } from '../core/block/index.ts'
 
-// Builders of blocks for tests, with defaults for everything that a test does not care about.
+// Builders of blocks for tests, with defaults for everything that a test does not care about. `blocks`, below, is their published form.
 
 /** The timestamp of minute `n` of one fixed day. */
 export const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
@@ -48,3 +48,20 @@ export const rounds = (count: number, turnId = 't1'): readonly Draft[] => [
     result(`${turnId}c${i}`, `result ${i} of ${turnId}`, turnId, i),
   ]).flat(),
 ]
+
+/** Builders of blocks, for tests of code that reads timelines. Times are minutes of one fixed day. */
+export const blocks = {
+  header,
+  prompt,
+  call,
+  result,
+  completion,
+  /** A turn of `count` rounds: header, prompt, then a call and its result for each round. */
+  rounds,
+  /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
+  withIds,
+  /** Turn, call, round and time of a block. */
+  origin: blockOrigin,
+  /** The timestamp of minute `n` of one fixed day. */
+  minute,
+}

@@ -8,7 +8,7 @@ import { localScope } from '../core/scope.ts'
 import { parsePayload } from '../core/timeline/payload.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
-import { answers, calls } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 
 const runtimeOf = async (harness: Harness) => (await harness.workspaces.open(localScope, 'c1')).runtime
@@ -23,9 +23,9 @@ describe('the context files of a turn', () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const replies = [
-      calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
-      calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }),
-      answers('Done.'),
+      reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
+      reply.call('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }),
+      reply.answer('Done.'),
     ]
     const harness = createHarness({ store, clock, hosting: hostingOn(store.blobs).hosting, tools: [weather()], replies })
     await harness.say('Write.')
@@ -52,11 +52,11 @@ describe('the context files of a turn', () => {
     const harness = createHarness({
       tools: [returning('test.cyclic', cyclic), returning('test.declared', declared), weather()],
       replies: [
-        calls('react.search_files'),
-        calls('test.cyclic'),
-        calls('test.declared'),
-        calls('weather.today', { city: 'Rome' }),
-        answers('Done.'),
+        reply.call('react.search_files'),
+        reply.call('test.cyclic'),
+        reply.call('test.declared'),
+        reply.call('weather.today', { city: 'Rome' }),
+        reply.answer('Done.'),
       ],
     })
     await harness.say('Go.')
@@ -72,7 +72,7 @@ describe('the context files of a turn', () => {
   })
 
   it('are not written when no tool has opened the workspace', async () => {
-    const harness = createHarness({ tools: [weather()], replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')] })
+    const harness = createHarness({ tools: [weather()], replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')] })
     await harness.say('Look.')
     expect((await (await runtimeOf(harness)).list('')).files).toEqual([])
   })
@@ -90,7 +90,7 @@ describe('the context files of a turn', () => {
     const harness = createHarness({
       workspaces: broken,
       onProblem: ({ where }) => problems.push(where),
-      replies: [calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'display' }), answers('Done.')],
+      replies: [reply.call('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'display' }), reply.answer('Done.')],
     })
     expect(await harness.say('Write.')).toMatchObject({ exitReason: 'complete', answer: 'Done.' })
     expect(problems).toEqual(['workspace'])

@@ -6,7 +6,7 @@ import { codesOf, noticesOf } from '../../test/support/watch-turn.ts'
 import type { StandardSchemaV1 } from '../core/standard-schema.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness } from '../testing/harness.ts'
-import { answers, calls } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 import { failed, outcomeOf, succeeded } from './outcome.ts'
 
@@ -70,7 +70,7 @@ describe('defineTool', () => {
     })
     const harness = createHarness({
       tools: [tool],
-      replies: [calls('map.go', { x: -1 }), calls('map.go', { x: 3 }), calls('map.go', { y: 3 }), answers('There.')],
+      replies: [reply.call('map.go', { x: -1 }), reply.call('map.go', { x: 3 }), reply.call('map.go', { y: 3 }), reply.answer('There.')],
     })
     await harness.say('Go.')
     expect(went).toEqual([{ x: 3, y: 0 }])
@@ -105,7 +105,7 @@ describe('defineTool', () => {
     const params = { '~standard': { version: 1, vendor: 'by hand', validate: judge } } as unknown as StandardSchemaV1
     const parameters = [{ name: 'q', type: 'string', required: true }] as const
     const tool = defineTool({ id: 'a.b', description: 'd', params, parameters, run: (seen) => ({ ok: true, ret: seen }) })
-    const harness = createHarness({ tools: [tool], replies: [calls('a.b', { q: 'hi' }), answers('Done.')] })
+    const harness = createHarness({ tools: [tool], replies: [reply.call('a.b', { q: 'hi' }), reply.answer('Done.')] })
     await harness.say('Do it.')
     const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
     expect(JSON.parse(result?.text ?? '')).toEqual({ seen: { q: 'hi' } })
@@ -143,17 +143,17 @@ describe('defineTool', () => {
 describe('the order of parameters', () => {
   const tool = (order: 'hard' | 'soft') =>
     defineTool({ id: 'a.b', description: '', params: z.object({ first: z.string(), second: z.string() }), order, run: () => 'ran' })
-  const wrongly = calls('a.b', { second: 'y', first: 'x' })
+  const wrongly = reply.call('a.b', { second: 'y', first: 'x' })
 
   it('is required for a tool with hard order: nothing runs', async () => {
-    const harness = createHarness({ tools: [tool('hard')], replies: [wrongly, answers('Done.')] })
+    const harness = createHarness({ tools: [tool('hard')], replies: [wrongly, reply.answer('Done.')] })
     await harness.say('Go.')
     expect(await codesOf(harness)).toEqual(['protocol_violation.first_not_first'])
     expect(blocksOf(await harness.timeline()).some(({ type }) => type === 'react.tool.call')).toBe(false)
   })
 
   it('gets a warning for a tool with soft order', async () => {
-    const harness = createHarness({ tools: [tool('soft')], replies: [wrongly, answers('Done.')] })
+    const harness = createHarness({ tools: [tool('soft')], replies: [wrongly, reply.answer('Done.')] })
     await harness.say('Go.')
     expect(await codesOf(harness)).toEqual(['protocol_warning.param_order'])
     expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('ran')
@@ -189,7 +189,7 @@ describe('the return value of a tool', () => {
       params: z.object({ found: z.string().optional() }),
       run: ({ found }) => ({ ok: true, ret: { found, rows: [{ found }] } }),
     })
-    const harness = createHarness({ replies: [calls('t.sparse'), answers('Done.')], tools: [sparse] })
+    const harness = createHarness({ replies: [reply.call('t.sparse'), reply.answer('Done.')], tools: [sparse] })
     await harness.say('Do it.')
     expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
   })
@@ -199,7 +199,7 @@ describe('the return value of a tool', () => {
   })
 
   it('tools 18.113, 18.16: the timeline shows the error and the value that came with it, and not the flag managed', async () => {
-    const harness = createHarness({ tools: failingTools(), replies: [calls('faulty.refuses', {}), answers('Closed.')] })
+    const harness = createHarness({ tools: failingTools(), replies: [reply.call('faulty.refuses', {}), reply.answer('Closed.')] })
     await harness.say('Go.')
     const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
     expect(JSON.parse(result?.text ?? '')).toEqual({
@@ -218,7 +218,7 @@ describe('the return value of a tool', () => {
     const junk = [{ sources: [null] }, { sources: [{ url: 5 }] }, { drafts: [{}] }, { changes: [{ type: 'x' }] }]
     const outcomes = junk.map((each) => succeeded(each as unknown as Parameters<typeof succeeded>[0]))
     for (const returned of [1n, { n: 1n }, circle, () => 1, Symbol('s'), { ok: true, ret: 1n }, details, ...outcomes]) {
-      const harness = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [oddTool(() => returned)] })
+      const harness = createHarness({ replies: [reply.call('t.odd'), reply.answer('Then not.')], tools: [oddTool(() => returned)] })
       expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
       expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
     }
@@ -239,7 +239,7 @@ describe('the return value of a tool', () => {
       const throws = oddTool(() => {
         throw thrown
       })
-      const harness = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [throws] })
+      const harness = createHarness({ replies: [reply.call('t.odd'), reply.answer('Then not.')], tools: [throws] })
       expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'complete' })
       expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_call_error', message }])
     }

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness } from '../testing/harness.ts'
-import { answers, calls } from '../testing/scripted-model.ts'
+import { reply } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 import { outcomeOf, succeeded } from './outcome.ts'
 import type { Outcome } from './tool.ts'
 
 async function callBlocks(run: () => unknown, notes = 'Now.') {
   const tool = defineTool({ id: 'shop.do', description: '', params: z.object({}), run: run as () => Outcome })
-  const harness = createHarness({ tools: [tool], replies: [calls('shop.do', {}, { notes }), answers('Done.')] })
+  const harness = createHarness({ tools: [tool], replies: [reply.call('shop.do', {}, { notes }), reply.answer('Done.')] })
   const result = await harness.say('Do it.')
   return {
     result,

@@ -6,16 +6,16 @@ import { openPseudoTerminal, type PseudoTerminal } from '../support/pseudo-termi
 
 /** A configuration with scripted replies, one per question. */
 const configuration = `
-import { answers, scriptedModel } from '${resolve('src/testing/scripted-model.ts')}'
-const unfinished = (text) => ({ text: answers(text).replace('</channel:answer>', ''), chunks: 7, delayMs: 1, stall: true })
+import { reply, scriptedModel } from '${resolve('src/testing/scripted-model.ts')}'
+const unfinished = (text) => ({ text: reply.answer(text).replace('</channel:answer>', ''), chunks: 7, delayMs: 1, stall: true })
 const replies = {
   first: [
-    { text: answers('The first answer, word by word.', { thinking: 'Let me think.' }), chunks: 5, delayMs: 1 },
+    { text: reply.answer('The first answer, word by word.', { thinking: 'Let me think.' }), chunks: 5, delayMs: 1 },
     unfinished('Heading for the wrong place'),
     unfinished('Heading for the right place'),
-    answers('Still here.'),
+    reply.answer('Still here.'),
   ],
-  later: [answers('Back again.'), answers('Back again.')],
+  later: [reply.answer('Back again.'), reply.answer('Back again.')],
 }
 export default { data: 'data', model: scriptedModel(replies[process.env.SCRIPT]) }
 `

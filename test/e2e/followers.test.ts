@@ -5,7 +5,7 @@ import { emptyView } from '../../src/client/view/conversation-view.ts'
 import { foldEvent } from '../../src/client/view/fold-event.ts'
 import type { NativeFrame } from '../../src/core/event.ts'
 import { publicEntry } from '../../src/server/events/public-change.ts'
-import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { weather } from '../support/scenario-tools.ts'
 import { closeServers, openServer } from '../support/server-fixture.ts'
 
@@ -16,8 +16,8 @@ const followerCount = 100
 
 /** Every third turn uses a tool, and every answer is streamed in small chunks. */
 const script: readonly Reply[] = Array.from({ length: turns }, (_, turn): readonly Reply[] => {
-  const answer = { text: answers(`Answer ${turn}: ${'word '.repeat(20)}`), chunks: 40 }
-  return turn % 3 === 0 ? [calls('weather.today', { city: `City ${turn}` }, { notes: 'Looking.' }), answer] : [answer]
+  const answer = { text: reply.answer(`Answer ${turn}: ${'word '.repeat(20)}`), chunks: 40 }
+  return turn % 3 === 0 ? [reply.call('weather.today', { city: `City ${turn}` }, { notes: 'Looking.' }), answer] : [answer]
 }).flat()
 
 /** Follows to the last turn, and reconnects after the given numbers of frames. */

@@ -5,7 +5,7 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createClient } from '../../src/client/client.ts'
-import { answers } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { openapiErrors, operationsIn } from '../support/openapi.ts'
 import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
@@ -37,7 +37,7 @@ it('the check reports the errors of an invalid document', () => {
 it('a client uses every route of the document, and no other', async () => {
   const clock = createSystemClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  const replies = Array.from({ length: 4 }, (_, index) => answers(`Answer ${index}.`))
+  const replies = Array.from({ length: 4 }, (_, index) => reply.answer(`Answer ${index}.`))
   const { agent, server } = await openServer({ replies, store, hosting: hostingOn(store.blobs).hosting })
   const requests: { readonly method: string; readonly path: string }[] = []
   const recording: typeof fetch = (input, init) => {

@@ -2,7 +2,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
 import type { NativeFrame } from '../../src/core/event.ts'
-import { answers } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { sendBytes } from '../support/hostile/send.ts'
 import { closeServers, openServer } from '../support/server-fixture.ts'
 
@@ -35,7 +35,7 @@ const events = '/v1/conversations/c1/events?as=native'
 describe('a client that does not read', () => {
   it('gets an answer in fewer, larger chunks, with no text missing', async () => {
     const text = 'All work and no play makes a long answer. '.repeat(500_000)
-    const { agent, client, server } = await openServer({ replies: [{ text: answers(text), chunks: 1_000 }] })
+    const { agent, client, server } = await openServer({ replies: [{ text: reply.answer(text), chunks: 1_000 }] })
     await client.conversations.create({ id: 'c1', title: 'Long' })
     const slow = await connectWithoutReading(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)

@@ -9,12 +9,12 @@ import { LEASE_MS } from '../../src/ports/store.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 import { hostingOn } from '../support/hosting.ts'
 
-const write = (content: string) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
-const patch = (text: string) => calls('react.patch', { path: 'files/app/a.md', channel: 'canvas', patch: text, kind: 'file' })
+const write = (content: string) => reply.call('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
+const patch = (text: string) => reply.call('react.patch', { path: 'files/app/a.md', channel: 'canvas', patch: text, kind: 'file' })
 
 /** Runs a turn whose process dies at an entry, and resumes it in a second agent on the same storage. */
 async function crashAndResume(replies: readonly Reply[], at: { readonly append: number; readonly side: FailureSide }) {
@@ -57,7 +57,7 @@ async function crashAtEveryEntry(replies: readonly Reply[], check: (end: Awaited
 
 describe('a process that dies between writing a file and its entry', () => {
   it('writes the same file again: there is one artifact, and its digest does not say edited', async () => {
-    await crashAtEveryEntry([write('one\n'), answers('Done.')], ({ files, blocks, hosted }) => {
+    await crashAtEveryEntry([write('one\n'), reply.answer('Done.')], ({ files, blocks, hosted }) => {
       expect(files).toEqual({ 'app/a.md': 'one\n' })
       const digests = blocks.filter(({ text }) => text?.startsWith('{"artifact_path"'))
       expect(digests.map(({ text }) => (JSON.parse(text ?? '') as { edited: boolean }).edited)).toEqual([false])
@@ -68,7 +68,7 @@ describe('a process that dies between writing a file and its entry', () => {
 
   it('does not apply a patch twice: the result says that the outcome is unknown, and the file is the old or the new version', async () => {
     const unknown: string[] = []
-    await crashAtEveryEntry([write('one\n'), patch('@@ -1 +1,2 @@\n one\n+two\n'), answers('Done.')], ({ files, blocks }) => {
+    await crashAtEveryEntry([write('one\n'), patch('@@ -1 +1,2 @@\n one\n+two\n'), reply.answer('Done.')], ({ files, blocks }) => {
       expect(['one\n', 'one\ntwo\n']).toContain(files['app/a.md'])
       const results = blocks.filter(({ type, path }) => type === 'react.tool.result' && path?.startsWith('tc:'))
       unknown.push(...results.flatMap(({ text }) => (text?.includes('outcome_unknown') ? [files['app/a.md'] ?? ''] : [])))

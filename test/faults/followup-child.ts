@@ -8,7 +8,7 @@
 import { writeSync } from 'node:fs'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
-import { answers, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { openCrashFolder } from '../support/crash/crash-folder.ts'
 
 const [folder = '', mode = ''] = process.argv.slice(2)
@@ -16,13 +16,13 @@ const { store, clock } = await openCrashFolder(folder)
 const print = (line: string) => writeSync(1, `${line}\n`)
 
 if (mode === 'recover') {
-  const agent = createAgentFrom({ model: scriptedModel([answers('The second answer.')]), store, clock })
+  const agent = createAgentFrom({ model: scriptedModel([reply.answer('The second answer.')]), store, clock })
   for (const { answer } of await agent.recover()) print(answer)
   await agent.close()
   await store.close()
 } else {
   setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
-  const agent = createAgentFrom({ model: scriptedModel([answers('The first answer.')]), store: hangingStore(store), clock })
+  const agent = createAgentFrom({ model: scriptedModel([reply.answer('The first answer.')]), store: hangingStore(store), clock })
   const submitFollowup = () => agent.send('c1', 'The second question.', { eventId: 'second' }).then(({ how }) => print(how))
   await agent.run('c1', 'The first question.').result
 

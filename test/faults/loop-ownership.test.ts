@@ -6,13 +6,13 @@ import { Failure } from '../../src/core/failure.ts'
 import { type ConversationStore, HEARTBEAT_MS, LEASE_MS, type Owner } from '../../src/ports/store.ts'
 import { accepted } from '../../src/testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { answers, calls, type Reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { timelineText } from '../../src/testing/timeline-text.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { weather } from '../support/scenario-tools.ts'
 
 const otherProcess: Owner = { id: 'other', host: 'elsewhere', pid: 1 }
-const weatherCall = calls('weather.today', { city: 'Rome' })
+const weatherCall = reply.call('weather.today', { city: 'Rome' })
 
 function setUp() {
   const clock = createFixedClock()
@@ -53,7 +53,7 @@ describe('a conversation that another process took over', () => {
   it('gets no further entries from the previous owner, whose turn ends as cancelled without an error', async () => {
     const { store, agentOf } = setUp()
     const model = pausedModel()
-    const stale = agentOf([weatherCall, model.reply(answers('Too late.'))]).run('c1', 'Rome?')
+    const stale = agentOf([weatherCall, model.reply(reply.answer('Too late.'))]).run('c1', 'Rome?')
     await model.called
     const before = await timelineTextOf(store)
     const claim = await store.claim('c1', otherProcess, { takeOver: 'always' })
@@ -62,7 +62,7 @@ describe('a conversation that another process took over', () => {
     expect(await timelineTextOf(store)).toBe(before)
     await store.release(claim)
 
-    const [result] = await agentOf([answers('Clear.')]).recover()
+    const [result] = await agentOf([reply.answer('Clear.')]).recover()
     expect(result).toMatchObject({ exitReason: 'complete', answer: 'Clear.' })
   })
 
@@ -88,7 +88,7 @@ describe('the lease of a running turn', () => {
   it('is renewed while the model call runs', async () => {
     const { clock, store, agentOf } = setUp()
     const model = pausedModel()
-    const turn = agentOf([model.reply(answers('At last.'))]).run('c1', 'Rome?')
+    const turn = agentOf([model.reply(reply.answer('At last.'))]).run('c1', 'Rome?')
     await model.called
     for (let n = 0; n < 6; n++) {
       clock.advance(HEARTBEAT_MS)
@@ -108,7 +108,7 @@ describe('the lease of a running turn', () => {
       if (failures-- > 0) throw new Failure('store.failed', 'the disk is slow today')
       await store.renew(claim)
     }
-    const turn = agentOf([model.reply(answers('At last.'))], { store: { ...store, renew } }).run('c1', 'Rome?')
+    const turn = agentOf([model.reply(reply.answer('At last.'))], { store: { ...store, renew } }).run('c1', 'Rome?')
     await model.called
     for (let n = 0; n < 2; n++) {
       clock.advance(HEARTBEAT_MS)
@@ -140,9 +140,9 @@ describe('recover', () => {
   it('resumes every unfinished turn, skips conversations that another process owns, and does not touch closed ones', async () => {
     const setup = setUp()
     for (const conversationId of ['c1', 'c2', 'c3']) await crashDuringCall(setup, conversationId)
-    await setup.agentOf([answers('Done.')]).run('closed', 'Hello').result
+    await setup.agentOf([reply.answer('Done.')]).run('closed', 'Hello').result
     await setup.store.claim('c2', otherProcess)
-    const agent = setup.agentOf([answers('Clear.'), answers('Clear.')])
+    const agent = setup.agentOf([reply.answer('Clear.'), reply.answer('Clear.')])
     const results = await agent.recover()
     expect(results.map(({ answer }) => answer)).toEqual(['Clear.', 'Clear.'])
     expect((await setup.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c2'])
@@ -153,7 +153,7 @@ describe('recover', () => {
     const setup = setUp()
     for (const conversationId of ['c1', 'c2']) await crashDuringCall(setup, conversationId)
     const model = pausedModel()
-    const replies: readonly Reply[] = [model.reply(answers('Slow.')), answers('Quick.')]
+    const replies: readonly Reply[] = [model.reply(reply.answer('Slow.')), reply.answer('Quick.')]
     const agent = setup.agentOf(replies)
     const recovered = agent.recover()
     await expect.poll(async () => (await setup.store.list({ open: true })).conversations.length).toBe(1)
@@ -166,7 +166,7 @@ describe('recover', () => {
     for (const conversationId of ['c1', 'c2']) await crashDuringCall(setup, conversationId)
     const append: ConversationStore['append'] = (claim, changes) =>
       claim.conversationId === 'c1' ? Promise.reject(new Failure('store.failed', 'bad sector')) : setup.store.append(claim, changes)
-    const agent = setup.agentOf([answers('Clear.')], { store: { ...setup.store, append } })
+    const agent = setup.agentOf([reply.answer('Clear.')], { store: { ...setup.store, append } })
     await expect(agent.recover()).rejects.toMatchObject({ errors: [{ code: 'store.failed' }] })
     expect((await setup.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c1'])
   })
@@ -174,7 +174,7 @@ describe('recover', () => {
   it('reports an unknown outcome when the tool no longer exists, and the model decides how to continue', async () => {
     const setup = setUp()
     await crashDuringCall(setup, 'c1')
-    const [result] = await setup.agentOf([answers('I could not find out.')], { tools: [] }).recover()
+    const [result] = await setup.agentOf([reply.answer('I could not find out.')], { tools: [] }).recover()
     expect(result).toMatchObject({ exitReason: 'complete' })
     expect(await timelineTextOf(setup.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
@@ -185,7 +185,7 @@ describe('recover', () => {
     const claim = await setup.store.claim('c1', otherProcess)
     await setup.store.append(claim, [accepted('e1', 1, 'steer')])
     await setup.store.release(claim)
-    const [result] = await setup.agentOf([answers('As you wish.')]).recover()
+    const [result] = await setup.agentOf([reply.answer('As you wish.')]).recover()
     expect(result).toMatchObject({ exitReason: 'complete', answer: 'As you wish.' })
     expect(await timelineTextOf(setup.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
@@ -207,12 +207,12 @@ describe('recover', () => {
       }
       return setup.store.append(claim, changes)
     }
-    const replies = [calls('weather.today', { city })]
+    const replies = [reply.call('weather.today', { city })]
     await setup
       .agentOf(replies, { tools: [tool], store: { ...setup.store, append } })
       .run('c1', 'Rome?')
       .result.catch(() => {})
-    await setup.agentOf([answers('Clear.')], { tools: [tool] }).recover()
+    await setup.agentOf([reply.answer('Clear.')], { tools: [tool] }).recover()
     expect(runs).toHaveLength(2)
     expect(runs[1]).toEqual(runs[0])
     expect(runs[0]).toMatchObject([{ city }, expect.stringMatching(/^c1\/turn_\w+\/\w{12}$/)])
@@ -221,7 +221,7 @@ describe('recover', () => {
   it('adds a new message to the unfinished turn as a followup', async () => {
     const setup = setUp()
     await crashDuringCall(setup, 'c1')
-    const result = await setup.agentOf([answers('Rome and Paris are clear.')]).run('c1', 'And Paris?').result
+    const result = await setup.agentOf([reply.answer('Rome and Paris are clear.')]).run('c1', 'And Paris?').result
     expect(result).toMatchObject({ answer: 'Rome and Paris are clear.' })
     const lines = (await timelineTextOf(setup.store)).split('\n').map((line) => line.trim().replace(/\s+/g, ' '))
     expect(lines.filter((line) => /user\.|turn\.header/.test(line))).toEqual([
@@ -236,11 +236,15 @@ afterEach(() => void vi.useRealTimers())
 
 describe('a model whose stream is cut off', () => {
   it('at any character of a call or an answer, still leads to an answer and a closed turn', async () => {
-    for (const whole of [weatherCall, answers('It is clear.', { followups: ['And tomorrow?'] })]) {
+    for (const whole of [weatherCall, reply.answer('It is clear.', { followups: ['And tomorrow?'] })]) {
       for (let cut = 1; cut < whole.length; cut++) {
         const { store, agentOf } = setUp()
         const text = whole.slice(0, cut)
-        const agent = agentOf([{ text, error: { message: 'connection reset' } }, answers('Again: clear.'), answers('Again: clear.')])
+        const agent = agentOf([
+          { text, error: { message: 'connection reset' } },
+          reply.answer('Again: clear.'),
+          reply.answer('Again: clear.'),
+        ])
         const { ok, answer } = await agent.run('c1', 'Rome?').result
         expect({ cut, ok, answered: answer !== '' }).toEqual({ cut, ok: true, answered: true })
         expect((await store.loadVisible('c1'))?.timeline.openTurn).toBeUndefined()

@@ -9,7 +9,7 @@ import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Model, ModelRequest } from '../../src/ports/model.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { answers, calls, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { contextWithRoom } from '../support/context-size.ts'
 import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
@@ -41,13 +41,13 @@ const cases: Readonly<Record<string, ResumeCase>> = {
   'keeps the extra round of a followup': {
     settings: { maxRounds: 2 },
     userAction: { at: 0, run: (agent) => agent.send('c1', 'And Paris?', { eventId: 'f1' }) },
-    reply: (_, iteration) => (iteration < 2 ? calls('shop.look', { shelf: iteration }) : answers('Both are fine.')),
+    reply: (_, iteration) => (iteration < 2 ? reply.call('shop.look', { shelf: iteration }) : reply.answer('Both are fine.')),
     exit: 'complete',
     completions: ['Both are fine.'],
   },
   'stays stopped after a stop': {
     userAction: { at: 1, run: (agent) => agent.steer('c1', '', { eventId: 's1' }) },
-    reply: (_, iteration) => calls('shop.look', { shelf: iteration }),
+    reply: (_, iteration) => reply.call('shop.look', { shelf: iteration }),
     exit: 'steer',
     completions: ['I stopped as you asked.'],
   },
@@ -55,35 +55,38 @@ const cases: Readonly<Record<string, ResumeCase>> = {
     userAction: { at: 1, run: (agent) => agent.steer('c1', 'Finish up.', { mode: 'wrap_up', eventId: 's1' }) },
     reply: (prompt, iteration) =>
       prompt.includes('asked you to wrap up')
-        ? calls('react.plan', { mode: 'new', steps: ['end'] })
-        : calls('shop.look', { shelf: iteration }),
+        ? reply.call('react.plan', { mode: 'new', steps: ['end'] })
+        : reply.call('shop.look', { shelf: iteration }),
     exit: 'steer',
     completions: ['I stopped as you asked.'],
   },
   'keeps an answer that a followup deferred': {
     userAction: { at: 1, run: (agent) => agent.send('c1', 'And Paris?', { eventId: 'f1' }) },
     reply: (prompt, iteration) =>
-      iteration === 0 ? calls('shop.look', { shelf: 0 }) : answers(prompt.includes('And Paris?') ? 'Paris is grey.' : 'Rome is clear.'),
+      iteration === 0
+        ? reply.call('shop.look', { shelf: 0 })
+        : reply.answer(prompt.includes('And Paris?') ? 'Paris is grey.' : 'Rome is clear.'),
     exit: 'complete',
     completions: ['Rome is clear.', 'Paris is grey.'],
     mayBeLost: 'Rome is clear.',
   },
   'counts a failed tool call': {
     settings: { maxRounds: 40 },
-    reply: (_, iteration) => (iteration % 3 === 2 ? 'no channels at all' : calls('react.plan', { mode: 'activate', plan_id: 'nowhere' })),
+    reply: (_, iteration) =>
+      iteration % 3 === 2 ? 'no channels at all' : reply.call('react.plan', { mode: 'activate', plan_id: 'nowhere' }),
     exit: 'protocol_violation',
     completions: ['I could not put together'],
   },
   'completes a compaction': {
     settings: { contextTokens: contextWithRoom(9_478), maxRounds: 20 },
-    reply: (_, iteration) => (iteration < 8 ? calls('shop.look', { shelf: iteration, goods: 6_000 }) : answers('Done.')),
+    reply: (_, iteration) => (iteration < 8 ? reply.call('shop.look', { shelf: iteration, goods: 6_000 }) : reply.answer('Done.')),
     summary: 'The shelves were looked at one by one.',
     exit: 'complete',
     completions: ['Done.'],
   },
   'does not repeat a title call that returned no title': {
     gate: '<channel:thinking>Hm.</channel:thinking><channel:output>{"conversation_title":null}</channel:output>',
-    reply: (_, iteration) => (iteration < 2 ? calls('shop.look', { shelf: iteration }) : answers('Done.')),
+    reply: (_, iteration) => (iteration < 2 ? reply.call('shop.look', { shelf: iteration }) : reply.answer('Done.')),
     exit: 'complete',
     completions: ['Done.'],
   },

@@ -12,7 +12,7 @@ import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Hosting, NewFile } from '../../src/ports/hosting.ts'
 import type { Workspaces } from '../../src/ports/workspace.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { createMessageHarness, rejectionsOf, text } from '../support/message-fixture.ts'
 import { png } from '../support/sample-files/images.ts'
 import { pausedTool } from '../support/scenario-tools.ts'
@@ -93,7 +93,7 @@ describe('hosted attachments', () => {
     const harness = createMessageHarness({
       hosting: port,
       tools: [work.tool],
-      replies: [calls('paused.work'), answers('Seen.')],
+      replies: [reply.call('paused.work'), reply.answer('Seen.')],
       onProblem: ({ where }) => void problems.push(where),
     })
     await runTurnWith(harness, 'Do it.', {
@@ -127,7 +127,10 @@ describe('attachments that can not be placed in the workspace', () => {
         return { ...workspace, files: { ...workspace.files, write } }
       },
     }
-    const replies = [calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' }), answers('Done.')]
+    const replies = [
+      reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' }),
+      reply.answer('Done.'),
+    ]
     const harness = createMessageHarness({ workspaces, replies, onProblem: ({ where }) => problems.push(where) })
     const { exitReason } = await harness.send('See.', [text('b.txt')])
     expect(exitReason).toBe('complete')

@@ -10,7 +10,7 @@ import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Workspaces } from '../../src/ports/workspace.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts'
-import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { failingStore } from '../support/crash/failing-store.ts'
@@ -60,7 +60,7 @@ describe('a message with a rejected file', () => {
 
   it('tools 18.107: each file is rejected with its own reason, and files of earlier messages of that turn stay', async () => {
     const work = pausedTool()
-    const harness = createMessageHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] })
+    const harness = createMessageHarness({ tools: [work.tool], replies: [reply.call('paused.work'), reply.answer('Seen.')] })
     const bad: readonly Upload[] = [
       { name: 'large.png', content: Buffer.concat([png(), Buffer.alloc(6 * 1024 * 1024)]) },
       { name: 'files.zip', content: zip([{ name: 'a', content: 'a' }]) },
@@ -142,8 +142,8 @@ describe('a message with accepted files', () => {
   it('gives a source number to citable files that the agent writes', async () => {
     const titles = async (settings: HarnessOptions['settings']) => {
       const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
-      const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' })
-      const harness = createMessageHarness({ workspaces, replies: [write, answers('Done.')], ...(settings && { settings }) })
+      const write = reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' })
+      const harness = createMessageHarness({ workspaces, replies: [write, reply.answer('Done.')], ...(settings && { settings }) })
       await harness.send('Write.', [])
       return (await harness.timeline()).sources.rows.map(({ title, source_type }) => [title, source_type])
     }
@@ -195,7 +195,7 @@ describe('a message that can not be stored', () => {
     await harness.agent.send(harness.conversationId, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
     await harness.agent.close()
     const names = [...harness.names]
-    const next = createHarness({ replies: [answers('Seen.')], store: harness.store, clock: harness.clock })
+    const next = createHarness({ replies: [reply.answer('Seen.')], store: harness.store, clock: harness.clock })
     await next.agent.recover()
     await next.agent.send(harness.conversationId, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
     expect([...harness.names]).toEqual(names)
@@ -228,7 +228,7 @@ describe('attachments of a turn', () => {
   it('are in the workspace from its first use on, also those that arrive later', async () => {
     const { parts } = countingWorkspaces()
     const work = pausedTool()
-    const replies = [calls('list.files'), calls('paused.work'), calls('list.files'), answers('Seen.')]
+    const replies = [reply.call('list.files'), reply.call('paused.work'), reply.call('list.files'), reply.answer('Seen.')]
     const harness = createMessageHarness({ workspaces: parts, tools: [listFiles, work.tool], replies })
     const turn = harness.agent.run(harness.conversationId, 'See.', { attachments: [text('a.txt'), text('a.txt', 'other')] })
     for await (const event of turn) {

@@ -10,7 +10,7 @@ import { createHosting } from '../../src/adapters/hosting/hosting.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { pdf } from '../support/sample-files/pdf.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-file-storage-'))
@@ -53,8 +53,8 @@ const overhead = (rounds: number) => 2_048 * rounds
 it.each(['display', 'file'])('a %s that is written many times is stored once per write, beside the response of the model', async (kind) => {
   const rounds = 20
   const contents = Array.from({ length: rounds }, (_, n) => uniqueText(n, 100_000))
-  const replies = contents.map((content) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind }))
-  const bytes = await storedBytes([...replies, answers('Done.')])
+  const replies = contents.map((content) => reply.call('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind }))
+  const bytes = await storedBytes([...replies, reply.answer('Done.')])
   const payload = [...replies, ...contents].reduce((sum, { length }) => sum + length, 0)
   expect(bytes).toBeGreaterThan(payload / 2)
   expect(bytes).toBeLessThan(1.3 * payload + overhead(rounds + 1))
@@ -62,14 +62,14 @@ it.each(['display', 'file'])('a %s that is written many times is stored once per
 
 it('the same text written twenty times is stored once, beside the responses of the model', async () => {
   const content = uniqueText(1, 100_000)
-  const reply = calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
-  const bytes = await storedBytes([...Array.from({ length: 20 }, () => reply), answers('Done.')])
-  expect(bytes).toBeLessThan(1.3 * (20 * reply.length + content.length) + overhead(21))
+  const modelReply = reply.call('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
+  const bytes = await storedBytes([...Array.from({ length: 20 }, () => modelReply), reply.answer('Done.')])
+  expect(bytes).toBeLessThan(1.3 * (20 * modelReply.length + content.length) + overhead(21))
 })
 
 it('an attachment is stored once, although journal, blobs and hosting refer to it', async () => {
   const attached = pdf(['one', 'two'], { extra: [`(${uniqueText(1, 1_000_000)})`] })
-  const bytes = await storedBytes([answers('Seen.')], attached)
+  const bytes = await storedBytes([reply.answer('Seen.')], attached)
   expect(bytes).toBeGreaterThan(attached.length / 2)
   expect(bytes).toBeLessThan(1.3 * attached.length + overhead(1))
 })

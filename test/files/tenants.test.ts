@@ -11,7 +11,7 @@ import { conversationKey, type Scope } from '../../src/core/scope.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
@@ -43,8 +43,8 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
         ...shared,
         conversationId: conversationKey(victim, 'c1'),
         replies: [
-          calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content: secret, kind: 'file' }),
-          answers(`${secret}!`),
+          reply.call('react.write', { path: 'files/app/a.md', channel: 'canvas', content: secret, kind: 'file' }),
+          reply.answer(`${secret}!`),
         ],
       })
       const { turnId } = await owner.say(`Keep ${secret}.`)
@@ -65,7 +65,7 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
         ...shared,
         tools: [declare],
         conversationId: conversationKey(scope, name),
-        replies: [...attempts, answers('Nothing.')],
+        replies: [...attempts, reply.answer('Nothing.')],
       })
       const { exitReason } = await intruder.say('Find it.')
       expect(exitReason).toBe('complete')
@@ -96,26 +96,26 @@ function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[
   ]
   const all = [...logical, ...physical, ...handles]
   const index = [`ar:${turnId}.react.turn.index`, `ar:${turnId}.assistant.completion`, `su:${turnId}.conv.range.summary`]
-  const validCall = calls('react.plan', { mode: 'new', steps: ['go on'] })
+  const validCall = reply.call('react.plan', { mode: 'new', steps: ['go on'] })
   return [
-    calls('react.read', { paths: [...all, ...index] }),
-    calls('react.pull', { paths: all.slice(0, 50) }),
-    calls('react.pull', { paths: all.slice(50) }),
-    calls('react.checkout', { mode: 'overlay', paths: [`fi:${turnId}.files`] }),
+    reply.call('react.read', { paths: [...all, ...index] }),
+    reply.call('react.pull', { paths: all.slice(0, 50) }),
+    reply.call('react.pull', { paths: all.slice(50) }),
+    reply.call('react.checkout', { mode: 'overlay', paths: [`fi:${turnId}.files`] }),
     ...[`fi:conv_c1.${turnId}.files`, `fi:conv_acme/books/ann/c1.${turnId}.files`].flatMap((path) => [
-      calls('react.checkout', { mode: 'overlay', paths: [path] }),
+      reply.call('react.checkout', { mode: 'overlay', paths: [path] }),
       validCall,
     ]),
-    ...all.filter((_, n) => n % 7 === 0).map((path) => calls('react.search_files', { root: path, pattern: '.' })),
-    ...all.filter((_, n) => n % 5 === 0).map((path) => calls('react.patch', { path, channel: 'canvas', patch: 'x', kind: 'file' })),
-    ...all.filter((_, n) => n % 5 === 0).map((path) => calls('react.hide', { path, replacement_text: 'x' })),
-    calls('test.declare', { files: all.map((path) => ({ path })) }),
-    calls('test.declare', { files: handles.map((rn) => ({ rn, key: rn, hosted_uri: rn, filename: 'a.md' })) }),
-    calls('react.read', { paths: ['fi:turn_x.outputs/a.md', 'files/a.md'] }),
+    ...all.filter((_, n) => n % 7 === 0).map((path) => reply.call('react.search_files', { root: path, pattern: '.' })),
+    ...all.filter((_, n) => n % 5 === 0).map((path) => reply.call('react.patch', { path, channel: 'canvas', patch: 'x', kind: 'file' })),
+    ...all.filter((_, n) => n % 5 === 0).map((path) => reply.call('react.hide', { path, replacement_text: 'x' })),
+    reply.call('test.declare', { files: all.map((path) => ({ path })) }),
+    reply.call('test.declare', { files: handles.map((rn) => ({ rn, key: rn, hosted_uri: rn, filename: 'a.md' })) }),
+    reply.call('react.read', { paths: ['fi:turn_x.outputs/a.md', 'files/a.md'] }),
     ...[`ref:fi:${turnId}.files/app/a.md`, `ref:fi:conv_c1.${turnId}.files/app/a.md`].flatMap((content) => [
-      calls('react.write', { path: 'files/got.md', channel: 'canvas', content, kind: 'display' }),
+      reply.call('react.write', { path: 'files/got.md', channel: 'canvas', content, kind: 'display' }),
       validCall,
     ]),
-    calls('react.search_files', { pattern: 'recip[e]' }),
+    reply.call('react.search_files', { pattern: 'recip[e]' }),
   ]
 }

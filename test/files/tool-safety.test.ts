@@ -12,7 +12,7 @@ import { unsafeReason } from '../../src/core/path/safety.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { blockOrigin as at, minute } from '../../src/testing/blocks.ts'
 import type { HostilePlace, HostileThing } from '../../src/testing/hostile-files.ts'
-import { calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { withBoundReferences } from '../../src/tools/references.ts'
 import { createAgentOnDisk, expectNoHarm, outsides, plant, removeAll, root } from '../support/hostile/agent-on-disk.ts'
@@ -30,8 +30,8 @@ const errorOf = (results: readonly string[] | undefined) => {
 /** Tools normalise paths to NFC, so that they never reach a file whose name is not in NFC. */
 const isComposed = ({ path }: HostileThing) => path === path.normalize('NFC')
 
-const write = (path: string) => calls('react.write', { path, channel: 'canvas', content: 'overwritten', kind: 'file' })
-const patch = (path: string) => calls('react.patch', { path, channel: 'canvas', patch: 'overwritten', kind: 'file' })
+const write = (path: string) => reply.call('react.write', { path, channel: 'canvas', content: 'overwritten', kind: 'file' })
+const patch = (path: string) => reply.call('react.patch', { path, channel: 'canvas', patch: 'overwritten', kind: 'file' })
 const logical = (turnId: string, path: string) => `fi:${turnId}.files/${path.slice(path.indexOf('/files/') + 7)}`
 const empty: HostilePlace = { things: [], secret: '', outside: () => ({}), outsideFolder: '' }
 
@@ -61,26 +61,26 @@ const attempts: readonly Attempt[] = [
   {
     tool: 'react.read',
     use: 'reads',
-    call: (turnId, path) => calls('react.read', { paths: [logical(turnId, path)] }),
+    call: (turnId, path) => reply.call('react.read', { paths: [logical(turnId, path)] }),
     refuses: reportsMissing,
   },
   {
     tool: 'react.pull',
     use: 'reads',
-    call: (turnId, path) => calls('react.pull', { paths: [logical(turnId, path)] }),
+    call: (turnId, path) => reply.call('react.pull', { paths: [logical(turnId, path)] }),
     refuses: (results) => errorOf(results) === 'pull_nothing_resolved',
     harmless: ['sparse', 'honest.txt/'],
   },
   {
     tool: 'react.search_files in a folder',
     use: 'asFolder',
-    call: (_, path) => calls('react.search_files', { root: path, pattern: 'e' }),
+    call: (_, path) => reply.call('react.search_files', { root: path, pattern: 'e' }),
     refuses: (results) => errorOf(results) === 'search_invalid_root',
   },
   {
     tool: 'declared files',
     use: 'reads',
-    call: (_, path) => calls('test.declare', { paths: [path] }),
+    call: (_, path) => reply.call('test.declare', { paths: [path] }),
     refuses: (results) => !results?.some((text) => text.includes('"size_bytes"')),
   },
 ]
@@ -117,8 +117,8 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
       before = planted.outside()
     }
     const { results } = await harness.turn(hostile, [
-      () => calls('react.search_files', { pattern: 'secret outsid[e]' }),
-      () => calls('react.search_files', {}),
+      () => reply.call('react.search_files', { pattern: 'secret outsid[e]' }),
+      () => reply.call('react.search_files', {}),
       () => write('files/sparse'),
     ])
     expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ hits: [] })
@@ -136,12 +136,12 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
         rmSync(join(harness.outDir, id, 'files/app/sparse'))
         before = planted.outside()
       },
-      [() => calls('react.search_files', {})],
+      [() => reply.call('react.search_files', {})],
     )
     expect(exitReason).toBe('complete')
     const { results } = await harness.turn(async () => {}, [
-      () => calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
-      () => calls('react.pull', { paths: [`fi:${turnId}.files`] }),
+      () => reply.call('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
+      () => reply.call('react.pull', { paths: [`fi:${turnId}.files`] }),
     ])
     expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ materialized: { tree: ['app/closed', 'app/file', 'app/honest.txt'] } })
     await expectNoHarm(harness, planted, before)
@@ -167,11 +167,11 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     }
     const ref = (name: string) => `fi:${first.turnId}.files/${name}`
     const { results, exitReason } = await harness.turn(hostile, [
-      ...names.map((name) => () => calls('react.pull', { paths: [ref(name)] })),
-      ...names.map((name) => () => calls('react.read', { paths: [ref(name)], line_numbers: 'lines' })),
+      ...names.map((name) => () => reply.call('react.pull', { paths: [ref(name)] })),
+      ...names.map((name) => () => reply.call('react.read', { paths: [ref(name)], line_numbers: 'lines' })),
       ...names.map((name) => () => patch(ref(name))),
-      () => calls('react.pull', { paths: [ref('')] }),
-      () => calls('react.checkout', { mode: 'replace', paths: [ref('')], force: true }),
+      () => reply.call('react.pull', { paths: [ref('')] }),
+      () => reply.call('react.checkout', { mode: 'replace', paths: [ref('')], force: true }),
     ])
     expect(exitReason).toBe('complete')
     expect(results.length).toBe(3 * names.length + 2)
@@ -198,10 +198,10 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
       () => write('files/a.md'),
       () => write('outputs/a.md'),
       () => patch('files/a.md'),
-      () => calls('react.pull', { paths: [`fi:${first.turnId}.files/app`] }),
-      () => calls('react.checkout', { mode: 'overlay', paths: [`fi:${first.turnId}.files/app`] }),
-      () => calls('react.search_files', { root: 'files', pattern: 'x' }),
-      (turnId) => calls('test.declare', { paths: [`${turnId}/files/a.md`, `${turnId}/outputs/a.md`] }),
+      () => reply.call('react.pull', { paths: [`fi:${first.turnId}.files/app`] }),
+      () => reply.call('react.checkout', { mode: 'overlay', paths: [`fi:${first.turnId}.files/app`] }),
+      () => reply.call('react.search_files', { root: 'files', pattern: 'x' }),
+      (turnId) => reply.call('test.declare', { paths: [`${turnId}/files/a.md`, `${turnId}/outputs/a.md`] }),
     ])
     expect(results.length).toBe(7)
     expect(readdirSync(outside, { recursive: true }).sort()).toEqual(['attachments', 'files', 'outputs'])

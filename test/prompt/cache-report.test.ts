@@ -10,13 +10,13 @@ import { blockRenderers } from '../../src/core/render/blocks/index.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { cacheOf, type ModelCacheOptions, scriptedModelWithCache } from '../support/models/model-with-cache.ts'
 import { library, weather } from '../support/scenario-tools.ts'
 
 const rules: ProviderCacheRules = { kind: 'marks', minimumTokens: 1_024, lookBackParts: 20, ttlSeconds: 300, maxMarks: 4 }
-const page = (number: number) => calls('library.fetch', { page: number })
-const forecast = calls('weather.today', { city: 'Rome' })
+const page = (number: number) => reply.call('library.fetch', { page: number })
+const forecast = reply.call('weather.today', { city: 'Rome' })
 
 type Parts = Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>>
 
@@ -52,7 +52,7 @@ function createCacheHarness(options: { readonly rules?: Partial<ProviderCacheRul
   }
 }
 
-const firstTurn = [page(1), page(2), page(3), answers('Read.')]
+const firstTurn = [page(1), page(2), page(3), reply.answer('Read.')]
 
 /** Cause and block type of every reported miss. */
 async function causesAndBlocks(harness: ReturnType<typeof createCacheHarness>) {
@@ -64,20 +64,20 @@ describe('the cache report names the cause and the block of a miss', () => {
   it('1: the system text changed', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn, { customisation: 'Today is Monday.' })
-    await harness.turn('And?', [forecast, answers('Clear.')], { customisation: 'Today is Tuesday.' })
+    await harness.turn('And?', [forecast, reply.answer('Clear.')], { customisation: 'Today is Tuesday.' })
     expect(await causesAndBlocks(harness)).toEqual([['system text changed', undefined]])
   })
 
   it('2: the order of the tools changed', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
-    await harness.turn('And?', [forecast, answers('Clear.')], { tools: [weather(), library()] })
+    await harness.turn('And?', [forecast, reply.answer('Clear.')], { tools: [weather(), library()] })
     expect(await causesAndBlocks(harness)).toEqual([['tool text changed', undefined]])
   })
 
   it('3: a hide, starting at the hidden block', async () => {
     const harness = createCacheHarness()
-    const hide = calls('react.hide', { path: 'tc:T.C.result', replacement_text: 'red doors' })
+    const hide = reply.call('react.hide', { path: 'tc:T.C.result', replacement_text: 'red doors' })
     const replies = [
       page(1),
       forecast,
@@ -90,7 +90,7 @@ describe('the cache report names the cause and the block of a miss', () => {
         )?.[0]
         return hide.replace('tc:T.C.result', path ?? '')
       },
-      answers('Hidden.'),
+      reply.answer('Hidden.'),
     ]
     await harness.turn('Read.', replies as readonly Reply[])
     const hidden = (await harness.blocks()).find(({ meta }) => meta?.hidden === true)
@@ -105,9 +105,9 @@ describe('the cache report names the cause and the block of a miss', () => {
         expiry: { ...(await defaults()).expiry, ttlSeconds: 60, bufferSeconds: 0, keepRecentTurns: 1, keepRecentIntactTurns: 1 },
       },
     }
-    for (const n of [1, 2, 3]) await harness.turn(`Read ${n}.`, [page(n), answers('Read.')], parts)
+    for (const n of [1, 2, 3]) await harness.turn(`Read ${n}.`, [page(n), reply.answer('Read.')], parts)
     harness.clock.advance(100_000)
-    await harness.turn('And?', [answers('Red.')], parts)
+    await harness.turn('And?', [reply.answer('Red.')], parts)
     const [miss] = (await harness.report()).misses
     expect(miss?.miss).toMatchObject({ cause: 'expiry', block: { id: expect.stringMatching(/^b_/) } })
     expect((await harness.report()).misses).toHaveLength(1)
@@ -116,10 +116,10 @@ describe('the cache report names the cause and the block of a miss', () => {
   it('5: a compaction, starting at its summary', async () => {
     const harness = createCacheHarness()
     const parts = { settings: { contextTokens: 9_000, keepRecentTurns: 1 } }
-    await harness.turn('Read.', [page(1), page(2), answers('Red.')], parts)
+    await harness.turn('Read.', [page(1), page(2), reply.answer('Red.')], parts)
     await harness.turn(
       `Which? ${'Tell me exactly. '.repeat(200)}`,
-      ['## Goal\nDoors.\n\n## Done\nRead two pages: red.', answers('Red.')],
+      ['## Goal\nDoors.\n\n## Done\nRead two pages: red.', reply.answer('Red.')],
       parts,
     )
     const [miss, ...more] = (await harness.report()).misses
@@ -130,9 +130,9 @@ describe('the cache report names the cause and the block of a miss', () => {
     const harness = createCacheHarness()
     const parts = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
     await harness.turn('Read.', firstTurn, parts)
-    await harness.turn('More.', [forecast, answers('Clear.')], parts)
+    await harness.turn('More.', [forecast, reply.answer('Clear.')], parts)
     const [first] = await harness.blocks()
-    const agent = await harness.turn('Go on.', [forecast, answers('Clear.')], parts)
+    const agent = await harness.turn('Go on.', [forecast, reply.answer('Clear.')], parts)
     const speaker = createAgentFrom({
       model: scriptedModelWithCache([], { cache: cacheOf(), clock: harness.clock }),
       store: harness.store,
@@ -141,7 +141,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     await speaker.feedback('c', 'Too long.', { turnId: first?.turn_id ?? '', reaction: 'not_ok' })
     await speaker.close()
     void agent
-    await harness.turn('And?', [answers('Clear.')], parts)
+    await harness.turn('And?', [reply.answer('Clear.')], parts)
     expect(await causesAndBlocks(harness)).toEqual([['feedback inserted', 'turn.feedback']])
   })
 
@@ -149,7 +149,9 @@ describe('the cache report names the cause and the block of a miss', () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     harness.clock.advance(400_000)
-    await harness.turn('And?', [forecast, answers('Clear.')], { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } })
+    await harness.turn('And?', [forecast, reply.answer('Clear.')], {
+      settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } },
+    })
     const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
   })
@@ -160,9 +162,9 @@ describe('the cache report names the cause and the block of a miss', () => {
     const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
     await harness.turn('Read.', firstTurn, never, { long: true })
     harness.clock.advance(600_000)
-    await harness.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // the provider lost its cache after ten minutes
+    await harness.turn('And?', [reply.answer('Clear.')], never, { long: true, cache: cacheOf() }) // the provider lost its cache after ten minutes
     harness.clock.advance(4_000_000)
-    await harness.turn('And?', [answers('Clear.')], never, { long: true })
+    await harness.turn('And?', [reply.answer('Clear.')], never, { long: true })
     const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual([
       'nothing changed and time was not up: the provider no longer had it',
@@ -173,8 +175,8 @@ describe('the cache report names the cause and the block of a miss', () => {
   it('8: a different model', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
-    await harness.turn('And?', [forecast, answers('Clear.')], {}, { name: 'other', cache: cacheOf() })
-    await harness.turn('And?', [answers('Clear.')]) // the first model still has its cache
+    await harness.turn('And?', [forecast, reply.answer('Clear.')], {}, { name: 'other', cache: cacheOf() })
+    await harness.turn('And?', [reply.answer('Clear.')]) // the first model still has its cache
     const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['another model was asked: scripted, then other'])
   })
@@ -187,7 +189,7 @@ describe('the cache report names the cause and the block of a miss', () => {
       for (let n = 0; n < 25 && sent < 25; n++) await agent.send(conversationId, `And ${sent++}?`)
     }
     const agent = createAgentFrom({
-      model: scriptedModelWithCache([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),
+      model: scriptedModelWithCache([forecast, forecast, reply.answer('Seen.')], { cache: cacheOf(), clock }),
       store,
       clock,
       settings: { cache: { minRounds: 99, offsetRounds: 4, markUserInput: false } },
@@ -202,7 +204,7 @@ describe('the cache report names the cause and the block of a miss', () => {
 
   it('10: a prompt below the minimum size of the cache', async () => {
     const harness = createCacheHarness({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
-    await harness.turn('Rome?', [answers('Clear.')])
+    await harness.turn('Rome?', [reply.answer('Clear.')])
     expect(await causesAndBlocks(harness)).toEqual([['below minimum', 'stage.gate']])
   })
 
@@ -220,7 +222,7 @@ describe('the cache report names the cause and the block of a miss', () => {
 
   it('12: a provider that reports no cache usage', async () => {
     const harness = createCacheHarness()
-    await harness.turn('Read.', [answers('Clear.')], {}, { reports: 'nothing' })
+    await harness.turn('Read.', [reply.answer('Clear.')], {}, { reports: 'nothing' })
     expect(await causesAndBlocks(harness)).toEqual([['not reported', undefined]])
   })
 
@@ -231,7 +233,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     vi.spyOn(blockRenderers, 'user.prompt').mockImplementation((block, context) =>
       before(block, context).map((part) => (part.type === 'text' ? { ...part, text: `${part.text}.` } : part)),
     )
-    await harness.turn('And?', [answers('Clear.')])
+    await harness.turn('And?', [reply.answer('Clear.')])
     vi.restoreAllMocks()
     const prompt = (await harness.blocks()).find(({ type }) => type === 'user.prompt')
     const { misses } = await harness.report()
@@ -241,7 +243,7 @@ describe('the cache report names the cause and the block of a miss', () => {
   it('14: a provider that dropped its cache', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
-    await harness.turn('And?', [forecast, answers('Clear.')], {}, { cache: cacheOf() })
+    await harness.turn('And?', [forecast, reply.answer('Clear.')], {}, { cache: cacheOf() })
     expect(await causesAndBlocks(harness)).toEqual([['dropped by provider', undefined]])
   })
 })
@@ -262,7 +264,7 @@ describe('a thousand rounds without a cause for a miss', () => {
       const settings = { maxRounds: 60, contextTokens: 1e9 }
       for (let turn = 0; turn < turns; turn++) {
         const replies = Array.from({ length: 49 }, (_, n) => (n % 12 === 0 ? page(n) : forecast))
-        await harness.turn(`Turn ${turn}.`, [...replies, answers('Done.')], { settings })
+        await harness.turn(`Turn ${turn}.`, [...replies, reply.answer('Done.')], { settings })
       }
       const { rows, misses, hitRate } = await harness.report()
       expect(rows).toHaveLength(turns * 50)

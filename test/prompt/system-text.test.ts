@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { systemText } from '../../src/agent/prompts/texts.ts'
 import { builtInTools } from '../../src/agent/tools.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { catalogText } from '../../src/tools/catalog.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { program, search, weather } from '../support/scenario-tools.ts'
@@ -43,11 +43,11 @@ describe('the system text', () => {
     const harness = createHarness({
       tools: [weather()],
       replies: [
-        calls('weather.today', { city: 'Rome' }),
+        reply.call('weather.today', { city: 'Rome' }),
         '',
-        calls('react.plan', { mode: 'new', steps: ['a'] }),
-        answers('A.'),
-        answers('B.'),
+        reply.call('react.plan', { mode: 'new', steps: ['a'] }),
+        reply.answer('A.'),
+        reply.answer('B.'),
       ],
     })
     await harness.say('One.')

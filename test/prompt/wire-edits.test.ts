@@ -6,23 +6,23 @@ import { createAgentFrom } from '../../src/agent/agent.ts'
 import { type FakeProviderName, startFakeProvider } from '../../src/testing/fake-providers/fake-provider.ts'
 import type { FakeRequest } from '../../src/testing/fake-providers/provider-format.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { everyProvider, imageBytes, modelNames, pdfBytes } from '../support/models/provider-models.ts'
 import { weather } from '../support/scenario-tools.ts'
 
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
-const rome = calls('weather.today', { city: 'Rome' })
+const rome = reply.call('weather.today', { city: 'Rome' })
 
 /** Hides the latest result that the request shows. */
 const hideLatest = ({ raw }: FakeRequest) => {
   const path = [...raw.matchAll(/tc:[\w.-]+\.result/g)].at(-1)?.[0] ?? ''
-  return calls('react.hide', { path, replacement_text: 'The weather of Rome: clear.' })
+  return reply.call('react.hide', { path, replacement_text: 'The weather of Rome: clear.' })
 }
 
 /** One turn in which the user sends a followup with an image and a PDF, and the model hides a result. */
 async function runTurn(name: FakeProviderName) {
   const clock = createFixedClock()
-  const script = [title, rome, rome, rome, rome, rome, rome, hideLatest, rome, answers('Clear.')]
+  const script = [title, rome, rome, rome, rome, rome, rome, hideLatest, rome, reply.answer('Clear.')]
   const provider = await startFakeProvider(name, script, { now: () => Date.parse(clock.now()), minimumTokens: 0 })
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   let called = 0

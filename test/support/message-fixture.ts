@@ -4,7 +4,7 @@ import { Failure } from '../../src/core/failure.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts'
-import { answers } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
 
 /** A harness for messages with attachments. `names` are the hashes of the stored blobs. */
@@ -25,7 +25,7 @@ export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
   }
   const clock = createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs, clock })
-  const harness = createHarness({ replies: [answers('Seen.'), answers('Seen again.')], clock, store, ...options })
+  const harness = createHarness({ replies: [reply.answer('Seen.'), reply.answer('Seen again.')], clock, store, ...options })
   const send = (input: string, attachments: readonly Upload[]) => harness.agent.run(harness.conversationId, input, { attachments }).result
   return { ...harness, names, send }
 }

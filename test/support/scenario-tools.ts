@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answers, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
@@ -140,7 +140,7 @@ export const search = (): Tool =>
 export function pausedAnswer(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; resume(): void } {
   const halfway = Promise.withResolvers<void>()
   const rest = Promise.withResolvers<void>()
-  const whole = answers(text)
+  const whole = reply.answer(text)
   const onChunk = async (index: number) => {
     if (index !== Math.floor(whole.length / 4) - 6) return
     halfway.resolve()

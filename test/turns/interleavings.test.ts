@@ -8,7 +8,7 @@ import type { Change } from '../../src/core/timeline/change.ts'
 import { toPayload } from '../../src/core/timeline/payload.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../src/testing/harness.ts'
-import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 
 const conversationId = 'c1'
@@ -162,14 +162,14 @@ function replies(actions: readonly ModelAction[]): readonly Reply[] {
   const scripted = actions.map(({ kind, slowness }, index): Reply => {
     return { text: replyText(kind, index), chunks: 60, onChunk: () => ticks(slowness) }
   })
-  return [...scripted, ...Array.from({ length: 60 }, (_, n) => answers(`That was all, for the ${n}th time.`))]
+  return [...scripted, ...Array.from({ length: 60 }, (_, n) => reply.answer(`That was all, for the ${n}th time.`))]
 }
 
 function replyText(kind: ModelAction['kind'], index: number): string {
-  if (kind === 'call') return calls('some.work', { ticks: index % 4 })
-  if (kind === 'write') return calls('react.write', { path: 'files/a.md', channel: 'canvas', content: `${index}`, kind: 'file' })
-  if (kind === 'repeat') return answers('The same as ever, and nothing else.')
-  return kind === 'nonsense' ? 'Sure, I can do that.' : answers(`Answer number ${index}, and a different one it is.`)
+  if (kind === 'call') return reply.call('some.work', { ticks: index % 4 })
+  if (kind === 'write') return reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: `${index}`, kind: 'file' })
+  if (kind === 'repeat') return reply.answer('The same as ever, and nothing else.')
+  return kind === 'nonsense' ? 'Sure, I can do that.' : reply.answer(`Answer number ${index}, and a different one it is.`)
 }
 
 /** Takes a few event loop turns; with three it ignores its signal. */

@@ -5,7 +5,7 @@ import type { FakeProvider, FakeProviderName, FakeScript } from '../../src/testi
 import { startFakeProvider } from '../../src/testing/fake-providers/fake-provider.ts'
 import type { FakeReply } from '../../src/testing/fake-providers/provider-format.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { everyProvider, modelNames } from '../support/models/provider-models.ts'
 import { codesOf } from '../support/watch-turn.ts'
 
@@ -79,7 +79,7 @@ describe.each(everyProvider)('%s', (name) => {
   it.each(['too many requests', 'an overloaded provider', 'a connection reset before any output', 'ten minutes of silence'])(
     '%s that ends after one call is not visible to the user',
     async (fault) => {
-      const { turn, requests } = await runTurn(name, [(faults[fault] as Fault).reply, answers('Here.')])
+      const { turn, requests } = await runTurn(name, [(faults[fault] as Fault).reply, reply.answer('Here.')])
       expect(turn).toMatchObject({ answer: 'Here.', exitReason: 'complete' })
       expect(requests).toBe(2)
     },
@@ -88,7 +88,7 @@ describe.each(everyProvider)('%s', (name) => {
   it.each(['reset', 'cut', 'malformed', 'stall'] as const)(
     '%s after the user saw output: a notice is recorded and a new round starts',
     async (fault) => {
-      const { turn, requests, harness } = await runTurn(name, [{ text: thinking, fault }, answers('Here.')])
+      const { turn, requests, harness } = await runTurn(name, [{ text: thinking, fault }, reply.answer('Here.')])
       expect(turn).toMatchObject({ answer: 'Here.', exitReason: 'complete' })
       expect(requests).toBe(2)
       expect(await codesOf(harness)).toEqual(['service_interrupted'])

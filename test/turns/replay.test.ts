@@ -10,7 +10,7 @@ import { replay } from '../../src/agent/replay/replay.ts'
 import { blockRenderers } from '../../src/core/render/blocks/index.ts'
 import type { Part } from '../../src/core/render/types.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, calls, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Scenario } from '../support/scenario.ts'
 import { slowTool, weather } from '../support/scenario-tools.ts'
 
@@ -50,10 +50,10 @@ afterEach(() => void vi.restoreAllMocks())
 /** A conversation of two turns with text outside ASCII. */
 async function recordConversation(settings: { readonly recordPrompts: boolean }) {
   const replies = [
-    calls('weather.today', { city: 'Zürich' }),
-    answers('Klar, 21°.'),
-    calls('weather.today', { city: 'Köln' }),
-    answers('Auch.'),
+    reply.call('weather.today', { city: 'Zürich' }),
+    reply.answer('Klar, 21°.'),
+    reply.call('weather.today', { city: 'Köln' }),
+    reply.answer('Auch.'),
   ]
   const harness = createHarness({ replies, tools: [weather()], settings })
   await harness.say('Wie ist das Wetter in Zürich?')
@@ -190,7 +190,7 @@ describe('a recorded turn', () => {
   it('that ran on the system clock replays with the recorded times', async () => {
     const clock = createSystemClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-    const replies = [calls('weather.today', { city: 'Rome' }), { text: answers('Clear.'), delayMs: 20 }]
+    const replies = [reply.call('weather.today', { city: 'Rome' }), { text: reply.answer('Clear.'), delayMs: 20 }]
     const agent = createAgentFrom({ model: scriptedModel(replies), store, clock, tools: [weather()], settings: { recordPrompts: true } })
     await agent.run('c', 'Rome?').result
     expect(await replay(store, 'c', { tools: [weather()] })).toEqual([{ turnId: expect.any(String), rounds: 2 }])
@@ -202,12 +202,12 @@ describe('a recorded turn', () => {
       started = resolve
     })
     const tools = [slowTool({ started: () => started() })]
-    const harness = createHarness({ replies: [calls('slow.work')], tools })
+    const harness = createHarness({ replies: [reply.call('slow.work')], tools })
     harness.agent.run('c1', 'Do it.').result.catch(() => {})
     await running
     await harness.agent.close()
     expect(await replay(harness.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 1 }])
-    const next = createHarness({ replies: [answers('Without it, then.')], tools, store: harness.store, clock: harness.clock })
+    const next = createHarness({ replies: [reply.answer('Without it, then.')], tools, store: harness.store, clock: harness.clock })
     await next.agent.recover()
     expect(await replay(harness.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 2 }])
   })

@@ -6,7 +6,7 @@ import type { Block } from '../../src/core/block/index.ts'
 import { isObject, parseJson } from '../../src/core/json.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { createHarness } from '../../src/testing/harness.ts'
-import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
@@ -129,11 +129,11 @@ describe.each(tools.map((tool) => [tool.id, tool] as const))('%s', (id, tool) =>
   it('returns a result for any parameters, and the turn continues', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(paramsFor(tool), { minLength: 5, maxLength: 5 }), async (given) => {
-        const fine = calls('react.plan', { mode: 'new', steps: ['go on'] }) // so that rejected calls are not consecutive
+        const fine = reply.call('react.plan', { mode: 'new', steps: ['go on'] }) // so that rejected calls are not consecutive
         const replies = [
-          calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'one\ntwo\n', kind: 'file' }),
-          ...given.flatMap((params) => [calls(id, params), fine]),
-          answers('Done.'),
+          reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'one\ntwo\n', kind: 'file' }),
+          ...given.flatMap((params) => [reply.call(id, params), fine]),
+          reply.answer('Done.'),
         ]
         const harness = createHarness({ replies, builtIn: everything, settings: unlimited })
         const { exitReason, error } = await harness.say('Go.')
@@ -238,7 +238,7 @@ describe('a tool of another author', () => {
     })
     const problems: { readonly where: string }[] = []
     const harness = createHarness({
-      replies: [calls('test.tool'), answers('Done.'), answers('Still here.')],
+      replies: [reply.call('test.tool'), reply.answer('Done.'), reply.answer('Still here.')],
       tools: [tool],
       settings: { ...unlimited, stopGraceMs: 10 },
       onProblem: (problem) => problems.push(problem),
@@ -260,7 +260,11 @@ describe('a tool of another author', () => {
   ])('that %s is answered with %s', async (_, code, params, run) => {
     const schema = z.object({ size: z.number().min(0).optional() })
     const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })
-    const harness = createHarness({ replies: [calls('test.tool', params), answers('Done.')], tools: [tool], settings: { stopGraceMs: 10 } })
+    const harness = createHarness({
+      replies: [reply.call('test.tool', params), reply.answer('Done.')],
+      tools: [tool],
+      settings: { stopGraceMs: 10 },
+    })
     await harness.say('Go.')
     const results = (await harness.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.tool.result')
     expect(results.map(({ text }) => parseJson(text))).toMatchObject([{ ok: false, status: 'error', error: { code } }])

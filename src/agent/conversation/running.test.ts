@@ -6,7 +6,7 @@ import { roughTokens } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { createEventHub } from '../events/event-hub.ts'
 import { createHooks } from '../hooks.ts'
@@ -46,8 +46,8 @@ const message = (text: string) => ({ kind: 'message' as const, input: { text, at
 describe('a conversation that has finished', () => {
   it('leaves nothing behind: no running conversation, no feed in the hub, no lease', async () => {
     const { conversations, hub, store, clock } = createContext([
-      calls('weather.today', { city: 'Rome' }),
-      ...Array.from({ length: 60 }, () => answers('Clear.')),
+      reply.call('weather.today', { city: 'Rome' }),
+      ...Array.from({ length: 60 }, () => reply.answer('Clear.')),
     ])
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
     const running = await Promise.all(ids.map((id) => conversations.start(id, message('Rome?'))))
@@ -61,9 +61,9 @@ describe('a conversation that has finished', () => {
   })
 
   it('leaves nothing behind after a failure either', async () => {
-    const { conversations, hub, store } = createContext([answers('Clear.')])
+    const { conversations, hub, store } = createContext([reply.answer('Clear.')])
     const failing = { ...store, append: () => Promise.reject(new Failure('store.failed', 'the disk is full')) }
-    const board = createRunningConversations({ ...createContext([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 })
+    const board = createRunningConversations({ ...createContext([reply.answer('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 })
     const running = await board.start('c1', message('Rome?'))
     await expect(running?.finished).rejects.toMatchObject({ code: 'store.failed' })
     await expect(running?.firstResult).rejects.toMatchObject({ code: 'store.failed' })
@@ -72,7 +72,7 @@ describe('a conversation that has finished', () => {
   })
 
   it('starts again for a message that came while it was finishing', async () => {
-    const { conversations } = createContext([answers('One.'), answers('Two.')])
+    const { conversations } = createContext([reply.answer('One.'), reply.answer('Two.')])
     const first = await conversations.start('c1', message('First.'))
     await first?.firstResult
     const { running, acceptedEvent } = await conversations.deliverOrStart('c1', message('Second.'))
@@ -84,7 +84,7 @@ describe('a conversation that has finished', () => {
 
   it('reports a failed start to its caller, and can be started again by a concurrent message', async () => {
     let attempts = 0
-    const { store, ...context } = createContext([answers('Two.')])
+    const { store, ...context } = createContext([reply.answer('Two.')])
     const claim: typeof store.claim = (...given) =>
       ++attempts === 1 ? Promise.reject(new Failure('store.failed', 'no')) : store.claim(...given)
     const board = createRunningConversations({ ...context, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 })

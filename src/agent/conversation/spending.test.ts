@@ -5,11 +5,11 @@ import { costReport } from '../../core/cost/cost.ts'
 import type { PriceOf } from '../../core/cost/price.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls, type Reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { createSpending } from './spending.ts'
 
 const usage = { uncached: 1_000, output: 100 }
-const call = { text: calls('weather.today', { city: 'Rome' }), usage }
+const call = { text: reply.call('weather.today', { city: 'Rome' }), usage }
 /** The call above costs 2; replies without usage are free. */
 const priceOf: PriceOf = ({ uncached }) => uncached / 500
 
@@ -18,34 +18,34 @@ const createTestHarness = (replies: readonly Reply[], settings: HarnessOptions['
 
 describe('a limit on money', () => {
   it('ends the turn with a wrap-up call', async () => {
-    const harness = createTestHarness([call, call, call, answers('That is all I could afford.')], { maxMoney: 6, priceOf })
+    const harness = createTestHarness([call, call, call, reply.answer('That is all I could afford.')], { maxMoney: 6, priceOf })
     const { exitReason, answer, truncated } = await harness.say('Do it.')
     expect({ exitReason, answer, truncated }).toEqual({ exitReason: 'budget', answer: 'That is all I could afford.', truncated: true })
     expect(decisions(harness)).toBe(4)
   })
 
   it('is applied before a decision that would probably exceed it', async () => {
-    const harness = createTestHarness([call, call, answers('That is all.')], { maxMoney: 5, priceOf })
+    const harness = createTestHarness([call, call, reply.answer('That is all.')], { maxMoney: 5, priceOf })
     expect((await harness.say('Do it.')).exitReason).toBe('budget')
     expect(decisions(harness)).toBe(3)
   })
 
   it('includes the price of the title', async () => {
     const title = { text: '<channel:thinking>x</channel:thinking><channel:output>{}</channel:output>', usage }
-    const model = scriptedModel([title, call, answers('That is all.')], { title: null })
+    const model = scriptedModel([title, call, reply.answer('That is all.')], { title: null })
     const harness = createHarness({ replies: [], model, tools: [weather()], settings: { maxMoney: 4, priceOf } })
     expect((await harness.say('Do it.')).exitReason).toBe('budget')
     expect(decisions(harness)).toBe(2)
   })
 
   it('applies to each turn separately', async () => {
-    const harness = createTestHarness([call, answers('One.'), call, answers('Two.')], { maxMoney: 4, priceOf })
+    const harness = createTestHarness([call, reply.answer('One.'), call, reply.answer('Two.')], { maxMoney: 4, priceOf })
     expect((await harness.say('Do it.')).exitReason).toBe('complete')
     expect((await harness.say('Again.')).exitReason).toBe('complete')
   })
 
   it('ends the turn and says why when a price is unknown', async () => {
-    const harness = createTestHarness([call, { text: calls('weather.today', { city: 'Oslo' }), usage }], {
+    const harness = createTestHarness([call, { text: reply.call('weather.today', { city: 'Oslo' }), usage }], {
       maxMoney: 6,
       priceOf: () => undefined,
     })
@@ -61,14 +61,14 @@ describe('a limit on money', () => {
 
   it('includes an estimate for a call that was cut off', async () => {
     const broken = { text: '<channel:thinking>Let me think', error: { kind: 'connection', retryable: true } } as const
-    const harness = createTestHarness([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
+    const harness = createTestHarness([broken, reply.answer('That is all.')], { maxMoney: 0.1, priceOf })
     expect((await harness.say('Do it.')).exitReason).toBe('budget')
   })
 
   it('includes retried calls: their billed usage, else an estimate of what was received, else nothing', async () => {
     const again = { kind: 'unknown', retryable: true } as const
     const unseen = '<channel:thinking></channel:thinking><channel:action>{"action'
-    const replies = [{ usage, error: again }, { text: unseen, error: again }, answers('Here.')]
+    const replies = [{ usage, error: again }, { text: unseen, error: again }, reply.answer('Here.')]
     const harness = createHarness({ replies, settings: { retryDelaysMs: [0, 0, 0], priceOf } })
     expect((await harness.say('Do it.')).exitReason).toBe('complete')
     const journal = await harness.journal()
@@ -89,7 +89,7 @@ describe('a limit on money', () => {
     expect(decided[0]?.usage).toMatchObject({ uncached: 1_000, output: 100 })
     expect(decided[1]?.usage.uncached).toBeGreaterThan(100)
     expect(total.tokens.uncached).toBe(all.reduce((sum, { usage: { uncached } }) => sum + uncached, 0))
-    const free = createHarness({ replies: [{ error: again }, answers('Here.')] })
+    const free = createHarness({ replies: [{ error: again }, reply.answer('Here.')] })
     await free.say('Do it.')
     expect((await free.journal()).filter((change) => 'retried' in change)).toEqual([])
   })
@@ -97,7 +97,7 @@ describe('a limit on money', () => {
   it('includes calls that failed and were retried', async () => {
     const failed = { usage, error: { kind: 'unknown', retryable: true } } as const
     const harness = createHarness({
-      replies: [failed, failed, call, answers('That is all.')],
+      replies: [failed, failed, call, reply.answer('That is all.')],
       tools: [weather()],
       settings: { maxMoney: 5, priceOf, retryDelaysMs: [0, 0] },
     })
@@ -107,7 +107,7 @@ describe('a limit on money', () => {
 
   it('does not include a call that failed before it wrote anything', async () => {
     const down = { error: { kind: 'overloaded', retryable: true } } as const
-    const harness = createTestHarness([down, answers('Here.')], { maxMoney: 0.1, priceOf })
+    const harness = createTestHarness([down, reply.answer('Here.')], { maxMoney: 0.1, priceOf })
     expect((await harness.say('Do it.')).exitReason).toBe('complete')
   })
 
@@ -118,7 +118,7 @@ describe('a limit on money', () => {
     for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 3) void first.agent.close()
     expect((await turn.result).exitReason).toBe('cancelled')
     const second = createHarness({
-      replies: [call, answers('That is all.')],
+      replies: [call, reply.answer('That is all.')],
       tools: [weather()],
       store: first.store,
       clock: first.clock,
@@ -129,7 +129,7 @@ describe('a limit on money', () => {
 
   it('is restored from the entries of the turn only, however long the conversation is', async () => {
     const long = 40
-    const harness = createTestHarness([...Array.from({ length: long }, () => answers('Done.')), call, { text: '', stall: true }], {
+    const harness = createTestHarness([...Array.from({ length: long }, () => reply.answer('Done.')), call, { text: '', stall: true }], {
       maxMoney: 6,
       priceOf,
     })
@@ -146,7 +146,7 @@ describe('a limit on money', () => {
     }
     const store = { ...harness.store, readJournal }
     const settings = { maxMoney: 6, priceOf }
-    const second = createHarness({ replies: [answers('That is all.')], tools: [weather()], store, clock: harness.clock, settings })
+    const second = createHarness({ replies: [reply.answer('That is all.')], tools: [weather()], store, clock: harness.clock, settings })
     expect(await second.agent.recover()).toHaveLength(1)
     expect(from.length).toBeGreaterThan(0)
     expect(Math.min(...from)).toBeGreaterThan(0)

@@ -4,7 +4,7 @@ import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { createEventHub } from './event-hub.ts'
 import { follow } from './follow.ts'
 
@@ -27,7 +27,7 @@ const story = 'Rome was founded, as legend has it, by two brothers, and one of t
 
 describe('a follower', () => {
   it('gets every entry once and in order, from the given entry on', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
     await harness.say('First.')
     await harness.say('Second.')
     const count = (await harness.journal()).length
@@ -57,8 +57,8 @@ describe('a follower', () => {
   })
 
   it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
-    const { reply, halfway, resume } = pausedAnswer(story)
-    const harness = createHarness({ replies: [reply, answers('And that, too.')] })
+    const { reply: modelReply, halfway, resume } = pausedAnswer(story)
+    const harness = createHarness({ replies: [modelReply, reply.answer('And that, too.')] })
     const run = harness.agent.run(conversationId, 'Tell me.')
     await halfway
     await harness.agent.send(conversationId, 'And the brothers?')
@@ -76,7 +76,7 @@ describe('a follower', () => {
       await entry.promise
       return []
     }
-    const harness = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
+    const harness = createHarness({ replies: [reply.answer(story)], hooks: [{ onBeforeCompletion }] })
     const run = harness.agent.run(conversationId, 'Tell me.')
     await answered.promise
     const [late, later] = [followToClose(harness), followToClose(harness)]
@@ -89,7 +89,10 @@ describe('a follower', () => {
 
   it('that joins during a tool call gets its status, but not the live output of the response that made the call', async () => {
     const work = pausedTool()
-    const harness = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
+    const harness = createHarness({
+      tools: [work.tool],
+      replies: [reply.call('paused.work', {}, { notes: 'A moment.' }), reply.answer('Done.')],
+    })
     const run = harness.agent.run(conversationId, 'Do it.')
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
     const late = followToClose(harness)
@@ -102,7 +105,7 @@ describe('a follower', () => {
   })
 
   it('ends when the conversation is deleted', async () => {
-    const harness = createHarness({ replies: [answers('One.')] })
+    const harness = createHarness({ replies: [reply.answer('One.')] })
     await harness.say('First.')
     const count = (await harness.journal()).length
     const events: TurnEvent[] = []
@@ -167,7 +170,7 @@ describe('a follower', () => {
   })
 
   it('gets everything before it ends because the agent closes', async () => {
-    const harness = createHarness({ replies: [answers('One.')] })
+    const harness = createHarness({ replies: [reply.answer('One.')] })
     const following = (async () => {
       const events: TurnEvent[] = []
       for await (const event of harness.agent.follow(conversationId)) events.push(event)
@@ -179,7 +182,7 @@ describe('a follower', () => {
   })
 
   it('gets feedback that comes while the conversation is not running', async () => {
-    const harness = createHarness({ replies: [answers('One.')] })
+    const harness = createHarness({ replies: [reply.answer('One.')] })
     const { turnId } = await harness.say('First.')
     const { length } = await harness.journal()
     const next = harness.agent.follow(conversationId, { after: length })[Symbol.asyncIterator]().next()

@@ -4,21 +4,21 @@ import { pausedAnswer, weather } from '../../../test/support/scenario-tools.ts'
 import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { EntryEvent, TurnEvent } from '../../core/event.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 
 const conversationId = 'c1'
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
 
 describe('a turn handle', () => {
   it('does not stop the turn when its iteration ends early', async () => {
-    const harness = createHarness({ replies: [answers('Done.')] })
+    const harness = createHarness({ replies: [reply.answer('Done.')] })
     const run = harness.agent.run(conversationId, 'Do it.')
     for await (const _ of run) break
     expect(await run.result).toMatchObject({ answer: 'Done.', exitReason: 'complete' })
   })
 
   it('yields all entries when it is iterated after the result', async () => {
-    const harness = createHarness({ replies: [answers('Done.')] })
+    const harness = createHarness({ replies: [reply.answer('Done.')] })
     const run = harness.agent.run(conversationId, 'Do it.')
     await run.result
     const events: TurnEvent[] = []
@@ -40,7 +40,7 @@ describe('a turn handle', () => {
   })
 
   it('stops the turn when its signal aborts; an aborted signal starts none', async () => {
-    const harness = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
+    const harness = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, reply.answer('never asked for')] })
     const stop = new AbortController()
     const run = harness.agent.run(conversationId, 'Do it.', { signal: stop.signal })
     for await (const event of run) if (event.type === 'lane.delta') stop.abort()
@@ -58,7 +58,7 @@ describe('a turn handle', () => {
         said.push(harness.agent.run(conversationId, 'Second.', { signal: stop.signal }).result)
       } else if (change.type === 'event.accepted') queueMicrotask(() => queueMicrotask(() => stop.abort()))
     }
-    const harness = createHarness({ replies: [answers('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
+    const harness = createHarness({ replies: [reply.answer('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
     expect(await harness.say('First.')).toMatchObject({ answer: 'One.' })
     expect(await said[0]).toMatchObject({ exitReason: 'steer' })
   })
@@ -75,7 +75,7 @@ describe('a turn handle', () => {
   })
 
   it('yields no entries of earlier turns', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
     await harness.say('First.')
     const { length } = await harness.journal()
     const run = harness.agent.run(conversationId, 'Second.')
@@ -87,7 +87,7 @@ describe('a turn handle', () => {
   })
 
   it('continues where the last iteration stopped, also among entries read from the journal', async () => {
-    const harness = createHarness({ replies: [answers('Done.')] })
+    const harness = createHarness({ replies: [reply.answer('Done.')] })
     const run = harness.agent.run(conversationId, 'Do it.')
     await run.result
     const events: TurnEvent[] = []
@@ -103,10 +103,10 @@ describe('a turn handle', () => {
 
   it('yields every entry exactly once, whenever it is first iterated', async () => {
     const replies = [
-      calls('weather.today', { city: 'Rome' }),
-      calls('weather.today', { city: 'Oslo' }),
-      answers('Clear.'),
-      answers('Still.'),
+      reply.call('weather.today', { city: 'Rome' }),
+      reply.call('weather.today', { city: 'Oslo' }),
+      reply.answer('Clear.'),
+      reply.answer('Still.'),
     ]
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 250 }), async (ticks) => {

@@ -4,7 +4,7 @@ import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/wa
 import type { ModelEvent } from '../../core/model-event.ts'
 import type { Model } from '../../ports/model.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls, type Reply, type ScriptedModel, scriptedModel } from '../../testing/scripted-model.ts'
+import { type Reply, reply, type ScriptedModel, scriptedModel } from '../../testing/scripted-model.ts'
 
 const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
 const tooLong = {
@@ -16,7 +16,7 @@ const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOp
 
 describe('a provider that fails', () => {
   it('loop 17.76: is called again, twice, if nothing was shown, and live output carries the attempt', async () => {
-    const harness = createTestHarness([down, down, answers('Here.')])
+    const harness = createTestHarness([down, down, reply.answer('Here.')])
     const { events, answer, exitReason } = await harness.say('Do it.')
     expect({ answer, exitReason, calls: decisions(harness) }).toEqual({ answer: 'Here.', exitReason: 'complete', calls: 3 })
     expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([2]))
@@ -27,7 +27,7 @@ describe('a provider that fails', () => {
 
   it('loop 17.76: is not called again silently after something was shown: the model gets a notice and a new round', async () => {
     const text = '<channel:thinking>Let me think about'
-    const harness = createTestHarness([{ text, ...down }, answers('Here.')])
+    const harness = createTestHarness([{ text, ...down }, reply.answer('Here.')])
     const { events, answer } = await harness.say('Do it.')
     expect(answer).toBe('Here.')
     expect(await codesOf(harness)).toEqual(['service_interrupted'])
@@ -39,7 +39,7 @@ describe('a provider that fails', () => {
   })
 
   it('is called again after tags that showed nothing', async () => {
-    const harness = createTestHarness([{ text: '<channel:thin', ...down }, answers('Here.')])
+    const harness = createTestHarness([{ text: '<channel:thin', ...down }, reply.answer('Here.')])
     expect((await harness.say('Do it.')).answer).toBe('Here.')
     expect(await codesOf(harness)).toEqual([])
   })
@@ -47,7 +47,7 @@ describe('a provider that fails', () => {
   it('is not called again for an error that is not retryable', async () => {
     const harness = createTestHarness([
       { error: { kind: 'invalid_request', http_status: 400, message: 'no such model' } },
-      answers('never asked for'),
+      reply.answer('never asked for'),
     ])
     expect((await harness.say('Do it.')).exitReason).toBe('error')
     expect(harness.model.left).toBe(1)
@@ -55,18 +55,18 @@ describe('a provider that fails', () => {
 
   it('is not called again before the pause it asks for, and not at all when that is too long', async () => {
     const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
-    const patient = createTestHarness([limited(59), answers('never asked for')])
+    const patient = createTestHarness([limited(59), reply.answer('never asked for')])
     const turn = patient.agent.run(patient.conversationId, 'Do it.')
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
     expect(patient.model.left).toBe(1) // retryDelaysMs is 0 here: only the provider's pause delays the retry
-    const hopeless = createTestHarness([limited(3_600), answers('never asked for')])
+    const hopeless = createTestHarness([limited(3_600), reply.answer('never asked for')])
     expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
     expect(hopeless.model.left).toBe(1)
   })
 
   it('can be stopped during the pause before a retry', async () => {
-    const harness = createTestHarness([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
+    const harness = createTestHarness([down, reply.answer('never asked for')], { settings: { retryDelaysMs: [60_000] } })
     const turn = harness.agent.run(harness.conversationId, 'Do it.')
     for await (const event of turn)
       if (event.type === 'status' && event.status === 'retrying') await harness.agent.stop(harness.conversationId)
@@ -156,7 +156,7 @@ async function* neverStops(once: () => void): AsyncGenerator<ModelEvent> {
 
 describe('a prompt that the provider rejects as too long', () => {
   const summary = '## Goal\nThe weather.\n\n## Done\nRome was looked up.'
-  const history = [calls('weather.today', { city: 'Rome' }), answers(`Clear. ${'It is a fine day. '.repeat(200)}`)]
+  const history = [reply.call('weather.today', { city: 'Rome' }), reply.answer(`Clear. ${'It is a fine day. '.repeat(200)}`)]
 
   async function withHistory(replies: readonly Reply[]) {
     const harness = createTestHarness([...history, ...history, ...replies])
@@ -166,7 +166,7 @@ describe('a prompt that the provider rejects as too long', () => {
   }
 
   it('is compacted and sent again', async () => {
-    const harness = await withHistory([tooLong, summary, answers('Third.')])
+    const harness = await withHistory([tooLong, summary, reply.answer('Third.')])
     const { answer, events } = await harness.say('And now?')
     expect(answer).toBe('Third.')
     expect((await harness.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
@@ -184,7 +184,7 @@ describe('a prompt that the provider rejects as too long', () => {
   })
 
   it('is compacted without a summary when that call fails, too', async () => {
-    const harness = await withHistory([tooLong, down, answers('Third.')])
+    const harness = await withHistory([tooLong, down, reply.answer('Third.')])
     expect((await harness.say('And now?')).answer).toBe('Third.')
     expect((await harness.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
   })

@@ -4,7 +4,7 @@ import type { LaneEvent } from '../../core/event.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'
 import { createLanes } from '../../core/stream/lanes.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { createLiveOutput } from './live-output.ts'
 
 /** The output of a response that comes in pieces of seven characters, by lane, caught up after the pieces that `reads` selects. */
@@ -30,8 +30,8 @@ function outputOf(response: string, reads: (piece: number) => boolean) {
 
 describe('live output', () => {
   const responses = [
-    answers('Rome was founded by two brothers.', { followups: ['By whom?'] }),
-    calls('react.write', { path: 'a.md', channel: 'canvas', content: '# Rome', kind: 'file' }, { notes: 'I write it down.' }),
+    reply.answer('Rome was founded by two brothers.', { followups: ['By whom?'] }),
+    reply.call('react.write', { path: 'a.md', channel: 'canvas', content: '# Rome', kind: 'file' }, { notes: 'I write it down.' }),
   ]
 
   it.each(responses)('is the same whenever it is first read: %s', (response) => {
@@ -48,7 +48,7 @@ describe('live output', () => {
       },
       () => {},
     )
-    output.add(createChannelParser(decisionChannels).push(answers('Done.')))
+    output.add(createChannelParser(decisionChannels).push(reply.answer('Done.')))
     output.end('whole')
     expect(() => output.answer()).toThrow('read too early')
   })

@@ -8,7 +8,7 @@ import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
 import { accepted } from '../../testing/conformance/store-fixture.ts'
 import { createFixedClock, type FixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
-import { answers } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 
 const conversationId = 'c1'
 
@@ -40,7 +40,7 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
     }
     return entries
   }
-  const dying = createHarness({ store: { ...failing, append }, clock, replies: [answers('One.'), answers('Two.')] })
+  const dying = createHarness({ store: { ...failing, append }, clock, replies: [reply.answer('One.'), reply.answer('Two.')] })
   const [one] = await Promise.allSettled([dying.say('First.')])
   const [two] = await Promise.allSettled([second])
   clock.advance(LEASE_MS + 1)
@@ -50,7 +50,7 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
 /** A store with a closed turn and events that were accepted after it, by a process that died then. */
 async function storeWithWaiting(...events: readonly Parameters<typeof accepted>[]) {
   const { clock, store } = createStorage()
-  await createHarness({ store, clock, replies: [answers('One.')] }).say('First.')
+  await createHarness({ store, clock, replies: [reply.answer('One.')] }).say('First.')
   const claim = await store.claim(conversationId, { id: 'dead', host: 'elsewhere', pid: 1 })
   await store.append(
     claim,
@@ -73,7 +73,7 @@ describe('a followup that was accepted after its turn was closed', () => {
         const there = createStorage()
         const survived = await runUntilFailure(there, { append, side })
         if (survived) break // there are no more appends
-        const next = createHarness({ ...there, replies: [answers('Two.')] })
+        const next = createHarness({ ...there, replies: [reply.answer('Two.')] })
         const left = await next.timeline()
         await next.agent.recover()
         const { inbox, openTurn } = await next.timeline()
@@ -87,7 +87,7 @@ describe('a followup that was accepted after its turn was closed', () => {
   })
 
   it('is in the results of recover', async () => {
-    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [reply.answer('Two.')] })
     expect((await next.store.list({ open: true })).conversations).toMatchObject([{ openTurn: null, waiting: ['e1'] }])
     expect(await next.agent.archive.head(conversationId)).toMatchObject({ openTurn: null, waiting: ['e1'] })
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Two.', exitReason: 'complete' }])
@@ -97,7 +97,7 @@ describe('a followup that was accepted after its turn was closed', () => {
   })
 
   it('is followed by the other waiting followups, in order', async () => {
-    const next = createHarness({ ...(await storeWithWaiting(['e1', 1], ['e2', 2], ['e3', 3])), replies: [answers('All.')] })
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1], ['e2', 2], ['e3', 3])), replies: [reply.answer('All.')] })
     await next.agent.recover()
     const others = [
       ['user.followup', 'said as e2'],
@@ -107,7 +107,7 @@ describe('a followup that was accepted after its turn was closed', () => {
   })
 
   it('also starts with the next message, which becomes a followup of its turn', async () => {
-    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Both.')] })
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [reply.answer('Both.')] })
     expect(await next.say('And that.')).toMatchObject({ answer: 'Both.' })
     const both = [
       ['user.prompt', 'said as e1'],
@@ -117,7 +117,7 @@ describe('a followup that was accepted after its turn was closed', () => {
   })
 
   it('is answered once when it is sent again with the same event id', async () => {
-    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [reply.answer('Two.')] })
     const { turnId } = await next.agent.send(conversationId, 'said as e1', { eventId: 'e1' })
     await next.agent.drain(60_000)
     expect(await dialogue(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
@@ -138,7 +138,7 @@ describe('a followup that was accepted after its turn was closed', () => {
 it('waiting feedback, late steers and external events do not start a turn', async () => {
   const next = createHarness({
     ...(await storeWithWaiting(['e1', 1, 'feedback'], ['e2', 2, 'steer'], ['e3', 3, 'external'])),
-    replies: [answers('Two.')],
+    replies: [reply.answer('Two.')],
   })
   const before = await next.journal()
   expect(await next.agent.recover()).toEqual([])

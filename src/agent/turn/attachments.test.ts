@@ -3,7 +3,7 @@ import { png } from '../../../test/support/sample-files/images.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { assignUniqueNames } from './attachments.ts'
 
 const named = (...names: readonly string[]) =>
@@ -32,7 +32,7 @@ it('attachment names are safe as paths: only the last segment is kept', () => {
 })
 
 it('directories of the sender are not journaled', async () => {
-  const harness = createHarness({ replies: [answers('Seen.')] })
+  const harness = createHarness({ replies: [reply.answer('Seen.')] })
   const attachments = [{ name: '/home/me/secret/plan.png', content: png() }]
   await harness.agent.run(harness.conversationId, 'See.', { attachments }).result
   expect(JSON.stringify(await harness.journal())).not.toContain('secret')

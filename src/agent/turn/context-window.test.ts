@@ -6,11 +6,11 @@ import { contentTokens } from '../../core/estimate/estimate.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls, type Reply, type ScriptedReply } from '../../testing/scripted-model.ts'
+import { type Reply, reply, type ScriptedReply } from '../../testing/scripted-model.ts'
 
 const summary = '## Goal\nThe doors.\n\n## Done\nPages were read: the doors are red.'
 const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
-  text: calls('library.fetch', { page: number }),
+  text: reply.call('library.fetch', { page: number }),
   ...(usage && { usage }),
 })
 
@@ -27,7 +27,7 @@ const roles = ({ model }: Harness) => model.requests.map(({ role }) => role)
 
 describe('a context that reaches its limit', () => {
   it('is compacted when a turn begins, before the model is called', async () => {
-    const harness = createTestHarness([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    const harness = createTestHarness([page(1), page(2), reply.answer('One and two.'), summary, reply.answer('Red.')])
     await harness.say('Read one and two.')
     expect(await compactions(harness)).toBe(0)
     const { events, answer } = await harness.say(question)
@@ -39,7 +39,7 @@ describe('a context that reaches its limit', () => {
   })
 
   it('counts the summary as part of the turn that made it, though it stands before that turn', async () => {
-    const harness = createTestHarness([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    const harness = createTestHarness([page(1), page(2), reply.answer('One and two.'), summary, reply.answer('Red.')])
     await harness.say('Read one and two.')
     const { turnId } = await harness.say(question)
     const own = blocksOf(await harness.timeline()).filter(({ turn_id }) => turn_id === turnId)
@@ -52,7 +52,7 @@ describe('a context that reaches its limit', () => {
   })
 
   it('is compacted in the middle of a turn, which goes on', async () => {
-    const harness = createTestHarness([page(1), page(2), page(3), summary, page(4), answers('All red.')])
+    const harness = createTestHarness([page(1), page(2), page(3), summary, page(4), reply.answer('All red.')])
     const { answer, exitReason } = await harness.say('Read four pages.')
     expect({ answer, exitReason }).toEqual({ answer: 'All red.', exitReason: 'complete' })
     expect(roles(harness)).toContain('compaction')
@@ -63,8 +63,8 @@ describe('a context that reaches its limit', () => {
 
   it('stays as it is when the summary fails, and the summary is not requested again in every round', async () => {
     const down: Reply = { error: { kind: 'overloaded', retryable: true } }
-    const look = calls('react.read', { paths: ['ar:nothing'] })
-    const harness = createTestHarness([page(1), page(2), answers('One and two.'), down, look, look, answers('Red.')])
+    const look = reply.call('react.read', { paths: ['ar:nothing'] })
+    const harness = createTestHarness([page(1), page(2), reply.answer('One and two.'), down, look, look, reply.answer('Red.')])
     await harness.say('Read one and two.')
     expect((await harness.say(question)).answer).toBe('Red.')
     expect(await compactions(harness)).toBe(0)
@@ -76,7 +76,7 @@ describe('a context that reaches its limit', () => {
     const report = (said: unknown) => void told.push((said as { status: string }).status)
     const saveSummary = ({ type, text }: Block) => void told.push(`${type}: ${text?.includes('the doors are red')}`)
     const hooks = [{ onBeforeCompaction: report, onAfterCompaction: report, saveSummary }]
-    const harness = createTestHarness([page(1), page(2), answers('One and two.'), summary, answers('Red.')], { hooks })
+    const harness = createTestHarness([page(1), page(2), reply.answer('One and two.'), summary, reply.answer('Red.')], { hooks })
     await harness.say('Read one and two.')
     await harness.say(question)
     expect(told).toEqual(['started', 'conv.range.summary: true', 'completed'])
@@ -84,9 +84,12 @@ describe('a context that reaches its limit', () => {
 
   it('is compacted earlier when the provider bills more tokens than estimated', async () => {
     const counted = async (uncached: number) => {
-      const harness = createTestHarness([page(1), { text: answers('One.'), usage: { uncached } }, answers('Red.'), answers('Red.')], {
-        settings: { ...settings, contextTokens: contextWithRoom(7_478) },
-      })
+      const harness = createTestHarness(
+        [page(1), { text: reply.answer('One.'), usage: { uncached } }, reply.answer('Red.'), reply.answer('Red.')],
+        {
+          settings: { ...settings, contextTokens: contextWithRoom(7_478) },
+        },
+      )
       await harness.say('Read one.')
       await harness.say('Which colour?')
       return roles(harness).includes('compaction')
@@ -101,7 +104,10 @@ describe('a context that reaches its limit', () => {
       counted++
       return Math.ceil(text.length / 4)
     }
-    const replies = [...Array.from({ length: 8 }, (_, index) => calls('react.read', { paths: [`ar:${index}`] })), answers('Done.')]
+    const replies = [
+      ...Array.from({ length: 8 }, (_, index) => reply.call('react.read', { paths: [`ar:${index}`] })),
+      reply.answer('Done.'),
+    ]
     const harness = createHarness({ replies, tokens, settings: { maxRounds: 20 } })
     await harness.say('Look.')
     expect(counted).toBeLessThan(60) // each block once when the turn is closed, and the system text
@@ -110,8 +116,8 @@ describe('a context that reaches its limit', () => {
 
 describe('a conversation after a long pause', () => {
   it('hides old turns once when the cache has expired, and says so', async () => {
-    const turns = Array.from({ length: 9 }, (_, index) => [page(index), answers(`Page ${index} is read.`)]).flat()
-    const harness = createTestHarness([...turns, answers('Red.'), answers('Red.')], { settings: { contextTokens: 80_000 } })
+    const turns = Array.from({ length: 9 }, (_, index) => [page(index), reply.answer(`Page ${index} is read.`)]).flat()
+    const harness = createTestHarness([...turns, reply.answer('Red.'), reply.answer('Red.')], { settings: { contextTokens: 80_000 } })
     for (let turn = 0; turn < 9; turn++) await harness.say(`Read page ${turn}.`)
     const fresh = blocksOf(await harness.timeline()).filter(isHidden)
     harness.clock.advance(3_600_000)

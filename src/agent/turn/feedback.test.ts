@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
-import { answers } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import type { FeedbackOptions } from '../message.ts'
 
 const conversationId = 'c1'
@@ -14,7 +14,7 @@ const feedbackBlocks = async (harness: Harness) =>
   )
 
 async function later({ text = '', ...feedback }: Omit<FeedbackOptions, 'turnId'> & { readonly text?: string }, hours: number) {
-  const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')] })
+  const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.'), reply.answer('Three.')] })
   const { turnId } = await harness.say('First.')
   await harness.agent.feedback(conversationId, text, { turnId, ...feedback })
   harness.clock.advance(hours * 3_600_000)
@@ -54,7 +54,7 @@ describe('feedback', () => {
 
   it('on a compacted or unknown turn is ignored and removed from the inbox', async () => {
     const harness = createHarness({
-      replies: [answers(long), answers(long), 'A summary of what was said.', answers('Three.'), answers('Four.')],
+      replies: [reply.answer(long), reply.answer(long), 'A summary of what was said.', reply.answer('Three.'), reply.answer('Four.')],
       settings: { contextTokens: contextWithRoom(11_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     })
     const { turnId } = await harness.say('First.')
@@ -71,7 +71,7 @@ describe('feedback', () => {
   })
 
   it('on the running turn waits for the next turn', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')], settings: { exitGraceMs: 5 } })
     const run = harness.agent.run(conversationId, 'First.')
     for await (const event of run) {
       if (event.type === 'status') await harness.agent.feedback(conversationId, 'Slow!', { turnId: event.turn_id, reaction: 'not_ok' })

@@ -10,7 +10,7 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
 import { succeeded } from '../../tools/outcome.ts'
 
@@ -28,16 +28,16 @@ const search = defineTool({
 const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [weather(), search], ...options })
 
-const searching = calls('web_tools.web_search', { query: 'x' })
-const writing = (content: string) => calls('react.write', { path: 'files/report.md', channel: 'canvas', content, kind: 'file' })
+const searching = reply.call('web_tools.web_search', { query: 'x' })
+const writing = (content: string) => reply.call('react.write', { path: 'files/report.md', channel: 'canvas', content, kind: 'file' })
 
 describe('the record of a turn', () => {
   it('loop 17.80: contains its own blocks only, and the sources that its answers and artifacts cite', async () => {
     const harness = createTestHarness([
-      answers('Hello.'),
+      reply.answer('Hello.'),
       searching,
       writing('As [[S:2]] says, and [[S:9]].'),
-      answers('See [[S:1]] and [[S:7]].'),
+      reply.answer('See [[S:1]] and [[S:7]].'),
     ])
     await harness.say('Hi.')
     const { turnId, sourcesUsed } = await harness.say('Find it.')
@@ -52,7 +52,7 @@ describe('the record of a turn', () => {
   })
 
   it('has a notice about cited sources that do not exist, and the user does not see those citations', async () => {
-    const harness = createTestHarness([searching, answers('See [[S:1]] and [[S:7]].')])
+    const harness = createTestHarness([searching, reply.answer('See [[S:1]] and [[S:7]].')])
     const { events, answer } = await harness.say('Find it.')
     expect(laneText(events, 'answer')).toBe('See [A](https://a.example/) and .')
     expect(answer).toBe('See [[S:1]] and .') // callers can show it as it is
@@ -62,8 +62,8 @@ describe('the record of a turn', () => {
   it('includes the sources of a deferred answer, because the user has read it', async () => {
     const harness = createTestHarness([
       searching,
-      { text: answers('First, see [[S:3]].'), onChunk: () => harness.agent.send(harness.conversationId, 'And the other?') },
-      answers('Second, see [[S:1]].'),
+      { text: reply.answer('First, see [[S:3]].'), onChunk: () => harness.agent.send(harness.conversationId, 'And the other?') },
+      reply.answer('Second, see [[S:1]].'),
     ])
     const { turnId } = await harness.say('Find it.')
     expect((await harness.store.readTurnLog(harness.conversationId, turnId))?.sources_used).toEqual([1, 3])
@@ -74,7 +74,7 @@ describe('the record of a turn', () => {
     for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
       const problems: string[] = []
       const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
-      const harness = createTestHarness([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
+      const harness = createTestHarness([reply.answer('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
       expect(await harness.say('Hi.')).toMatchObject({ exitReason: 'complete', answer: 'Hello.' })
       expect(problems).toEqual(['onBeforeCompletion'])
     }
@@ -87,7 +87,7 @@ describe('the record of a turn', () => {
         onAfterCompletion: () => [userPromptBlock('t', '2026-01-01T00:00:00.000Z', 'after')],
       },
     ]
-    for (const replies of [[answers('Hello.')], ['', '', '']]) {
+    for (const replies of [[reply.answer('Hello.')], ['', '', '']]) {
       const harness = createTestHarness(replies, { hooks })
       await harness.say('Hi.')
       const texts = blocksOf(await harness.timeline())
@@ -107,7 +107,7 @@ describe('the record of a turn', () => {
         return [userPromptBlock('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
       }
       const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
-      const harness: Harness = createTestHarness([answers('Here is A.'), answers('And there you have B as well.')], { hooks })
+      const harness: Harness = createTestHarness([reply.answer('Here is A.'), reply.answer('And there you have B as well.')], { hooks })
       await harness.say('A?')
       expect(asked.filter((name) => name === slow)).toHaveLength(2)
       const texts = blocksOf(await harness.timeline())
@@ -138,7 +138,7 @@ describe('an answer that was delivered is not requested again', () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>A</channel:answer>`
     const harness = createTestHarness([
       { text: broken, onChunk: () => harness.agent.send(harness.conversationId, 'Wait, also B.') },
-      answers('A and B.'),
+      reply.answer('A and B.'),
     ])
     const { answer } = await harness.say('Do A.')
     expect(answer).toBe('A and B.')
@@ -165,7 +165,7 @@ describe('an answer that was delivered is not requested again', () => {
 
   it('and an empty completion after a deferred answer refers to it, and the user does not get it twice', async () => {
     const harness = createTestHarness([
-      { text: answers('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
+      { text: reply.answer('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
       '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
     ])
     const { answer, events } = await harness.say('Do A.')
@@ -176,16 +176,16 @@ describe('an answer that was delivered is not requested again', () => {
 
   it('and a completion that cites only unknown sources counts as empty', async () => {
     const harness = createTestHarness([
-      { text: answers('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
-      answers('[[S:99]]'),
+      { text: reply.answer('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
+      reply.answer('[[S:99]]'),
     ])
     const { answer, events } = await harness.say('Do A.')
     expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
   })
 
   it('unless nothing readable is left of it, with or without watchers', async () => {
-    const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
-    const harness = createTestHarness([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
+    const halves = `${reply.answer('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
+    const harness = createTestHarness([halves, reply.answer('A.'), reply.answer('[[S:9]]'), reply.answer('B.')])
     expect((await harness.say('Do A.')).answer).toBe('A.')
     expect((await harness.agent.run(harness.conversationId, 'Do B.').result).answer).toBe('B.')
     expect(await codesOf(harness)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
@@ -195,7 +195,7 @@ describe('an answer that was delivered is not requested again', () => {
 describe('output that was cut off by the token limit', () => {
   it('inside the content of a file writes nothing, ends the canvas as aborted, and tells the model the field and the limit', async () => {
     const text = writing('A long report. '.repeat(40)).slice(0, 400)
-    const harness = createTestHarness([{ text, finish: 'length', chunks: 50 }, answers('Shorter.')])
+    const harness = createTestHarness([{ text, finish: 'length', chunks: 50 }, reply.answer('Shorter.')])
     const { events } = await harness.say('Write.')
     expect(deltasOf(events, 'canvas').at(-1)?.delta).toMatchObject({ completed: true, aborted: true })
     expect(await blockTypes(harness)).not.toContain('react.tool.call')
@@ -209,7 +209,7 @@ describe('output that was cut off by the token limit', () => {
   })
 
   it('inside the answer keeps the answer, marks it, and does not call the model again', async () => {
-    const text = answers('A long answer that goes on and on').slice(0, -24)
+    const text = reply.answer('A long answer that goes on and on').slice(0, -24)
     const harness = createTestHarness([{ text, finish: 'length' }])
     const { answer, truncated, exitReason, events } = await harness.say('Tell me.')
     expect({ answer, truncated, exitReason }).toEqual({ answer: 'A long answer that goes on', truncated: true, exitReason: 'complete' })
@@ -240,8 +240,11 @@ describe('loop 17.77: a store that fails', () => {
       const clock = createFixedClock()
       const memory = createMemoryStore({ blobs: createMemoryBlobs(), clock })
       const store = failing(memory, from)
-      const call = calls('weather.today', { city: 'Rome' })
-      const harness = createTestHarness([call, answers('Clear.'), answers('Clear, I said.'), answers('Indeed.')], { store, clock })
+      const call = reply.call('weather.today', { city: 'Rome' })
+      const harness = createTestHarness([call, reply.answer('Clear.'), reply.answer('Clear, I said.'), reply.answer('Indeed.')], {
+        store,
+        clock,
+      })
       const turn = harness.agent.run(harness.conversationId, 'Weather?')
       await expect(turn.result).rejects.toThrow('the disk is full')
       const before = await harness.journal()

@@ -16,7 +16,7 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
-import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import type { FoldedEvent } from '../hooks.ts'
 
 const conversationId = 'c1'
@@ -28,7 +28,7 @@ const announced = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.
 
 describe('the grace period after an answer', () => {
   it('is not ended by events that need no answer', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 10_000 } })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Both.')], settings: { exitGraceMs: 10_000 } })
     const late = async ({ agent }: Harness) => {
       await agent.notify(conversationId, 'The disk is half full.')
       await agent.steer(conversationId, 'Too late.', { turnId: 'turn_of_yesterday' })
@@ -43,7 +43,7 @@ describe('the grace period after an answer', () => {
 
 describe('a followup', () => {
   it('is made of the second of two concurrent messages: one turn, and both callers get its result', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 5 } })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Both.')], settings: { exitGraceMs: 5 } })
     const run = (input: string) => harness.agent.run(conversationId, input).result
     const [first, second] = await Promise.all([run('First.'), run('Second.')])
     expect(second).toEqual(first)
@@ -52,7 +52,7 @@ describe('a followup', () => {
   })
 
   it('becomes the next turn when it comes after the close, and each caller gets the result of its own turn', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
     const second: Promise<unknown>[] = []
     const first = await runTurnWith(harness, 'First.', {
       when: entryOfType('turn.closed'),
@@ -65,7 +65,7 @@ describe('a followup', () => {
   })
 
   it('that becomes the next turn is not in the events of this one', async () => {
-    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Two.')] })
+    const harness = createHarness({ tools: [slowTool()], replies: [reply.call('slow.work'), reply.answer('Two.')] })
     const { events, turnId } = await runTurnWith(harness, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
@@ -80,7 +80,7 @@ describe('a followup', () => {
   })
 
   it('waits for the next turn when it comes after a stop, and so do later ones', async () => {
-    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
+    const harness = createHarness({ tools: [slowTool()], replies: [reply.call('slow.work'), reply.answer('Both.')] })
     const said: Promise<unknown>[] = []
     const say = (input: string) => void said.push(harness.agent.run(conversationId, input).result)
     await runTurnWith(harness, 'First.', {
@@ -99,7 +99,7 @@ describe('a followup', () => {
 
   it('is part of the turn that is stopped right after it, also when that turn can not be deferred', async () => {
     for (const replies of [
-      [calls('weather.today', { city: 'Rome' }), answers('Clear.')],
+      [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')],
       ['nonsense', 'nonsense', 'nonsense'],
     ]) {
       let said = false
@@ -113,7 +113,7 @@ describe('a followup', () => {
       const settings = { maxRounds: replies.length === 2 ? 1 : 15 }
       const harness: Harness = createHarness({
         tools: [weather()],
-        replies: [...replies, answers('Never.')],
+        replies: [...replies, reply.answer('Never.')],
         settings,
         hooks: [{ onBeforeCompletion }],
       })
@@ -127,7 +127,7 @@ describe('a followup', () => {
   })
 
   it('with an event id starts one turn, however often it is sent', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('never asked for')] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('never asked for')] })
     const send = () => harness.agent.send(conversationId, 'Hello.', { eventId: 'e1' })
     await Promise.all([send(), send()])
     await harness.agent.follow(conversationId)[Symbol.asyncIterator]().next()
@@ -140,7 +140,9 @@ describe('a followup', () => {
   })
 
   it('is accepted with the id of the turn that is running now', async () => {
-    const harness = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
+    const harness = createHarness({
+      replies: [reply.answer('One.'), { text: reply.answer('Two.'), chunks: 4, delayMs: 1 }, reply.answer('Three.')],
+    })
     await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: sendWith('Second.') })
     const opened = async () => (await harness.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
     await until(async () => (await opened()).length === 2)
@@ -151,7 +153,7 @@ describe('a followup', () => {
 
   it('resolves the open questions of its own turn; the next message resolves nothing', async () => {
     const gate = '<channel:thinking>x</channel:thinking><channel:output>{"clarification_questions":["Which Rome?"]}</channel:output>'
-    const model = scriptedModel([gate, answers('Which Rome?'), answers('Clear.'), answers('Bye.')], { title: null })
+    const model = scriptedModel([gate, reply.answer('Which Rome?'), reply.answer('Clear.'), reply.answer('Bye.')], { title: null })
     const harness = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
     await runTurnWith(harness, 'The weather in Rome?', { when: answered, act: sendWith('In Italy.') }, { when: answered, act: stopTurn })
     await runTurnWith(harness, 'Thanks.', { when: answered, act: stopTurn })
@@ -173,7 +175,7 @@ describe('a followup', () => {
     }
     const hooks = [{ onBeforeCompletion: hook('before'), onAfterCompletion: hook('after') }]
     const harness = createHarness({
-      replies: [{ text: answers('One.'), onChunk: () => sendWith('Second.')(harness) as Promise<void> }, answers('Two.')],
+      replies: [{ text: reply.answer('One.'), onChunk: () => sendWith('Second.')(harness) as Promise<void> }, reply.answer('Two.')],
       hooks,
     })
     expect(await harness.say('First.')).toMatchObject({ answer: 'Two.' })
@@ -184,13 +186,13 @@ describe('a followup', () => {
     const told: unknown[] = []
     const onExternalEvent = ({ type, event, blocks }: FoldedEvent) =>
       void told.push([type, event.text, blocks.map((block) => [block.type, block.text?.split('\n').at(-1)])])
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')], hooks: [{ onExternalEvent }] })
     await runTurnWith(harness, 'First.', { when: answered, act: sendWith('Second.') })
     expect(told).toEqual([['followup', 'Second.', [['user.followup', 'Second.']]]])
   })
 
   it('adds no more rounds than creditCap allows', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')], settings: { creditCap: 0 } })
     await runTurnWith(harness, 'First.', { when: answered, act: sendWith('Second.') })
     expect(announced(harness)).not.toContain('bonus')
     expect(() => createHarness({ replies: [], settings: { creditCap: Number.NaN } })).toThrow(RangeError)
@@ -198,7 +200,7 @@ describe('a followup', () => {
 
   it('is not changed by a hook that modifies its argument', async () => {
     const onExternalEvent = ({ event }: FoldedEvent) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')], hooks: [{ onExternalEvent }] })
     await runTurnWith(harness, 'First.', { when: answered, act: sendWith('Second.') })
     const accepted = (await harness.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
     expect(accepted).toMatchObject([{ kind: 'followup', text: 'Second.' }])
@@ -213,7 +215,7 @@ describe('a followup', () => {
   })
 
   it('loop 17.98: is taken in by its sequence number, whatever the order of delivery', async () => {
-    const harness = createHarness({ replies: [answers('All read.')] })
+    const harness = createHarness({ replies: [reply.answer('All read.')] })
     const claim = await harness.store.claim(conversationId, { id: 'o', host: 'elsewhere', pid: 1 })
     const event = (sequence: number) => ({
       event_id: `e${sequence}`,
@@ -235,7 +237,11 @@ describe('a followup', () => {
 describe('extra rounds', () => {
   const work = pausedTool()
   async function during(act: (harness: Harness) => Promise<unknown>): Promise<string> {
-    const harness = createHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Done.')], settings: { maxRounds: 3 } })
+    const harness = createHarness({
+      tools: [work.tool],
+      replies: [reply.call('paused.work'), reply.answer('Done.')],
+      settings: { maxRounds: 3 },
+    })
     await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
@@ -269,19 +275,22 @@ describe('extra rounds', () => {
 describe('an answer', () => {
   it('is deferred by a reactive event, but not by another external event', async () => {
     const harness = (replies: readonly string[]) => createHarness({ replies, settings: { exitGraceMs: 20 } })
-    const waiting = harness([answers('One.'), answers('Two.')])
+    const waiting = harness([reply.answer('One.'), reply.answer('Two.')])
     const notify = (reactive: boolean) => ({
       when: answered,
       act: ({ agent }: Harness) => agent.notify(conversationId, 'Down!', { reactive }),
     })
     expect((await runTurnWith(waiting, 'Go.', notify(true))).answer).toBe('Two.')
-    const going = harness([answers('One.'), answers('never asked for')])
+    const going = harness([reply.answer('One.'), reply.answer('never asked for')])
     expect((await runTurnWith(going, 'Go.', notify(false))).answer).toBe('One.')
     expect((await going.timeline()).inbox).toHaveLength(1) // for the next turn
   })
 
   it('that is deferred more than once is recorded each time, in order', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')], settings: { exitGraceMs: 20 } })
+    const harness = createHarness({
+      replies: [reply.answer('One.'), reply.answer('Two.'), reply.answer('Three.')],
+      settings: { exitGraceMs: 20 },
+    })
     await runTurnWith(harness, 'Go.', { when: answered, act: sendWith('And?') }, { when: answered, act: sendWith('And then?') })
     const completions = blocksOf(await harness.timeline()).filter(({ type }) => type === 'assistant.completion')
     expect(
@@ -301,7 +310,7 @@ describe('an answer', () => {
   it('is deferred by a late followup during a wrap-up, too, and the wrap-up ends', async () => {
     const harness = createHarness({
       tools: [slowTool()],
-      replies: [calls('slow.work'), answers('As far as I came.'), answers('And that, too.')],
+      replies: [reply.call('slow.work'), reply.answer('As far as I came.'), reply.answer('And that, too.')],
       settings: { exitGraceMs: 20 },
     })
     const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
@@ -312,10 +321,13 @@ describe('an answer', () => {
 
 describe('a wrap-up', () => {
   const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
-  const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' })
+  const write = reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' })
 
   it('loop 17.92: lasts at most two rounds, invalid responses included', async () => {
-    const harness = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), 'Sure, I', write, answers('never asked for')] })
+    const harness = createHarness({
+      tools: [slowTool()],
+      replies: [reply.call('slow.work'), 'Sure, I', write, reply.answer('never asked for')],
+    })
     const { exitReason, answer } = await runTurnWith(harness, 'Go.', wrapUp)
     expect(exitReason).toBe('steer')
     expect(answer).toMatch(/^I stopped as you asked/)
@@ -336,7 +348,7 @@ describe('a steer', () => {
         return entries
       },
     }
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')], store })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')], store })
     await harness.say('First.')
     expect(await accepted).toBe(false)
     expect((await harness.timeline()).inbox).toEqual([])
@@ -345,7 +357,7 @@ describe('a steer', () => {
   })
 
   it('is not accepted when nothing is running, and leaves no entry', async () => {
-    const harness = createHarness({ replies: [answers('Here.')] })
+    const harness = createHarness({ replies: [reply.answer('Here.')] })
     expect([await harness.agent.steer(conversationId, 'x'), await harness.agent.stop(conversationId)]).toEqual([false, false])
     await harness.say('Hello.')
     expect(await harness.agent.stop(conversationId)).toBe(false)
@@ -353,7 +365,7 @@ describe('a steer', () => {
   })
 
   it('that comes when the turn has just ended does not stop the next', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
     await runTurnWith(harness, 'First.', { when: entryOfType('turn.closed'), act: ({ agent }) => agent.stop(conversationId) })
     expect((await harness.say('Second.')).answer).toBe('Two.')
   })
@@ -371,7 +383,7 @@ describe('a steer', () => {
       },
     }
     const tool = { ...weather(), run: async () => ({ ok: true, output: ++ran }) }
-    const text = calls('weather.today', { city: 'Rome' })
+    const text = reply.call('weather.today', { city: 'Rome' })
     let steering: Promise<unknown> | undefined
     const onChunk = (index: number) => {
       if (index === 1) steering = harness.agent.steer(conversationId, 'Paris!')
@@ -381,7 +393,7 @@ describe('a steer', () => {
       store,
       clock,
       tools: [tool],
-      replies: [{ text, chunks: [text, ' ', ' '], onChunk }, answers('Paris it is.')],
+      replies: [{ text, chunks: [text, ' ', ' '], onChunk }, reply.answer('Paris it is.')],
     })
     expect((await harness.say('Rome?')).answer).toBe('Paris it is.')
     await steering
@@ -391,7 +403,7 @@ describe('a steer', () => {
 
   it('loop 17.95: for another turn, or for a turn that has ended, interrupts nothing', async () => {
     const work = pausedTool()
-    const harness = createHarness({ tools: [work.tool], replies: [answers('One.'), calls('paused.work'), answers('Two.')] })
+    const harness = createHarness({ tools: [work.tool], replies: [reply.answer('One.'), reply.call('paused.work'), reply.answer('Two.')] })
     const { turnId } = await harness.say('First.')
     await runTurnWith(harness, 'Second.', {
       when: toolStarted,
@@ -414,7 +426,7 @@ describe('an event for a conversation that is not running', () => {
   })
 
   it('does not disturb a turn that starts at the same time', async () => {
-    const harness = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
     const { turnId } = await harness.say('First.')
     const run = harness.agent.run(conversationId, 'Second.')
     await harness.agent.feedback(conversationId, '', { turnId, reaction: 'ok' })
@@ -426,7 +438,7 @@ describe('an event for a conversation that is not running', () => {
   })
 
   it('is accepted once when it is sent again with the same event id', async () => {
-    const harness = createHarness({ replies: [answers('One.')] })
+    const harness = createHarness({ replies: [reply.answer('One.')] })
     const { turnId } = await harness.say('First.')
     for (let n = 0; n < 3; n++) await harness.agent.feedback(conversationId, '', { turnId, reaction: 'ok', eventId: 'f1' })
     expect((await harness.timeline()).inbox).toHaveLength(1)

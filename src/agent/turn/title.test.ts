@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { blockTypes } from '../../../test/support/watch-turn.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, type Reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { parseTitleResponse } from './title.ts'
 
 const output = (text: string) => `<channel:thinking>A title.</channel:thinking><channel:output>${text}</channel:output>`
@@ -12,7 +12,11 @@ const createTestHarness = (replies: readonly Reply[]) => createHarness({ replies
 
 describe('the title call', () => {
   it('loop 17.71: gives a new conversation its title, once, and publishes it', async () => {
-    const harness = createTestHarness([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.'), answers('Still clear.')])
+    const harness = createTestHarness([
+      output('{"conversation_title": "Weather in Rome"}'),
+      reply.answer('Clear.'),
+      reply.answer('Still clear.'),
+    ])
     const { events } = await harness.say('How is the weather in Rome?')
     await harness.say('And now?')
     expect(harness.model.requests.map(({ role }) => role)).toEqual(['gate', 'decision', 'decision'])
@@ -24,14 +28,14 @@ describe('the title call', () => {
   })
 
   it('keeps a title set by the user', async () => {
-    const harness = createTestHarness([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.')])
+    const harness = createTestHarness([output('{"conversation_title": "Weather in Rome"}'), reply.answer('Clear.')])
     await harness.agent.archive.create('c1', 'My trip')
     await harness.say('How is the weather in Rome?')
     expect((await harness.timeline()).title).toBe('My trip')
   })
 
   it('gets the timeline without sources and ANNOUNCE', async () => {
-    const harness = createTestHarness([output('{}'), answers('Clear.')])
+    const harness = createTestHarness([output('{}'), reply.answer('Clear.')])
     await harness.say('How is the weather in Rome?')
     const [gate] = harness.model.requests
     expect(JSON.stringify(gate?.parts)).toMatch(/How is the weather in Rome\?/)
@@ -50,8 +54,8 @@ describe('the title call', () => {
         throw new TypeError('a bug in the adapter')
       },
     ],
-  ])('does not fail the turn when the model %s', async (_, reply) => {
-    const harness = createTestHarness([reply, answers('Clear.')])
+  ])('does not fail the turn when the model %s', async (_, modelReply) => {
+    const harness = createTestHarness([modelReply, reply.answer('Clear.')])
     const { answer, events } = await harness.say('How is the weather in Rome?')
     expect(answer).toBe('Clear.')
     expect(await blockTypes(harness)).not.toContain('stage.gate')
@@ -72,7 +76,7 @@ describe('the title call', () => {
 
   it('records clarification questions, which the next message resolves', async () => {
     const asks = output('{"conversation_title": "A trip", "clarification_questions": ["Where to?", "When?"]}')
-    const harness = createTestHarness([asks, answers('Where to, and when?'), answers('Fine.')])
+    const harness = createTestHarness([asks, reply.answer('Where to, and when?'), reply.answer('Fine.')])
     await harness.say('Plan a trip.')
     await harness.say('To Rome, in May.')
     const stages = blocksOf(await harness.timeline()).filter(({ type }) => type.startsWith('stage.clarification'))
@@ -87,7 +91,7 @@ describe('the title call', () => {
   })
 
   it('is journaled with its usage like every model call', async () => {
-    const harness = createTestHarness([{ text: output('{}'), usage: { uncached: 120, output: 9 } }, answers('Clear.')])
+    const harness = createTestHarness([{ text: output('{}'), usage: { uncached: 120, output: 9 } }, reply.answer('Clear.')])
     await harness.say('How is the weather in Rome?')
     const gate = (await harness.journal()).find((change) => change.type === 'response.received' && change.role === 'gate')
     expect(gate).toMatchObject({ usage: { uncached: 120, output: 9 }, prompt: { model: 'scripted' } })

@@ -5,11 +5,11 @@ import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/wa
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Model } from '../../ports/model.ts'
 import { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from '../../testing/harness.ts'
-import { answers, calls, type Reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
 import { failed } from '../../tools/outcome.ts'
 
-const call = calls('weather.today', { city: 'Rome' })
+const call = reply.call('weather.today', { city: 'Rome' })
 const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
 const settings = { maxRounds: 3 }
 
@@ -33,7 +33,7 @@ async function expectSpoken(harness: Harness, said: RecordedTurn, exitReason: st
 
 describe('a turn always ends with an answer', () => {
   it('loop 17.73: at the limit of rounds the model is called once more, without tools, and its answer ends the turn', async () => {
-    const harness = createTestHarness([call, call, call, answers('Clear, as far as I can see.')], { settings })
+    const harness = createTestHarness([call, call, call, reply.answer('Clear, as far as I can see.')], { settings })
     const said = await harness.say('Do it.')
     await expectSpoken(harness, said, 'max_iterations', /^Clear, as far as I can see\.$/)
     expect(decisions(harness)).toBe(4)
@@ -77,12 +77,12 @@ describe('a turn always ends with an answer', () => {
       harness.clock.advance(61_000)
       return call
     }
-    const harness = createTestHarness([late, answers('In time.')], { settings: { maxSeconds: 60 } })
+    const harness = createTestHarness([late, reply.answer('In time.')], { settings: { maxSeconds: 60 } })
     await expectSpoken(harness, await harness.say('Do it.'), 'time', /^In time\.$/)
   })
 
   it('three invalid responses in a row end the turn with the fallback answer', async () => {
-    const harness = createTestHarness(['', 'Sure.', '<channel:answer>x</channel:answer>', answers('never asked for')])
+    const harness = createTestHarness(['', 'Sure.', '<channel:answer>x</channel:answer>', reply.answer('never asked for')])
     const said = await harness.say('Do it.')
     await expectSpoken(harness, said, 'protocol_violation', /^I could not put together a usable reply/)
     expect(said.ok).toBe(false)
@@ -111,7 +111,7 @@ describe('a turn always ends with an answer', () => {
 
   it('a provider that breaks off every time is reported as such, not as a protocol violation', async () => {
     const broken = { text: '<channel:thinking>Let me', error: { kind: 'connection', retryable: true } } as const
-    const harness = createTestHarness([broken, broken, broken, answers('never asked for')])
+    const harness = createTestHarness([broken, broken, broken, reply.answer('never asked for')])
     await expectSpoken(harness, await harness.say('Do it.'), 'error', /could not be reached/)
     expect(await codesOf(harness)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
   })
@@ -133,7 +133,7 @@ describe('a turn always ends with an answer', () => {
   })
 
   it('a tool that refuses the same call again and again ends the turn', async () => {
-    const wrong = calls('react.plan', { mode: 'dance' })
+    const wrong = reply.call('react.plan', { mode: 'dance' })
     const harness = createTestHarness(
       Array.from({ length: 20 }, () => wrong),
       { settings: { maxRounds: 20 } },
@@ -144,7 +144,7 @@ describe('a turn always ends with an answer', () => {
   })
 
   it('the conversation goes on after a turn that failed', async () => {
-    const harness = createTestHarness([down, down, down, answers('Here I am.')])
+    const harness = createTestHarness([down, down, down, reply.answer('Here I am.')])
     await harness.say('Do it.')
     expect((await harness.say('Again.')).answer).toBe('Here I am.')
     expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toMatch(/Do it\..*is overloaded.*Again\./)
@@ -177,7 +177,7 @@ describe('a clarification question', () => {
   })
 
   it('may not use it otherwise', async () => {
-    const harness = createTestHarness([asking, answers('Clear.')])
+    const harness = createTestHarness([asking, reply.answer('Clear.')])
     await harness.say('The weather in Rome?')
     expect(await codesOf(harness)).toContain('protocol_violation.invalid_action:clarify')
   })
@@ -186,7 +186,7 @@ describe('a clarification question', () => {
 it('onFlushCompleted is called for every closed turn, however it ended', async () => {
   const told: unknown[] = []
   const onFlushCompleted = async (turn: unknown) => void told.push(turn)
-  const harness = createTestHarness([answers('Clear.'), down, down, down], {
+  const harness = createTestHarness([reply.answer('Clear.'), down, down, down], {
     hooks: [{ onFlushCompleted }],
     settings: { retryDelaysMs: [] },
   })
@@ -206,9 +206,9 @@ describe('a tool call that fails repeatedly', () => {
       ...options,
       run: () => failed('no_luck', 'It did not work.', { notices: [{ code: 'protocol_violation.path_rewritten', message: 'Moved.' }] }),
     })
-  const tenTimes = (id: string, filename = 'files/a.txt', more: Parameters<typeof calls>[2] = {}): Reply[] => [
-    ...Array.from({ length: 10 }, () => calls(id, { contract: [{ filename, description: 'A.' }] }, more)),
-    answers('No luck.'),
+  const tenTimes = (id: string, filename = 'files/a.txt', more: Parameters<typeof reply.call>[2] = {}): Reply[] => [
+    ...Array.from({ length: 10 }, () => reply.call(id, { contract: [{ filename, description: 'A.' }] }, more)),
+    reply.answer('No luck.'),
   ]
 
   it('does not count as a violation, whatever notices it has', async () => {

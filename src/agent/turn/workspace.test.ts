@@ -15,9 +15,9 @@ import type { Workspaces } from '../../ports/workspace.ts'
 import { contentsBelow } from '../../testing/conformance/workspace-fixture.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
 
-const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
+const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
 const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
 const published = async (harness: Harness): Promise<readonly Block[]> =>
   (await harness.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.workspace.publish')
@@ -39,7 +39,7 @@ function failingPublish(workspaces: Workspaces, error: Error): Workspaces {
 
 describe('the workspace of a turn', () => {
   it('is published in the same commit as the answer and the close', async () => {
-    const harness = createTestHarness([write('files/app/a.md', 'one'), answers('Done.')])
+    const harness = createTestHarness([write('files/app/a.md', 'one'), reply.answer('Done.')])
     const { turnId, ok } = await harness.say('Write.')
     expect(ok).toBe(true)
     const journal = await harness.journal()
@@ -58,7 +58,7 @@ describe('the workspace of a turn', () => {
   })
 
   it('is not published for a turn without files, or one that only searched', async () => {
-    const harness = createTestHarness([answers('Hello.'), calls('react.search_files', {}), answers('Nothing there.')])
+    const harness = createTestHarness([reply.answer('Hello.'), reply.call('react.search_files', {}), reply.answer('Nothing there.')])
     await harness.say('Hi.')
     await harness.say('Look.')
     expect(await published(harness)).toEqual([])
@@ -78,17 +78,21 @@ describe('the workspace of a turn', () => {
       await harness.agent.send(harness.conversationId, 'And more.')
       void harness.agent.stop(harness.conversationId) // its commit is pending while the model finishes
     }
-    const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
+    const replies = [write('files/app/a.md', 'one'), { text: reply.answer('Done.'), onChunk }, reply.answer('More.')]
     const harness: Harness = createTestHarness(replies, { store: { ...store, append }, clock })
     const { turnId } = await harness.say('Write.')
     expect((await published(harness)).map(({ turn_id }) => turn_id)).toContain(turnId)
   })
 
   it('can be checked out by the next turn, on another machine, too', async () => {
-    const first = createTestHarness([write('files/app/a.md', 'one'), write('files/notes/n.md', 'n'), answers('Done.')])
+    const first = createTestHarness([write('files/app/a.md', 'one'), write('files/notes/n.md', 'n'), reply.answer('Done.')])
     const { turnId } = await first.say('Write.')
     const next = createTestHarness(
-      [calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }), write('files/app/b.md', 'two'), answers('Done.')],
+      [
+        reply.call('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
+        write('files/app/b.md', 'two'),
+        reply.answer('Done.'),
+      ],
       { store: first.store, clock: first.clock },
     )
     const second = await next.say('Go on.')
@@ -106,7 +110,7 @@ describe('the workspace of a turn', () => {
       const clock = createFixedClock()
       const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
       const workspaces = failingPublish(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }), error)
-      const harness = createTestHarness([write('files/app/a.md', 'one'), answers('Done.'), answers('Still here.')], {
+      const harness = createTestHarness([write('files/app/a.md', 'one'), reply.answer('Done.'), reply.answer('Still here.')], {
         store,
         clock,
         workspaces,
@@ -139,9 +143,9 @@ describe('the workspace of a turn', () => {
   it('is published once when an answer was deferred', async () => {
     const harness = createTestHarness([
       write('files/app/a.md', 'one'),
-      { text: answers('Done.'), onChunk: () => harness.agent.send(harness.conversationId, 'And b?') },
+      { text: reply.answer('Done.'), onChunk: () => harness.agent.send(harness.conversationId, 'And b?') },
       write('files/app/b.md', 'two'),
-      answers('Both.'),
+      reply.answer('Both.'),
     ])
     await harness.say('Write.')
     const records = (await published(harness)).map(({ text }) => JSON.parse(text ?? '') as { manifest: { files: object } })
@@ -152,14 +156,14 @@ describe('the workspace of a turn', () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-    const dying = createTestHarness([write('files/app/a.md', 'one'), answers('Done.')], {
+    const dying = createTestHarness([write('files/app/a.md', 'one'), reply.answer('Done.')], {
       store: failingStore(store, { append: 4, side: 'before' }),
       clock,
       workspaces,
     })
     await expect(dying.say('Write.')).rejects.toThrow()
     clock.advance(60_000)
-    const heir = createTestHarness([answers('Done after all.')], { store, clock, workspaces })
+    const heir = createTestHarness([reply.answer('Done after all.')], { store, clock, workspaces })
     await heir.agent.recover()
     expect((await published(heir)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
   })
@@ -167,17 +171,20 @@ describe('the workspace of a turn', () => {
   it('is restored from the journal when the turn is resumed on another machine', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-    const first = createTestHarness([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), answers('Done.')], { store, clock })
+    const first = createTestHarness([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), reply.answer('Done.')], {
+      store,
+      clock,
+    })
     const { turnId } = await first.say('Write.')
     const script = [
-      calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
+      reply.call('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
       write('files/app/b.md', 'new'),
-      answers('Done.'),
+      reply.answer('Done.'),
     ]
     const dying = createTestHarness(script, { store: failingStore(store, { append: 6, side: 'before' }), clock })
     await expect(dying.say('Go on.')).rejects.toThrow()
     clock.advance(60_000)
-    const heir = createTestHarness([write('files/app/c.md', 'three'), answers('Done after all.')], { store, clock })
+    const heir = createTestHarness([write('files/app/c.md', 'three'), reply.answer('Done after all.')], { store, clock })
     const [result] = await heir.agent.recover()
     const workspace = await heir.workspaces.open(localScope, 'c1')
     expect(await contentsBelow(workspace, `${result?.turnId}/files`)).toEqual({ 'app/a.md': 'one', 'app/b.md': 'new', 'app/c.md': 'three' })
@@ -186,9 +193,9 @@ describe('the workspace of a turn', () => {
 
   it('has the newest published version as its parent, also when that turn is summarised', async () => {
     const wanted = [write('files/app/a.md', 'one')]
-    const reply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? answers('Done.')) : 'They wrote a file.')
+    const modelReply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? reply.answer('Done.')) : 'They wrote a file.')
     const harness = createTestHarness(
-      Array.from({ length: 40 }, () => reply),
+      Array.from({ length: 40 }, () => modelReply),
       {
         settings: { contextTokens: contextWithRoom(8_000), keepRecentTurns: 1 },
       },
@@ -208,7 +215,7 @@ describe('the workspace of a turn', () => {
 
 describe('ANNOUNCE', () => {
   it('describes the workspace once the turn has opened it, and not before', async () => {
-    const harness = createTestHarness([write('files/app/a.md', 'one'), answers('Done.'), answers('Bye.')])
+    const harness = createTestHarness([write('files/app/a.md', 'one'), reply.answer('Done.'), reply.answer('Bye.')])
     const { turnId } = await harness.say('Write.')
     await harness.say('Thanks.')
     expect(promptOf(harness, 0)).not.toContain('[WORKSPACE]')

@@ -4,7 +4,7 @@ import { cacheOf, scriptedModelWithCache } from '../../../test/support/models/mo
 import { library, weather } from '../../../test/support/scenario-tools.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { roughTokens } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
 import { addSums, type CostReport, costReport, type Sum, zeroSum } from './cost.ts'
@@ -107,8 +107,8 @@ async function reportOf(replies: readonly Reply[], options: Partial<HarnessOptio
 }
 
 const usage = (uncached: number, cacheRead = 0, cacheWrite = 0) => ({ uncached, cacheRead, cacheWrite, output: 40, reasoning: 10 })
-const called = (bill: Partial<ModelUsage>) => ({ text: calls('weather.today', { city: 'Rome' }), usage: bill })
-const turn = [called(usage(200, 0, 4_000)), { text: answers('Clear.'), usage: usage(200, 4_000, 100) }]
+const called = (bill: Partial<ModelUsage>) => ({ text: reply.call('weather.today', { city: 'Rome' }), usage: bill })
+const turn = [called(usage(200, 0, 4_000)), { text: reply.answer('Clear.'), usage: usage(200, 4_000, 100) }]
 
 describe('the cost report of a conversation', () => {
   it('the sums by turn, role, model and block each equal the total', async () => {
@@ -127,7 +127,10 @@ describe('the cost report of a conversation', () => {
 
   it('a block is charged for its cache write, for each cache read, and for the output that made it', async () => {
     const clock = createFixedClock()
-    const model = scriptedModelWithCache([calls('weather.today', { city: 'Rome' }), answers('Clear.')], { cache: cacheOf(), clock })
+    const model = scriptedModelWithCache([reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')], {
+      cache: cacheOf(),
+      clock,
+    })
     const { calls: made, blocks } = await reportOf([], { model, clock })
     const [, first, second] = made
     expect(first?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheRead: 0, uncached: 0 })

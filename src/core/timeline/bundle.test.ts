@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { minute } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { forkBundle, importChanges, parseBundle } from './bundle.ts'
 import { blocksOf } from './timeline.ts'
 
@@ -110,7 +110,7 @@ describe('a single timeline payload', () => {
 })
 
 async function twoTurns() {
-  const harness = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Other.')] })
+  const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.'), reply.answer('Other.')] })
   const first = await harness.say('first')
   const second = await harness.say('second')
   return { harness, first, second, bundle: await harness.store.exportBundle('c1') }

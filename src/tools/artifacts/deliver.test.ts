@@ -9,7 +9,7 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Hosting } from '../../ports/hosting.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
@@ -32,9 +32,9 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
     ...(options.exec && { exec: true as const }),
     run: (_, call) => work(call) as never,
   })
-  const reply = options.exec
-    ? calls('shop.make', { contract: [{ filename: 'files/a.md', description: 'b' }] }, { code: 'x' })
-    : calls('shop.make', {})
+  const modelReply = options.exec
+    ? reply.call('shop.make', { contract: [{ filename: 'files/a.md', description: 'b' }] }, { code: 'x' })
+    : reply.call('shop.make', {})
   const problems: unknown[] = []
   const harness = createHarness({
     store,
@@ -42,7 +42,7 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
     tools: [tool],
     hosting: options.hosting?.(hosting) ?? hosting,
     onProblem: (problem) => problems.push(problem),
-    replies: [reply, answers('Done.')],
+    replies: [modelReply, reply.answer('Done.')],
   })
   const { turnId } = await harness.say('Make it.')
   const timeline = await harness.timeline()
@@ -120,7 +120,7 @@ describe('artifacts of a tool', () => {
     expect(JSON.stringify(await harness.journal())).not.toContain('secret-bucket')
     expect(results.at(-1)).toMatchObject({ text: '# A' })
     const written = createHarness({
-      replies: [calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }), answers('Done.')],
+      replies: [reply.call('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }), reply.answer('Done.')],
       hosting: broken(hostingOn(createMemoryBlobs()).hosting),
     })
     await written.say('Write.')
@@ -140,7 +140,7 @@ describe('artifacts of a tool', () => {
       params: z.object({}),
       run: (_, call) => made('a.png', 'image/png', png)(call) as never,
     })
-    const harness = createHarness({ store, clock, tools: [tool], replies: [calls('shop.make', {}), answers('Then not.')] })
+    const harness = createHarness({ store, clock, tools: [tool], replies: [reply.call('shop.make', {}), reply.answer('Then not.')] })
     expect(await harness.say('Make it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
     expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
   })

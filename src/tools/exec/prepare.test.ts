@@ -5,7 +5,7 @@ import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { readNotice } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../define.ts'
 import { failed, type Returned, succeeded } from '../outcome.ts'
 import { mentionedPaths, withContract } from './prepare.ts'
@@ -110,11 +110,11 @@ describe('withContract', () => {
   })
 
   it('accepts a contract that is given by reference', async () => {
-    const write = (content: string) => calls('react.write', { path: 'files/contract.json', channel: 'canvas', content, kind: 'file' })
-    const run = calls('sample.press', { contract: 'ref:files/contract.json' }, { code: 'x' })
+    const write = (content: string) => reply.call('react.write', { path: 'files/contract.json', channel: 'canvas', content, kind: 'file' })
+    const run = reply.call('sample.press', { contract: 'ref:files/contract.json' }, { code: 'x' })
     const harness = createHarness({
       tools: [fileWritingTool()],
-      replies: [write('{}'), run, write(JSON.stringify([file('files/a.csv')])), run, answers('Done.')],
+      replies: [write('{}'), run, write(JSON.stringify([file('files/a.csv')])), run, reply.answer('Done.')],
     })
     await harness.say('Do it.')
     const blocks = blocksOf(await harness.timeline())

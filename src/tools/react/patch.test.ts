@@ -13,7 +13,7 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Hosting } from '../../ports/hosting.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../define.ts'
 
 /** Writes bytes into the current turn. */
@@ -27,13 +27,14 @@ const put = defineTool({
   },
 })
 
-const puts = (path: string, content: string | Uint8Array) => calls('work.put', { path, base64: Buffer.from(content).toString('base64') })
+const puts = (path: string, content: string | Uint8Array) =>
+  reply.call('work.put', { path, base64: Buffer.from(content).toString('base64') })
 const patches = (path: string, patch: string, more: { channel?: string; kind?: string } = {}) =>
-  calls('react.patch', { path, channel: more.channel ?? 'canvas', patch, kind: more.kind ?? 'display' })
+  reply.call('react.patch', { path, channel: more.channel ?? 'canvas', patch, kind: more.kind ?? 'display' })
 
 /** Runs one turn with these replies and returns its blocks and files. */
 async function play(replies: readonly string[], options: Partial<HarnessOptions> = {}) {
-  const harness = createHarness({ replies: [...replies, answers('Done.')], tools: [put], ...options })
+  const harness = createHarness({ replies: [...replies, reply.answer('Done.')], tools: [put], ...options })
   await harness.say('Please do it.')
   return lookAt(harness)
 }
@@ -205,7 +206,7 @@ function failing(what: 'read' | 'write', problem: Error): Workspaces {
 describe('a file of an earlier turn', () => {
   async function twoTurns(path: (old: string) => string, between: (harness: Harness, old: string) => Promise<void> = async () => {}) {
     const old = { turn: '' }
-    const replies = [puts('files/app/a.md', two), answers('There.'), () => patches(path(old.turn), diff), answers('Done.')]
+    const replies = [puts('files/app/a.md', two), reply.answer('There.'), () => patches(path(old.turn), diff), reply.answer('Done.')]
     const harness = createHarness({ replies, tools: [put] })
     old.turn = (await harness.say('Make it.')).turnId
     await between(harness, old.turn)
@@ -225,9 +226,9 @@ describe('a file of an earlier turn', () => {
   )
 
   it('does not replace a file of the same name in the current turn', async () => {
-    const replies = [puts('files/a.md', two), answers('There.'), puts('files/a.md', 'one\ntwo\nthree\n')]
+    const replies = [puts('files/a.md', two), reply.answer('There.'), puts('files/a.md', 'one\ntwo\nthree\n')]
     const harness = createHarness({
-      replies: [...replies, () => patches(`${first}/files/a.md`, diff), answers('Done.')],
+      replies: [...replies, () => patches(`${first}/files/a.md`, diff), reply.answer('Done.')],
       tools: [put],
     })
     const first = (await harness.say('Make it.')).turnId
@@ -250,10 +251,10 @@ describe('a file of an earlier turn', () => {
 
 describe('the content of a patched file', () => {
   it('is the new text, never the diff, also in a later turn with an empty workspace', async () => {
-    const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: two, kind: 'display' })
+    const write = reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: two, kind: 'display' })
     const turn = { id: '' }
-    const read = () => calls('react.read', { paths: [`fi:${turn.id}.files/a.md`] })
-    const harness = createHarness({ replies: [write, patches('files/a.md', diff), answers('Done.'), read, answers('Read.')] })
+    const read = () => reply.call('react.read', { paths: [`fi:${turn.id}.files/a.md`] })
+    const harness = createHarness({ replies: [write, patches('files/a.md', diff), reply.answer('Done.'), read, reply.answer('Read.')] })
     turn.id = (await harness.say('Patch it.')).turnId
     const { files } = await harness.workspaces.open(localScope, 'c1')
     for (const { path } of (await files.list('')).files) await files.remove(path)
@@ -265,7 +266,7 @@ describe('the content of a patched file', () => {
 })
 
 describe('the visibility of a patched file', () => {
-  const writes = (channel: string) => calls('react.write', { path: 'files/a.md', channel, content: two, kind: 'display' })
+  const writes = (channel: string) => reply.call('react.write', { path: 'files/a.md', channel, content: two, kind: 'display' })
   const visibility = ({ timeline, turnId }: Awaited<ReturnType<typeof play>>) =>
     findArtifact(timeline, `fi:${turnId}.files/a.md`)?.metadata.visibility
 

@@ -3,7 +3,7 @@ import { codesOf } from '../../../test/support/watch-turn.ts'
 import { readPlan } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 
 const plansOf = async (harness: Harness) => blocksOf(await harness.timeline()).flatMap((block) => readPlan(block) ?? [])
 
@@ -11,10 +11,10 @@ describe('react.plan', () => {
   it('tools 18.70: a new plan replaces the current one, and a step number that it does not have is ignored', async () => {
     const harness = createHarness({
       replies: [
-        calls('react.plan', { mode: 'new', steps: ['a', 'b', 'c'] }),
-        calls('react.plan', { mode: 'new', steps: ['x', 'y', 'z'] }),
-        calls('react.read', { paths: [] }, { notes: '✓ [9] done\n✓ [1] done' }),
-        answers('Done.'),
+        reply.call('react.plan', { mode: 'new', steps: ['a', 'b', 'c'] }),
+        reply.call('react.plan', { mode: 'new', steps: ['x', 'y', 'z'] }),
+        reply.call('react.read', { paths: [] }, { notes: '✓ [9] done\n✓ [1] done' }),
+        reply.answer('Done.'),
       ],
     })
     await harness.say('Plan.')
@@ -32,9 +32,9 @@ describe('react.plan', () => {
   it('the default mode is new; closing a plan leaves a notice in the timeline', async () => {
     const harness = createHarness({
       replies: [
-        calls('react.plan', { steps: ['a'] }),
-        ({ parts }) => calls('react.plan', { mode: 'close', plan_id: /plan:turn_\w+:\w{8}/.exec(JSON.stringify(parts))?.[0] }),
-        answers('Done.'),
+        reply.call('react.plan', { steps: ['a'] }),
+        ({ parts }) => reply.call('react.plan', { mode: 'close', plan_id: /plan:turn_\w+:\w{8}/.exec(JSON.stringify(parts))?.[0] }),
+        reply.answer('Done.'),
       ],
     })
     await harness.say('Plan.')
@@ -46,7 +46,7 @@ describe('react.plan', () => {
   })
 
   it('tools 18.71: closing an unknown plan fails the call, and the turn continues', async () => {
-    const harness = createHarness({ replies: [calls('react.plan', { mode: 'close', plan_id: 'nowhere' }), answers('Then not.')] })
+    const harness = createHarness({ replies: [reply.call('react.plan', { mode: 'close', plan_id: 'nowhere' }), reply.answer('Then not.')] })
     expect(await harness.say('Close it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
     expect(await codesOf(harness)).toEqual(['protocol_violation.plan_target_missing'])
   })

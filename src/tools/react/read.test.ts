@@ -6,7 +6,7 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import { blockOrigin, call, header, minute, result, rounds } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import type { Outcome } from '../tool.ts'
 import { createReadTool } from './read.ts'
 
@@ -311,9 +311,9 @@ describe('react.read', () => {
     const query = 'long words '.repeat(500)
     const harness = createHarness({
       replies: [
-        calls('react.hide', { path: query }),
-        ({ parts }) => calls('react.read', { paths: [/\[path: (tc:[^\]]*\.call)\]/.exec(JSON.stringify(parts))?.[1]] }),
-        answers('Read.'),
+        reply.call('react.hide', { path: query }),
+        ({ parts }) => reply.call('react.read', { paths: [/\[path: (tc:[^\]]*\.call)\]/.exec(JSON.stringify(parts))?.[1]] }),
+        reply.answer('Read.'),
       ],
     })
     await harness.say('Go.')

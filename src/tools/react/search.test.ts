@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { codesOf } from '../../../test/support/watch-turn.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { createMemsearchTool, type MemoryHit, type MemoryQuery } from './memsearch.ts'
 import { createSearchKnowledgeTool, type KnowledgeQuery } from './search-knowledge.ts'
 
@@ -111,7 +111,7 @@ describe('react.search_knowledge', () => {
 })
 
 it('tools 18.115: a search tool exists only when the application supplies the search', async () => {
-  const ask = [calls('react.memsearch', { query: 'x' }), calls('react.search_knowledge', { query: 'x' }), answers('Done.')]
+  const ask = [reply.call('react.memsearch', { query: 'x' }), reply.call('react.search_knowledge', { query: 'x' }), reply.answer('Done.')]
   const without = createHarness({ replies: ask })
   await without.say('Look.')
   expect(await codesOf(without)).toEqual(['protocol_violation.tool_call_invalid', 'protocol_violation.tool_call_invalid'])

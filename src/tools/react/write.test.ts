@@ -6,14 +6,14 @@ import { Failure } from '../../core/failure.ts'
 import { localScope } from '../../core/scope.ts'
 import { blocksAtPath, blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
-import { answers, calls } from '../../testing/scripted-model.ts'
+import { reply } from '../../testing/scripted-model.ts'
 import { writeTool } from './write.ts'
 
 type Params = { path?: unknown; channel?: unknown; content?: unknown; kind?: unknown }
-const write = (params: Params) => calls('react.write', params)
+const write = (params: Params) => reply.call('react.write', params)
 
 async function written(...params: readonly Params[]) {
-  const harness = createHarness({ replies: [...params.map(write), answers('Done.')] })
+  const harness = createHarness({ replies: [...params.map(write), reply.answer('Done.')] })
   const { turnId } = await harness.say('Write.')
   const blocks = blocksOf(await harness.timeline())
   const digests = blocks

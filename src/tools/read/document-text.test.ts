@@ -7,7 +7,7 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { header, minute } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { createReadTool } from '../react/read.ts'
 import type { Outcome } from '../tool.ts'
 
@@ -98,8 +98,8 @@ describe('a PDF, for a model that can not read PDF', () => {
     ['any', undefined, false],
     ['PDF', ['application/pdf'], false],
   ] as const)('is shown as text, once, to a model that accepts documents: %s', async (_, shown, asText) => {
-    const reads = (request: ModelRequest) => calls('react.read', { paths: [pathIn(request)] })
-    const model = scriptedModel([reads, reads, answers('Read.')], shown && { documents: shown })
+    const reads = (request: ModelRequest) => reply.call('react.read', { paths: [pathIn(request)] })
+    const model = scriptedModel([reads, reads, reply.answer('Read.')], shown && { documents: shown })
     const { agent, conversationId, timeline } = createHarness({ replies: [], model, documents })
     await agent.run(conversationId, 'What?', { attachments: [{ name: 'a.pdf', content: pdf(['One page']) }] }).result
     const results = blocksOf(await timeline()).filter(({ type }) => type === 'react.tool.result')

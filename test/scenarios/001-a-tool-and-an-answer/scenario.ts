@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
@@ -7,8 +7,8 @@ export default {
   setup: () => ({
     tools: [weather()],
     replies: [
-      calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
-      answers('It is clear in Rome, 21 degrees.', { followups: ['And tomorrow?'] }),
+      reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
+      reply.answer('It is clear in Rome, 21 degrees.', { followups: ['And tomorrow?'] }),
     ],
   }),
   run: async (harness) => void (await harness.say('How is the weather in Rome?')),

@@ -1,9 +1,9 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { action } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-const call = calls('weather.today', { city: 'Rome' })
+const call = reply.call('weather.today', { city: 'Rome' })
 const cut = { text: call.slice(0, -40), finish: 'length' as const }
 
 export default {
@@ -19,7 +19,7 @@ export default {
       `${call}\n<channel:action>{"action": "complete"}</channel:action>`,
       call,
       action({ action: 'search', tool_call: { tool_id: 'weather.today' } }),
-      answers('Clear.'),
+      reply.answer('Clear.'),
     ],
   }),
   prompt: true,

@@ -1,9 +1,9 @@
-import { calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { action, answer } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-const call = calls('weather.today', { city: 'Rome' })
+const call = reply.call('weather.today', { city: 'Rome' })
 const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }
 
 export default {

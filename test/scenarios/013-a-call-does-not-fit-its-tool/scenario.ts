@@ -1,9 +1,9 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { action } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-const call = calls('weather.today', { city: 'Rome' })
+const call = reply.call('weather.today', { city: 'Rome' })
 
 export default {
   title:
@@ -11,15 +11,15 @@ export default {
   setup: () => ({
     tools: [weather()],
     replies: [
-      calls('weather.tomorrow', { city: 'Rome' }),
-      calls('io_tools.tool_call', { tool_id: 'weather.today' }),
-      calls('weather.today', { city: 'Rome', colour: 'red', days: 'two' }),
+      reply.call('weather.tomorrow', { city: 'Rome' }),
+      reply.call('io_tools.tool_call', { tool_id: 'weather.today' }),
+      reply.call('weather.today', { city: 'Rome', colour: 'red', days: 'two' }),
       action({ action: 'call_tool', tool_call: { tool_id: 'weather.today', params: 'Rome' } }),
-      calls('weather.today', { days: 2 }),
+      reply.call('weather.today', { days: 2 }),
       call,
-      calls('weather.today', { city: 7 }),
-      calls('weather.today', { days: 2, city: 'Rome' }),
-      answers('Clear.'),
+      reply.call('weather.today', { city: 7 }),
+      reply.call('weather.today', { days: 2, city: 'Rome' }),
+      reply.answer('Clear.'),
     ],
   }),
   prompt: true,

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const valid = { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' }
 const write = (...names: readonly (keyof typeof valid)[]) =>
-  calls('react.write', Object.fromEntries(names.map((name) => [name, valid[name]])))
+  reply.call('react.write', Object.fromEntries(names.map((name) => [name, valid[name]])))
 
 /** One more parameter than react.write has, so that the fourth can be the first one out of order. */
 const publish = defineTool({
@@ -25,8 +25,8 @@ export default {
       write('path', 'content', 'channel', 'kind'),
       write('path', 'channel', 'content', 'kind'),
       write('path', 'channel', 'kind', 'content'),
-      calls('sample.publish', { path: 'files/a.md', channel: 'canvas', content: '# A', tell: 'Ann', kind: 'file' }),
-      answers('Written.'),
+      reply.call('sample.publish', { path: 'files/a.md', channel: 'canvas', content: '# A', tell: 'Ann', kind: 'file' }),
+      reply.answer('Written.'),
     ],
   }),
   prompt: true,

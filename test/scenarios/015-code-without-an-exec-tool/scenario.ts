@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { action } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { program, weather } from '../../support/scenario-tools.ts'
@@ -11,12 +11,12 @@ export default {
   setup: () => ({
     tools: [weather(), program()],
     replies: [
-      `${calls('weather.today', { city: 'Rome' })}${code}`,
+      `${reply.call('weather.today', { city: 'Rome' })}${code}`,
       `${action({ action: 'complete' })}${code}`,
-      calls('sample.run', { contract }, { code: 'print(1)' }),
-      calls('sample.run', {}, { code: 'print(1)' }),
-      calls('sample.run', { contract: 'out.txt' }, { code: 'print(1)' }),
-      answers('Done.'),
+      reply.call('sample.run', { contract }, { code: 'print(1)' }),
+      reply.call('sample.run', {}, { code: 'print(1)' }),
+      reply.call('sample.run', { contract: 'out.txt' }, { code: 'print(1)' }),
+      reply.answer('Done.'),
     ],
   }),
   prompt: true,

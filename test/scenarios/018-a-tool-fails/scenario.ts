@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { failingTools } from '../../support/scenario-tools.ts'
 
@@ -7,11 +7,11 @@ export default {
   setup: () => ({
     tools: failingTools(),
     replies: [
-      calls('faulty.throws', {}),
-      calls('faulty.refuses', {}),
-      calls('faulty.dawdles', {}),
-      calls('faulty.checks', { amount: -1 }),
-      answers('Nothing works today.'),
+      reply.call('faulty.throws', {}),
+      reply.call('faulty.refuses', {}),
+      reply.call('faulty.dawdles', {}),
+      reply.call('faulty.checks', { amount: -1 }),
+      reply.answer('Nothing works today.'),
     ],
   }),
   prompt: true,

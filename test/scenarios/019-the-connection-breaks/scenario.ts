@@ -1,8 +1,8 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-const call = calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' })
+const call = reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' })
 
 export default {
   title: 'a stream that breaks after the user has seen text is not retried silently: a notice is recorded and another round starts',
@@ -11,7 +11,7 @@ export default {
     replies: [
       { text: call.slice(0, -20), error: { kind: 'connection', retryable: true, error_type: 'ECONNRESET' } },
       call,
-      answers('Clear.'),
+      reply.answer('Clear.'),
     ],
   }),
   prompt: true,

@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { action, answer, thinking } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
@@ -12,8 +12,8 @@ export default {
       `${thinking}${answer('Clear.')}`,
       action('{"action":"call_tool","notes":"a","notes":"b","tool_call":{"tool_id":"weather.today","params":{"city":"Oslo"}}}'),
       `${action({ action: 'complete', final_answer: 'From the field.' })}${answer('From the channel.')}\n<channel:followup>{"followups": [}</channel:followup>`,
-      calls('react.memory_hide', { path: 'ar:nowhere' }),
-      answers('Done.'),
+      reply.call('react.memory_hide', { path: 'ar:nowhere' }),
+      reply.answer('Done.'),
     ],
   }),
   run: async (harness) => {

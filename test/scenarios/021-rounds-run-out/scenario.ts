@@ -1,8 +1,8 @@
-import { calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-const call = calls('weather.today', { city: 'Rome' })
+const call = reply.call('weather.today', { city: 'Rome' })
 
 export default {
   title: 'when the rounds run out, one more call may only answer; if it does not, a fixed text names the open steps and the created files',
@@ -10,8 +10,12 @@ export default {
     tools: [weather()],
     settings: { maxRounds: 3 },
     replies: [
-      calls('react.plan', { mode: 'new', steps: ['Look at Rome', 'Look at Oslo', 'Compare'] }),
-      calls('react.write', { path: 'files/rome.md', channel: 'canvas', content: 'Clear.', kind: 'file' }, { notes: '✓ [1] Look at Rome' }),
+      reply.call('react.plan', { mode: 'new', steps: ['Look at Rome', 'Look at Oslo', 'Compare'] }),
+      reply.call(
+        'react.write',
+        { path: 'files/rome.md', channel: 'canvas', content: 'Clear.', kind: 'file' },
+        { notes: '✓ [1] Look at Rome' },
+      ),
       call,
       call,
     ],

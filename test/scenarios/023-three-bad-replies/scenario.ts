@@ -1,9 +1,9 @@
-import { answers } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
   title: 'after two failed repairs the turn ends with a plain sentence that does not mention the protocol; the next turn works',
-  setup: () => ({ replies: ['', 'Sure.', '<channel:action>{}</channel:action>', answers('Here I am.')] }),
+  setup: () => ({ replies: ['', 'Sure.', '<channel:action>{}</channel:action>', reply.answer('Here I am.')] }),
   run: async (harness) => {
     await harness.say('Please do it.')
     await harness.say('Are you there?')

@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
@@ -7,7 +7,7 @@ let advanceClock = () => {}
 
 function slowReply(): string {
   advanceClock()
-  return calls('weather.today', { city: 'Rome' })
+  return reply.call('weather.today', { city: 'Rome' })
 }
 
 export default {
@@ -15,7 +15,7 @@ export default {
   setup: () => ({
     tools: [weather()],
     settings: { maxSeconds: 60 },
-    replies: [slowReply, answers('That is what I found in a minute.')],
+    replies: [slowReply, reply.answer('That is what I found in a minute.')],
   }),
   run: async (harness) => {
     advanceClock = () => harness.clock.advance(90_000)

@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { search } from '../../support/scenario-tools.ts'
 
@@ -7,10 +7,10 @@ export default {
   setup: () => ({
     tools: [search()],
     replies: [
-      calls('web_tools.web_search', { query: 'doors' }),
-      answers('Doors are red [[S:1,2]] and blue [[S:7]].'),
-      calls('web_tools.web_search', { query: 'doors' }),
-      answers('Still red [[S:2]].'),
+      reply.call('web_tools.web_search', { query: 'doors' }),
+      reply.answer('Doors are red [[S:1,2]] and blue [[S:7]].'),
+      reply.call('web_tools.web_search', { query: 'doors' }),
+      reply.answer('Still red [[S:2]].'),
     ],
   }),
   run: async (harness) => {

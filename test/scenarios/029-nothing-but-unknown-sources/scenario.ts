@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { search } from '../../support/scenario-tools.ts'
 import { deltasOf, laneText } from '../../support/watch-turn.ts'
@@ -8,7 +8,11 @@ export default {
   title: 'loop 17.55: an answer that only cites missing sources is blank: it is rejected and was not shown to the user',
   setup: () => ({
     tools: [search()],
-    replies: [calls('web_tools.web_search', { query: 'doors' }), answers('[[S:99]] [[S:7,8]]'), answers('Doors are red [[S:1]].')],
+    replies: [
+      reply.call('web_tools.web_search', { query: 'doors' }),
+      reply.answer('[[S:99]] [[S:7,8]]'),
+      reply.answer('Doors are red [[S:1]].'),
+    ],
   }),
   run: async (harness) => {
     const { answer, events } = await harness.say('Which colour are doors?')

@@ -1,9 +1,9 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { contextWithRoom } from '../../support/context-size.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { library } from '../../support/scenario-tools.ts'
 
-const page = (number: number) => calls('library.fetch', { page: number })
+const page = (number: number) => reply.call('library.fetch', { page: number })
 const summary = '## Goal\nThe doors of the street.\n\n## Done\nPages 1 and 2 were read: every door is red.'
 
 export default {
@@ -12,7 +12,7 @@ export default {
   setup: () => ({
     tools: [library()],
     settings: { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 },
-    replies: [page(1), page(2), answers('Both pages speak of red doors.'), summary, page(3), answers('Red, all of them.')],
+    replies: [page(1), page(2), reply.answer('Both pages speak of red doors.'), summary, page(3), reply.answer('Red, all of them.')],
   }),
   run: async (harness) => {
     await harness.say('Read pages one and two.')

@@ -1,9 +1,9 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { contextWithRoom } from '../../support/context-size.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { library } from '../../support/scenario-tools.ts'
 
-const page = (number: number) => calls('library.fetch', { page: number }, { notes: `Reading page ${number}.` })
+const page = (number: number) => reply.call('library.fetch', { page: number }, { notes: `Reading page ${number}.` })
 const summary = '## Goal\nThe doors of the street.\n\n## Done\nThe first pages were read: every door is red.'
 
 export default {
@@ -11,7 +11,7 @@ export default {
   setup: () => ({
     tools: [library()],
     settings: { contextTokens: contextWithRoom(7_478) },
-    replies: [page(1), page(2), page(3), summary, page(4), answers('Red, all of them.')],
+    replies: [page(1), page(2), page(3), summary, page(4), reply.answer('Red, all of them.')],
   }),
   run: async (harness) => void (await harness.say('Read the first four pages.')),
   prompt: true,

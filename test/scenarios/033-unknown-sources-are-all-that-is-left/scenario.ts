@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 import { laneText } from '../../support/watch-turn.ts'
@@ -9,7 +9,7 @@ export default {
   setup: () => ({
     tools: [weather()],
     settings: { maxRounds: 1 },
-    replies: [calls('weather.today', { city: 'Rome' }), answers('[[S:99]]')],
+    replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('[[S:99]]')],
   }),
   run: async (harness) => {
     const { exitReason, answer, events } = await harness.say('How is Rome?')

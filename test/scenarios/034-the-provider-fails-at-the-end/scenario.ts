@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 import { codesOf } from '../../support/watch-turn.ts'
 
-const call = calls('weather.today', { city: 'Rome' })
+const call = reply.call('weather.today', { city: 'Rome' })
 const refused = { error: { kind: 'authentication', http_status: 401, retryable: false, message: 'invalid key' } } as const
 const broken = {
-  text: answers('Rome is').slice(0, -30),
+  text: reply.answer('Rome is').slice(0, -30),
   error: { kind: 'connection', retryable: false, message: 'reset by peer' },
 } as const
 

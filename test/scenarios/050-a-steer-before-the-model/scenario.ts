@@ -1,8 +1,8 @@
-import { answers, scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { entryOfType, runTurnWith, steerWith } from '../../support/watch-turn.ts'
 
-const replies = () => [{ text: '<channel:thinking>A title', stall: true as const }, answers('A short answer.')]
+const replies = () => [{ text: '<channel:thinking>A title', stall: true as const }, reply.answer('A short answer.')]
 
 export default {
   title: 'a steer during the title call does not wait for the title, and the first decision sees it',

@@ -1,5 +1,5 @@
 import type { Harness } from '../../../src/testing/harness.ts'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Tool } from '../../../src/tools/tool.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
@@ -20,7 +20,7 @@ export default {
   title: 'a steer that comes after one fold and before the next model call is folded before the model is asked',
   setup: () => ({
     tools: [withFollowup(weather())],
-    replies: [calls('weather.today', { city: 'Rome' }), answers('Clear in Paris, too.')],
+    replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear in Paris, too.')],
     hooks: [
       { onExternalEvent: async ({ type }) => void (type === 'followup' && harness && (await steerWith('In one sentence.')(harness))) },
     ],

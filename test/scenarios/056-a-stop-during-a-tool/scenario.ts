@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { runTurnWith, stopTurn, toolStarted } from '../../support/watch-turn.ts'
@@ -8,7 +8,11 @@ export default {
   title: 'a stop during a tool ends the turn with a fixed text and the open steps, without another model call',
   setup: () => ({
     tools: [slowTool()],
-    replies: [calls('react.plan', { mode: 'new', steps: ['Do the slow work', 'Report'] }), calls('slow.work'), answers('never asked for')],
+    replies: [
+      reply.call('react.plan', { mode: 'new', steps: ['Do the slow work', 'Report'] }),
+      reply.call('slow.work'),
+      reply.answer('never asked for'),
+    ],
   }),
   run: async (harness) => {
     const { exitReason } = await runTurnWith(harness, 'Do it.', {

@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { runTurnWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
@@ -8,7 +8,7 @@ export default {
   setup: () => ({
     settings: { stopGraceMs: 10 },
     tools: [slowTool({ ignoresSignal: true, endsAfterMs: 300 })],
-    replies: [calls('slow.work'), { text: answers('Then without it.'), delayMs: 350 }],
+    replies: [reply.call('slow.work'), { text: reply.answer('Then without it.'), delayMs: 350 }],
   }),
   run: async (harness) => void (await runTurnWith(harness, 'Do it.', { when: toolStarted, act: steerWith('Never mind.') })),
 } satisfies Scenario

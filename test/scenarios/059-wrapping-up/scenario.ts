@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { runTurnWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
@@ -8,7 +8,10 @@ const note = { path: 'files/found.md', channel: 'canvas', content: 'Nothing yet.
 
 export default {
   title: 'loop 17.92: asked to wrap up, the agent may still write a file, then answers',
-  setup: () => ({ tools: [slowTool()], replies: [calls('slow.work'), calls('react.write', note), answers('I wrote down what I had.')] }),
+  setup: () => ({
+    tools: [slowTool()],
+    replies: [reply.call('slow.work'), reply.call('react.write', note), reply.answer('I wrote down what I had.')],
+  }),
   run: async (harness) => {
     const { exitReason } = await runTurnWith(harness, 'Research it.', {
       when: toolStarted,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool, weather } from '../../support/scenario-tools.ts'
 import { runTurnWith, sendWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
@@ -8,7 +8,7 @@ export default {
   title: 'a followup after the request to wrap up restores the tools and rounds of the turn',
   setup: () => ({
     tools: [slowTool(), weather()],
-    replies: [calls('slow.work'), calls('weather.today', { city: 'Rome' }), answers('Clear.')],
+    replies: [reply.call('slow.work'), reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')],
   }),
   run: async (harness) => {
     const { exitReason } = await runTurnWith(harness, 'Research it.', {

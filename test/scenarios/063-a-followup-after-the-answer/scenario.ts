@@ -1,4 +1,4 @@
-import { answers } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { answered, runTurnWith, sendWith, stopTurn } from '../../support/watch-turn.ts'
 
@@ -6,7 +6,7 @@ export default {
   title: 'loop 17.89: a followup in the grace period after an answer keeps the turn open; both answers are in the timeline, numbered',
   setup: () => ({
     settings: { exitGraceMs: 60_000 },
-    replies: [answers('Rome: clear.'), answers('Paris: rain.', { followups: ['And Oslo?'] })],
+    replies: [reply.answer('Rome: clear.'), reply.answer('Paris: rain.', { followups: ['And Oslo?'] })],
   }),
   run: async (harness) =>
     void (await runTurnWith(

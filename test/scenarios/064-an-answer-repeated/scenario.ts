@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { answered, runTurnWith, sendWith } from '../../support/watch-turn.ts'
 
@@ -7,7 +7,7 @@ export default {
   title: 'an answer that only repeats the deferred one is accepted at once and recorded once',
   setup: () => ({
     settings: { exitGraceMs: 60_000 },
-    replies: [answers('Rome: clear, 21 degrees.'), answers('rome:  clear, 21 degrees.')],
+    replies: [reply.answer('Rome: clear, 21 degrees.'), reply.answer('rome:  clear, 21 degrees.')],
   }),
   run: async (harness) => {
     const { answer } = await runTurnWith(harness, 'The weather in Rome?', { when: answered, act: sendWith('Thanks!') })

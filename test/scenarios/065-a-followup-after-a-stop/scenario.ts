@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { runTurnWith, stopTurn, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a followup after a stop is not lost with the stopped turn: it becomes the next turn',
-  setup: () => ({ tools: [slowTool()], replies: [calls('slow.work'), answers('Hello again.')] }),
+  setup: () => ({ tools: [slowTool()], replies: [reply.call('slow.work'), reply.answer('Hello again.')] }),
   run: async (harness) => {
     let next: Promise<unknown> | undefined
     const first = await runTurnWith(harness, 'Do it.', {

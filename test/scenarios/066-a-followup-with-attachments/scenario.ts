@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { png } from '../../support/sample-files/images.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { pausedTool } from '../../support/scenario-tools.ts'
@@ -10,7 +10,7 @@ const photo = { name: 'photo.png', content: png() }
 
 export default {
   title: 'the attachments of a followup are stored under unused names, and citable ones get a source number',
-  setup: () => ({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] }),
+  setup: () => ({ tools: [work.tool], replies: [reply.call('paused.work'), reply.answer('Seen.')] }),
   run: async (harness) =>
     void (await runTurnWith(harness, 'Do it.', {
       when: toolStarted,

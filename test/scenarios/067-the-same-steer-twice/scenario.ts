@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { runTurnWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
@@ -8,7 +8,7 @@ const steer = steerWith('Never mind.', { eventId: 'mine' })
 
 export default {
   title: 'loop 17.94: a steer that is delivered again has no effect, whether it still waits or was folded',
-  setup: () => ({ tools: [slowTool()], replies: [calls('slow.work'), calls('slow.work'), answers('Done.')] }),
+  setup: () => ({ tools: [slowTool()], replies: [reply.call('slow.work'), reply.call('slow.work'), reply.answer('Done.')] }),
   run: async (harness) => {
     const { agent, conversationId } = harness
     await runTurnWith(

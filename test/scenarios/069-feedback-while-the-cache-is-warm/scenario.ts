@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
-import { answers } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
   title: 'timeline 11.101: while the cache is warm, feedback is announced in every turn, and no block changes',
-  setup: () => ({ replies: [answers('One.'), answers('Two.'), answers('Three.')] }),
+  setup: () => ({ replies: [reply.answer('One.'), reply.answer('Two.'), reply.answer('Three.')] }),
   run: async (harness) => {
     const { agent, conversationId } = harness
     const { turnId } = await harness.say('First.')

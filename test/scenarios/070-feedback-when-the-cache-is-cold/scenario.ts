@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
-import { answers } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
   title: 'when the cache is cold, feedback is inserted into the turn it concerns and announced once',
-  setup: () => ({ replies: [answers('One.'), answers('Two.'), answers('Three.')] }),
+  setup: () => ({ replies: [reply.answer('One.'), reply.answer('Two.'), reply.answer('Three.')] }),
   run: async (harness) => {
     const { agent, clock, conversationId } = harness
     const { turnId } = await harness.say('First.')

@@ -1,8 +1,8 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-const look = (notes: string) => calls('weather.today', { city: 'Rome' }, { notes })
+const look = (notes: string) => reply.call('weather.today', { city: 'Rome' }, { notes })
 
 export default {
   title:
@@ -10,13 +10,13 @@ export default {
   setup: () => ({
     tools: [weather()],
     replies: [
-      calls('react.plan', { mode: 'new', steps: ['Look up Rome', 'Look up Paris'] }, { notes: '✓ [1] not in this round' }),
+      reply.call('react.plan', { mode: 'new', steps: ['Look up Rome', 'Look up Paris'] }, { notes: '✓ [1] not in this round' }),
       look('✓ [1] Rome\n… [2] Paris'),
       look('✓ [1] Rome\n… [2] Paris'),
       look('✗ 7. there is no such step'),
-      (request) => calls('react.plan', { mode: 'replace', plan_id: planId(request), steps: ['Look up Oslo'] }),
-      (request) => calls('react.plan', { mode: 'close', plan_id: planId(request) }),
-      answers('Done.'),
+      (request) => reply.call('react.plan', { mode: 'replace', plan_id: planId(request), steps: ['Look up Oslo'] }),
+      (request) => reply.call('react.plan', { mode: 'close', plan_id: planId(request) }),
+      reply.answer('Done.'),
     ],
   }),
   prompt: true,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
@@ -15,16 +15,16 @@ export default {
   setup: () => ({
     tools: [weather()],
     replies: [
-      calls('react.plan', { mode: 'new', steps: ['Pack', 'Leave'] }),
-      calls('react.plan', { mode: 'new', steps: ['Look up Rome'] }),
-      calls('react.plan', { mode: 'activate', plan_id: 'plan:nowhere:00000000' }),
-      calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] Rome' }),
+      reply.call('react.plan', { mode: 'new', steps: ['Pack', 'Leave'] }),
+      reply.call('react.plan', { mode: 'new', steps: ['Look up Rome'] }),
+      reply.call('react.plan', { mode: 'activate', plan_id: 'plan:nowhere:00000000' }),
+      reply.call('weather.today', { city: 'Rome' }, { notes: '✓ [1] Rome' }),
       (request) => {
         expect(announced(request)).toEqual([{ id: expect.any(String), current: false }])
-        return calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] not for a plan that is not current' })
+        return reply.call('weather.today', { city: 'Rome' }, { notes: '✓ [1] not for a plan that is not current' })
       },
-      (request) => calls('react.plan', { mode: 'activate', plan_id: other(request) }),
-      answers('Done.'),
+      (request) => reply.call('react.plan', { mode: 'activate', plan_id: other(request) }),
+      reply.answer('Done.'),
     ],
   }),
   prompt: true,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { contextWithRoom } from '../../support/context-size.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
@@ -12,13 +12,13 @@ export default {
     settings: { contextTokens: contextWithRoom(14_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     tools: [weather()],
     replies: [
-      calls('react.plan', { mode: 'new', steps: ['Read it', 'Judge it'] }),
-      calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] read' }),
-      answers(long),
-      answers(long),
+      reply.call('react.plan', { mode: 'new', steps: ['Read it', 'Judge it'] }),
+      reply.call('weather.today', { city: 'Rome' }, { notes: '✓ [1] read' }),
+      reply.answer(long),
+      reply.answer(long),
       '## Goal\nTo judge a story.\n\n## Done\nIt was read.',
-      calls('weather.today', { city: 'Rome' }, { notes: '… [2] judging' }),
-      answers('Judged.'),
+      reply.call('weather.today', { city: 'Rome' }, { notes: '… [2] judging' }),
+      reply.answer('Judged.'),
     ],
   }),
   run: async (harness) => {

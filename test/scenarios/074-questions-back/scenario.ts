@@ -1,14 +1,13 @@
-import { answers } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
-const asking = answers('Which Rome, the one in Italy?', { action: 'exit' }).replace(
-  '{"action":"exit"}',
-  '{"action":"exit","clarification_questions":["Which Rome?"]}',
-)
+const asking = reply
+  .answer('Which Rome, the one in Italy?', { action: 'exit' })
+  .replace('{"action":"exit"}', '{"action":"exit","clarification_questions":["Which Rome?"]}')
 
 export default {
   title: 'an answer that marks its questions writes a clarification, and the next message resolves it, once',
-  setup: () => ({ replies: [asking, answers('Clear.'), answers('Still clear.')] }),
+  setup: () => ({ replies: [asking, reply.answer('Clear.'), reply.answer('Still clear.')] }),
   run: async (harness) => {
     await harness.say('The weather in Rome?')
     await harness.say('Yes, Italy.')

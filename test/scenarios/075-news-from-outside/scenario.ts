@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { pausedTool } from '../../support/scenario-tools.ts'
 import { answered, runTurnWith, toolStarted } from '../../support/watch-turn.ts'
@@ -12,7 +12,7 @@ export default {
   setup: () => ({
     settings: { exitGraceMs: 20 },
     tools: [work.tool],
-    replies: [calls('paused.work'), answers('Done.'), answers('Published, as it seems.')],
+    replies: [reply.call('paused.work'), reply.answer('Done.'), reply.answer('Published, as it seems.')],
   }),
   run: async (harness) => {
     const { agent, conversationId } = harness

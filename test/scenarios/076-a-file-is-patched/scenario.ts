@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const menu = '# Menu\n\n- soup\n- bread\n- tea\n'
@@ -7,15 +7,15 @@ export default {
   title: 'a file is patched with wrong line counts and then replaced as a whole; the timeline shows each patch as it was applied',
   setup: () => ({
     replies: [
-      calls('react.write', { path: 'files/menu.md', channel: 'canvas', content: menu, kind: 'display' }),
-      calls('react.patch', {
+      reply.call('react.write', { path: 'files/menu.md', channel: 'canvas', content: menu, kind: 'display' }),
+      reply.call('react.patch', {
         path: 'files/menu.md',
         channel: 'canvas',
         patch: '--- a/menu.md\n+++ b/menu.md\n@@ -2,9 +2,4 @@\n\n-- soup\n+- fish soup\n - bread\n',
         kind: 'display',
       }),
-      calls('react.patch', { path: 'files/menu.md', channel: 'canvas', patch: '# Menu\n\nClosed today.\n', kind: 'display' }),
-      answers('The menu is up to date.'),
+      reply.call('react.patch', { path: 'files/menu.md', channel: 'canvas', patch: '# Menu\n\nClosed today.\n', kind: 'display' }),
+      reply.answer('The menu is up to date.'),
     ],
   }),
   prompt: true,

@@ -1,7 +1,7 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
-const patch = (text: string) => calls('react.patch', { path: 'files/prices.json', channel: 'canvas', patch: text, kind: 'display' })
+const patch = (text: string) => reply.call('react.patch', { path: 'files/prices.json', channel: 'canvas', patch: text, kind: 'display' })
 const prices = '{\n  "soup": 4,\n  "tea": 2\n}\n'
 
 export default {
@@ -9,11 +9,11 @@ export default {
     'a patch that does not match changes nothing and reports why; a patch that makes the file invalid is kept; a third patch repairs it',
   setup: () => ({
     replies: [
-      calls('react.write', { path: 'files/prices.json', channel: 'canvas', content: prices, kind: 'display' }),
+      reply.call('react.write', { path: 'files/prices.json', channel: 'canvas', content: prices, kind: 'display' }),
       patch('@@ -2,2 +2,2 @@\n-  "soup": 5,\n+  "soup": 6,\n   "tea": 2\n'),
       patch('@@ -2,2 +2,3 @@\n-  "soup": 4,\n+  "soup": 6,\n   "tea": 2\n+  "milk": 1\n'),
       patch('@@ -3 +3 @@\n-  "tea": 2\n+  "tea": 2,\n'),
-      answers('Soup is 6 now.'),
+      reply.answer('Soup is 6 now.'),
     ],
   }),
   prompt: true,

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import type { Harness } from '../../../src/testing/harness.ts'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { slowTool } from '../../support/scenario-tools.ts'
 import { answered, answering, runTurnWith, toolStarted } from '../../support/watch-turn.ts'
 
-const unfinished = answers('The house is').replace(/<\/channel:answer>$/, '')
+const unfinished = reply.answer('The house is').replace(/<\/channel:answer>$/, '')
 
 /** Sends both before the turn can fold the first. */
 const followUpAndStop = ({ agent, conversationId }: Harness) =>
@@ -16,7 +16,12 @@ export default {
   setup: () => ({
     tools: [slowTool()],
     settings: { exitGraceMs: 60_000 },
-    replies: [calls('slow.work'), { text: unfinished, stall: true }, answers('The house is blue.'), answers('Never asked for.')],
+    replies: [
+      reply.call('slow.work'),
+      { text: unfinished, stall: true },
+      reply.answer('The house is blue.'),
+      reply.answer('Never asked for.'),
+    ],
   }),
   run: async (harness) => {
     for (const when of [toolStarted, answering, answered]) {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { localScope } from '../../../src/core/scope.ts'
 import { blocksOf } from '../../../src/core/timeline/timeline.ts'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const report = `# Doors\n\n${Array.from({ length: 900 }, (_, n) => `House ${n} has a red door.`).join('\n')}\n`
@@ -10,17 +10,17 @@ export default {
   title: 'tools 18.19: a file is written, delivered once, and read by ranges in a later turn',
   setup: () => ({
     replies: [
-      calls(
+      reply.call(
         'react.write',
         { path: 'files/doors/report.md', channel: 'canvas', content: report, kind: 'file' },
         { notes: 'Writing the report.' },
       ),
-      answers('Written.'),
+      reply.answer('Written.'),
       ({ parts }) => {
         const [path] = /fi:turn_\w+\.files\/doors\/report\.md/.exec(JSON.stringify(parts)) ?? []
-        return calls('react.read', { paths: [path], items: [{ path, line_start: 899, line_count: 3 }] })
+        return reply.call('react.read', { paths: [path], items: [{ path, line_start: 899, line_count: 3 }] })
       },
-      answers('The last door is red, too.'),
+      reply.answer('The last door is red, too.'),
     ],
   }),
   run: async (harness) => {

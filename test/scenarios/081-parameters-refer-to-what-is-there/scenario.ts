@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
@@ -16,10 +16,10 @@ export default {
   setup: () => ({
     tools: [mail],
     replies: [
-      calls('react.write', { path: 'files/letter.md', channel: 'canvas', content: 'Dear Ada, the doors are red.', kind: 'display' }),
-      calls('mail.send', { to: 'Ada', body: 'ref:fi:turn_0.files/letter.md' }),
-      calls('mail.send', { to: 'Ada', body: 'ref:files/letter.md' }),
-      answers('Sent.'),
+      reply.call('react.write', { path: 'files/letter.md', channel: 'canvas', content: 'Dear Ada, the doors are red.', kind: 'display' }),
+      reply.call('mail.send', { to: 'Ada', body: 'ref:fi:turn_0.files/letter.md' }),
+      reply.call('mail.send', { to: 'Ada', body: 'ref:files/letter.md' }),
+      reply.answer('Sent.'),
     ],
   }),
   prompt: true,

@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
@@ -9,11 +9,11 @@ export default {
   setup: () => ({
     tools: [weather()],
     replies: [
-      calls('weather.today', { city: 'Paris' }),
-      calls('weather.today', { city: 'Rome' }),
-      (request) => calls('react.hide', { path: lastResult(request), replacement_text: 'the weather in Rome' }),
-      (request) => calls('react.read', { paths: [/react\.read\((tc:[^)]*)\)/.exec(JSON.stringify(request.parts))?.[1]] }),
-      answers('It is clear.'),
+      reply.call('weather.today', { city: 'Paris' }),
+      reply.call('weather.today', { city: 'Rome' }),
+      (request) => reply.call('react.hide', { path: lastResult(request), replacement_text: 'the weather in Rome' }),
+      (request) => reply.call('react.read', { paths: [/react\.read\((tc:[^)]*)\)/.exec(JSON.stringify(request.parts))?.[1]] }),
+      reply.answer('It is clear.'),
     ],
   }),
   prompt: true,

@@ -1,20 +1,20 @@
 import { expect } from 'vitest'
 import { blocksOf } from '../../../src/core/timeline/timeline.ts'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
   title: 'tools 18.22: an internal file is a note for the agent: the next turn shows it to the model, and it is never delivered',
   setup: () => ({
     replies: [
-      calls('react.write', {
+      reply.call('react.write', {
         path: 'files/memory.md',
         channel: 'internal',
         content: '[P] Answers in one line.\n[D] Doors are counted once.',
         kind: 'file',
       }),
-      answers('Noted.'),
-      answers('As you like it.'),
+      reply.answer('Noted.'),
+      reply.answer('As you like it.'),
     ],
   }),
   run: async (harness) => {

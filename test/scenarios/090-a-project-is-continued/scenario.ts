@@ -1,7 +1,7 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
-const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
+const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
 
 export default {
   title: 'a project is checked out, changed and published: the second turn stores a complete version and reports only the changes',
@@ -9,11 +9,11 @@ export default {
     replies: [
       write('files/site/index.md', '# Home'),
       write('files/site/about.md', '# About'),
-      answers('The site is there.'),
-      calls('react.checkout', { mode: 'replace', paths: ['fi:turn_1767225600000_000002.files/site'] }),
+      reply.answer('The site is there.'),
+      reply.call('react.checkout', { mode: 'replace', paths: ['fi:turn_1767225600000_000002.files/site'] }),
       write('files/site/index.md', '# Welcome'),
-      calls('react.checkout', { mode: 'replace', paths: ['fi:turn_1767225600000_000002.files/site'] }),
-      answers('The page says Welcome.'),
+      reply.call('react.checkout', { mode: 'replace', paths: ['fi:turn_1767225600000_000002.files/site'] }),
+      reply.answer('The page says Welcome.'),
     ],
   }),
   async run(harness) {

@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { search } from '../../support/scenario-tools.ts'
 
@@ -7,12 +7,12 @@ export default {
   setup: () => ({
     tools: [search()],
     replies: [
-      calls('react.checkout', { mode: 'merge', paths: ['fi:turn_1767225600000_000002.files/site'] }),
-      calls('react.checkout', { mode: 'replace' }),
-      calls('react.checkout', { mode: 'replace', paths: ['../site'] }),
-      calls('web_tools.web_search', { query: 'sites' }),
-      calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'ref:so:sources_pool[1,9]', kind: 'display' }),
-      answers('There was nothing to check out.'),
+      reply.call('react.checkout', { mode: 'merge', paths: ['fi:turn_1767225600000_000002.files/site'] }),
+      reply.call('react.checkout', { mode: 'replace' }),
+      reply.call('react.checkout', { mode: 'replace', paths: ['../site'] }),
+      reply.call('web_tools.web_search', { query: 'sites' }),
+      reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'ref:so:sources_pool[1,9]', kind: 'display' }),
+      reply.answer('There was nothing to check out.'),
     ],
   }),
 } satisfies Scenario

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
@@ -19,10 +19,10 @@ export default {
   setup: () => ({
     tools: [counting()],
     replies: [
-      calls('sample.count', params),
-      calls('sample.count', params, { code: '```python\nprint(1)\n```' }),
-      calls('sample.count', params, { code: 'print(1)' }),
-      answers('Eight characters.'),
+      reply.call('sample.count', params),
+      reply.call('sample.count', params, { code: '```python\nprint(1)\n```' }),
+      reply.call('sample.count', params, { code: 'print(1)' }),
+      reply.answer('Eight characters.'),
     ],
   }),
 } satisfies Scenario

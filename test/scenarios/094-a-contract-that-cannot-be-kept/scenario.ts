@@ -1,9 +1,9 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { fileWritingTool } from '../../support/scenario-tools.ts'
 
 const declares = (...filenames: readonly string[]) =>
-  calls(
+  reply.call(
     'sample.press',
     { contract: filenames.map((filename) => ({ filename, description: `What is in ${filename}.` })) },
     { code: 'print("rome")' },
@@ -18,7 +18,7 @@ export default {
       declares('attachments/a.txt', 'turn_0/files/b.txt', '../c.txt'),
       declares('files/cities.txt', 'cities.txt'),
       declares('files/cities.txt', 'outputs/cities.txt'),
-      answers('Both are there.'),
+      reply.answer('Both are there.'),
     ],
   }),
   prompt: true,

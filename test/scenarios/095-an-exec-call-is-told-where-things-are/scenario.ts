@@ -1,4 +1,4 @@
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { fileWritingTool } from '../../support/scenario-tools.ts'
 
@@ -11,13 +11,13 @@ export default {
   setup: () => ({
     tools: [fileWritingTool()],
     replies: [
-      calls(
+      reply.call(
         'sample.press',
         { contract, prog_name: 'turn_0/files/cities.py' },
         { code: 'copy("attachments/world.csv", "files/cities.txt")' },
       ),
-      calls('sample.press', corrected, { code: 'save("files/cities.txt")' }),
-      answers('Rome and Paris.'),
+      reply.call('sample.press', corrected, { code: 'save("files/cities.txt")' }),
+      reply.answer('Rome and Paris.'),
     ],
   }),
   prompt: true,

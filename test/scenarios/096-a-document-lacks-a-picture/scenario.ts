@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import { succeeded } from '../../../src/tools/outcome.ts'
 import type { Scenario } from '../../support/scenario.ts'
@@ -20,7 +20,7 @@ export default {
   title: 'a document is rendered without a missing image, and a notice names the image',
   setup: () => ({
     tools: [rendering()],
-    replies: [calls('sample.render', { content: '# Rome\n![map](turn_0/files/map.png)' }), answers('The map is missing.')],
+    replies: [reply.call('sample.render', { content: '# Rome\n![map](turn_0/files/map.png)' }), reply.answer('The map is missing.')],
   }),
   prompt: true,
 } satisfies Scenario

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../../../src/core/json.ts'
 import type { ModelEvent } from '../../../src/core/model-event.ts'
 import { blocksOf, type Timeline } from '../../../src/core/timeline/timeline.ts'
 import type { Model, ModelRequest } from '../../../src/ports/model.ts'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Call, Tool } from '../../../src/tools/tool.ts'
 
@@ -38,7 +38,7 @@ export function longTurnModel(observer: TurnObserver): Model {
       const conversationId = request.cacheKey
       const iteration = request.role === 'decision' ? iterationOf(request) : -1
       if (request.role === 'decision') observer.onDecision(iteration, conversationId)
-      const text = request.role === 'gate' ? title : reply(iteration, request)
+      const text = request.role === 'gate' ? title : modelReply(iteration, request)
       for (let at = 0; at < text.length; at += CHUNK) {
         await observer.onStep(`model ${iteration} ${at / CHUNK}`, conversationId)
         if (signal.aborted) return
@@ -59,15 +59,17 @@ function iterationOf({ parts }: ModelRequest): number {
 }
 
 /** Calls each kind of tool, sends one invalid reply, and answers in the last round. */
-function reply(iteration: number, request: ModelRequest): string {
-  if (iteration === ROUNDS - 1) return answers('Thirty rounds later.', { followups: ['Again?'] })
+function modelReply(iteration: number, request: ModelRequest): string {
+  if (iteration === ROUNDS - 1) return reply.answer('Thirty rounds later.', { followups: ['Again?'] })
   if (iteration === 5) return '<channel:thinking>Oops.</channel:thinking><channel:action>{"action": "call_tool"</channel:action>'
-  if (iteration === 3) return calls('react.plan', { mode: 'new', steps: ['pay', 'look'] })
-  if (iteration === 8) return calls('shop.pay', { amount: iteration }, { notes: '✓ [1] paid' })
-  if (iteration === 11) return calls('react.hide', { path: lastResult(request), replacement_text: 'seen' })
+  if (iteration === 3) return reply.call('react.plan', { mode: 'new', steps: ['pay', 'look'] })
+  if (iteration === 8) return reply.call('shop.pay', { amount: iteration }, { notes: '✓ [1] paid' })
+  if (iteration === 11) return reply.call('react.hide', { path: lastResult(request), replacement_text: 'seen' })
   if (iteration % 5 === 4)
-    return calls('react.write', { path: `page-${iteration}.md`, channel: 'canvas', content: `Page ${iteration}`, kind: 'file' })
-  return iteration % 2 === 0 && iteration !== 10 ? calls('shop.pay', { amount: iteration }) : calls('shop.look', { shelf: iteration })
+    return reply.call('react.write', { path: `page-${iteration}.md`, channel: 'canvas', content: `Page ${iteration}`, kind: 'file' })
+  return iteration % 2 === 0 && iteration !== 10
+    ? reply.call('shop.pay', { amount: iteration })
+    : reply.call('shop.look', { shelf: iteration })
 }
 
 function lastResult({ parts }: ModelRequest): string {

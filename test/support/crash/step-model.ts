@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Model } from '../../../src/ports/model.ts'
-import { answers, calls, scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Tool } from '../../../src/tools/tool.ts'
 
@@ -23,10 +23,10 @@ export const stepTool = (): Tool =>
  * call is written to a file, so that a repeated call can be detected.
  */
 export function stepModel(folder: string, delayMs: number): Model {
-  const reply = (prompt: string) => {
+  const modelReply = (prompt: string) => {
     const done = new Set(prompt.match(/step-\d+-is-done/g)).size
     appendFileSync(join(folder, 'asked'), `${done}\n`)
-    const text = done < steps ? calls('work.step', { step: done + 1 }) : answers(`All ${steps} steps are done.`)
+    const text = done < steps ? reply.call('work.step', { step: done + 1 }) : reply.answer(`All ${steps} steps are done.`)
     return { text, chunks: 20, delayMs }
   }
   return {
@@ -34,7 +34,7 @@ export function stepModel(folder: string, delayMs: number): Model {
     window: 200_000,
     stream: (request, signal) => {
       const prompt = request.parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-      return scriptedModel([() => reply(prompt)]).stream(request, signal)
+      return scriptedModel([() => modelReply(prompt)]).stream(request, signal)
     },
   }
 }

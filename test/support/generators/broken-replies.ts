@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { answers, calls, type ScriptedReply } from '../../../src/testing/scripted-model.ts'
+import { reply, type ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
 /** Invalid replies: valid ones, cut ones, spliced ones and noise, in any chunks and with any ending. */
 const text = fc.oneof(
@@ -43,8 +43,8 @@ const toolId = fc.constantFrom(
 )
 const call = fc
   .tuple(toolId, params, text, fc.option(text, { nil: undefined }))
-  .map(([id, given, notes, code]) => calls(id, given as object, { notes, ...(code !== undefined && { code }) }))
-const answer = fc.tuple(text, fc.array(text, { maxLength: 3 })).map(([words, followups]) => answers(words, { followups }))
+  .map(([id, given, notes, code]) => reply.call(id, given as object, { notes, ...(code !== undefined && { code }) }))
+const answer = fc.tuple(text, fc.array(text, { maxLength: 3 })).map(([words, followups]) => reply.answer(words, { followups }))
 const action = fc.record(
   {
     action: fc.oneof(fc.constantFrom('complete', 'exit', 'CALL_TOOL ', 'clarify', 'dance', ''), fc.jsonValue()),
@@ -58,10 +58,10 @@ const action = fc.record(
 )
 const field = action.map((value) => `<channel:thinking>x</channel:thinking><channel:action>${JSON.stringify(value)}</channel:action>`)
 const good = fc.constantFrom(
-  calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
-  calls('react.plan', { mode: 'new', steps: ['a', 'b'] }),
-  calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A\n[[S:1]]', kind: 'file' }),
-  calls('sample.exec', { contract: [{ filename: 'a.txt', description: 'a' }] }, { code: 'print(1)' }),
+  reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
+  reply.call('react.plan', { mode: 'new', steps: ['a', 'b'] }),
+  reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A\n[[S:1]]', kind: 'file' }),
+  reply.call('sample.exec', { contract: [{ filename: 'a.txt', description: 'a' }] }, { code: 'print(1)' }),
 )
 const valid = fc.oneof(good, good, call, answer, field)
 

@@ -12,7 +12,7 @@ import type { BlobStore } from '../../../src/ports/blobs.ts'
 import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../../src/testing/harness.ts'
 import { type HostilePlace, plantHostileFiles } from '../../../src/testing/hostile-files.ts'
-import { answers, calls, type Reply } from '../../../src/testing/scripted-model.ts'
+import { type Reply, reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import { hostingOn } from '../hosting.ts'
 import { foldersOnDisk } from '../workspace-folders.ts'
@@ -86,9 +86,9 @@ export function createAgentOnDisk(kind: Kind) {
     /** Runs one turn: the hostile program first, then these calls. Returns the results of each call. */
     async turn(plant: (turnId: string) => Promise<void>, next: readonly ((turnId: string) => string)[]) {
       let id = ''
-      replies.push(calls('test.hostile'))
+      replies.push(reply.call('test.hostile'))
       for (const each of next) replies.push(() => each(id))
-      replies.push(answers('Done.'))
+      replies.push(reply.answer('Done.'))
       act = async (known) => {
         id = known
         await plant(known)

@@ -14,7 +14,7 @@ import { createLog } from '../../../src/server/log.ts'
 import { createMetrics } from '../../../src/server/metrics.ts'
 import { serve } from '../../../src/server/serve.ts'
 import { defaultServerSettings, type ServerSettings } from '../../../src/server/settings.ts'
-import { answers, scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { hostingOn } from '../hosting.ts'
 import { answered, viewWhen } from '../server-fixture.ts'
 
@@ -73,7 +73,12 @@ export async function openHostileFixture(): Promise<HostileFixture> {
   const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const lines: string[] = []
   const log = createLog((line) => void lines.push(line), clock.now)
-  const model = scriptedModel([answers(`${planted[3]}.`), answers('Hello, Ann.'), answers('Hello, Eve.'), answers('Hello.')])
+  const model = scriptedModel([
+    reply.answer(`${planted[3]}.`),
+    reply.answer('Hello, Ann.'),
+    reply.answer('Hello, Eve.'),
+    reply.answer('Hello.'),
+  ])
   const onProblem = ({ where, error }: { where: string; error: unknown }) => log('error', 'agent.problem', { where, error })
   const agent = createAgentFrom({ model, store, clock, hosting, workspaces, onProblem })
   let ids = 0

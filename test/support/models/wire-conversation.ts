@@ -5,16 +5,25 @@ import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { type FakeProviderName, startFakeProvider } from '../../../src/testing/fake-providers/fake-provider.ts'
 import type { FakeRequest } from '../../../src/testing/fake-providers/provider-format.ts'
 import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
-import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Upload } from '../../../src/tools/attachments/upload.ts'
 import { weather } from '../scenario-tools.ts'
 import { imageBytes, modelNames, pdfBytes } from './provider-models.ts'
 
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
-const rome = calls('weather.today', { city: 'Rome' })
+const rome = reply.call('weather.today', { city: 'Rome' })
 
 /** Three turns: an image and a tool, a PDF and two tools, a question. Every call is a decision except the first, which asks for a title. */
-const script = [title, rome, answers('Clear.'), rome, calls('weather.today', { city: 'Oslo' }), answers('Read.'), rome, answers('Bye.')]
+const script = [
+  title,
+  rome,
+  reply.answer('Clear.'),
+  rome,
+  reply.call('weather.today', { city: 'Oslo' }),
+  reply.answer('Read.'),
+  rome,
+  reply.answer('Bye.'),
+]
 
 /** Runs the conversation with a real agent on a fake provider, and returns the requests that the provider got. */
 export async function runConversation(name: FakeProviderName, options: NamedModelOptions = {}, model = modelNames[name]) {
