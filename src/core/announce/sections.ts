@@ -4,7 +4,7 @@ import { latestPlanPath } from '../path/build.ts'
 import { stepMark } from '../render/blocks/plan.ts'
 import type { Caps } from '../render/caps.ts'
 import { joinLines, oneLine } from '../render/text.ts'
-/** The sections of the announcement: what each is given, and how it is written. */
+/** The sections of the announcement. Each has a type for its facts and a function that writes its text. */
 
 /** A heading and its lines. */
 export type Section = string
@@ -38,7 +38,7 @@ export function budgetSection(budget: IterationBudget): Section {
 
 const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
 
-/** `used` is never more than `max`. */
+/** A bar of ten characters, filled in proportion. The caller makes sure that `used` is at most `max`. */
 function bar(used: number, max: number): string {
   const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
   return '█'.repeat(filled) + '░'.repeat(10 - filled)
@@ -107,7 +107,7 @@ export interface AnnouncedFeedback {
   readonly origin: 'user' | 'machine'
   readonly reaction?: Reaction | undefined
   readonly text: string
-  /** It was already inserted into its own turn, because the provider's cache had expired. */
+  /** True when the feedback is already a block of the turn it is about. It is inserted there once the provider's cache has expired. */
   readonly incorporated?: boolean
 }
 

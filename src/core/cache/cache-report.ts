@@ -62,7 +62,7 @@ export function cacheReport(
   return { rows, ...summed(rows) }
 }
 
-/** The time to live of the latest cache write; a call that only reads does not change it. */
+/** True when the latest cache write used the longer time to live. A call that only reads keeps the value of the call before. */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
 
@@ -93,7 +93,7 @@ function predictBuckets(sent: SentPrompt, before: CachedPrompt | undefined, rule
   return { read, write, uncached: Math.max(0, Math.round(sent.total) - read - write) }
 }
 
-/** Tokens that the previous call left in the cache and this prompt can use. */
+/** How many tokens of this prompt the provider should find in the cache, by the previous call of the same model. */
 function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, rules: ProviderCacheRules): number {
   if (rules.kind === 'prefix') {
     const tokens = Math.min(sent.upTo(before.count - 1), before.total)
@@ -126,11 +126,11 @@ function missIn(
 /** The call completed, so the provider should have reported its usage. */
 const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
-/** With marks, reads equal earlier writes almost exactly. Automatic prefix caching works in blocks, and its end is an estimate. */
+/** How many tokens a read may fall short without being a miss. With marks, reads equal earlier writes almost exactly; automatic prefixes are estimates. */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)
 
-/** The position of the last mark is known only in estimated tokens. */
+/** How many marked tokens may be left uncached without being a miss: the position of the last mark is only an estimate in tokens. */
 const MAX_DEVIATION_SHARE = 0.3
 const MIN_DEVIATION = 256
 

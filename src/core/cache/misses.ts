@@ -144,13 +144,13 @@ function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): Mi
 
 const hideCauses = { hide: 'hide', cache_ttl: 'expiry', cache_ttl_light: 'expiry', compaction: 'compaction' } as const
 
-/** Any other inserted block is the checkpoint of a compaction. */
+/** Only feedback and the checkpoint of a compaction are ever inserted. */
 function insertionCause(block: Block | undefined): MissCause | undefined {
   if (!block) return undefined
   return /feedback/.test(block.type) ? 'feedback inserted' : 'compaction'
 }
 
-/** The last cached mark is farther away from every mark than the provider looks back. */
+/** The miss when the last mark of the previous prompt is farther from every mark of this one than the provider looks back. */
 function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss | undefined {
   const lastMark = before.prompt.marks?.at(-1)
   const marks = now.prompt.marks ?? []

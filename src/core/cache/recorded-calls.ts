@@ -50,7 +50,7 @@ function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
   return walk
 }
 
-/** The blocks directly follow their response; a title, or the blocks that a summary hides, may come between. */
+/** The blocks that a response led to. They directly follow it in the journal; only a title or a hide may come between. */
 function blocksProducedAfter(journal: readonly JournalEntry[], index: number): readonly Block[] {
   const next = journal[index + 1]?.change
   const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next

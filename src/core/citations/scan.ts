@@ -22,7 +22,7 @@ export interface CitationScannerOptions {
 }
 
 export interface CitationScanner {
-  /** Returns the text that is decided so far, with its citations replaced. */
+  /** Returns, with citations replaced, all text that can not be part of an unfinished citation. The rest is held until more text arrives. */
   push(text: string): string
   flush(): string
   /** How many of the pushed characters are not yet in any output. */
@@ -35,9 +35,9 @@ const angle = 60
 /** Finds citations in a text that arrives in chunks. Everything that reads citations uses this scanner, so that all agree. */
 export function createCitationScanner(options: CitationScannerOptions): CitationScanner {
   const context = createCodeContext()
-  /** Undecided text: an unfinished citation, or half of a surrogate pair. */
+  /** Text that may still become a citation, or half of a surrogate pair. It is read again together with the next chunk. */
   let pending = ''
-  /** How many characters of `pending` were output already, because the output is the same either way. */
+  /** How many characters of `pending` were output already: those of a citation that `replace` would return unchanged. */
   let sent = 0
   let previous = 0
   let ended = false
@@ -82,7 +82,7 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
     return out
   }
 
-  /** The citation at `at`. One after a backtick is complete only with the next character: a second backtick makes it code. */
+  /** The citation at `at`. After a backtick it is complete only when the next character is known: a second backtick makes it code. */
   function readAt(text: string, at: number) {
     const match = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)
     switch (match.kind) {

@@ -8,7 +8,7 @@
  */
 export type TokenMatch =
   | { readonly kind: 'none' }
-  /** The text ends here. What it may still become. */
+  /** The text ends inside a possible token. `cite` and `usage` say which kinds it may still become. */
   | { readonly kind: 'partial'; readonly cite: boolean; readonly usage: boolean }
   | { readonly kind: 'cite' | 'usage'; readonly ids: readonly number[]; readonly end: number }
 
@@ -133,7 +133,7 @@ const isSpace = (code: number): boolean =>
  */
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
-  /** If it turns out not to be a superscript, its content is read again, and a usage tag in it may be removed. */
+  /** The text ends inside a possible superscript. If it is none, its content is read as text, and a usage tag in it may be removed. */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }
 

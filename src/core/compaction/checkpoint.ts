@@ -92,7 +92,7 @@ export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator):
   })
 }
 
-/** The newest paths; the turn index lists all. */
+/** The lines for input that the checkpoint replaces: the newest paths that fit. The turn index lists all paths. */
 function foldedInputLines(inputs: readonly Block[]): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
   const all = [...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)
@@ -188,7 +188,7 @@ function hideReplacement({ meta }: Block): string | undefined {
   return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
 }
 
-/** Shows the result's path; the call's path differs only in its last word. */
+/** A call in one line, by the path of its result: the path of the call differs only in its last word. */
 function briefLine({ call, block, results }: CallWithResults): string {
   const result = results.findLast(({ path }) => path?.startsWith('tc:'))
   return `- ${[result?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`

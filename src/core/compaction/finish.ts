@@ -95,7 +95,7 @@ function checkpointChanges(
   ]
 }
 
-/** One hide per path. */
+/** The changes that hide these blocks, one for each path. */
 function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Change[] {
   const groups = new Map<string, string[]>()
   for (const block of ids.flatMap((id): Block | readonly Block[] => blockById(timeline, id) ?? [])) {

@@ -146,7 +146,7 @@ function selectorOf(sids: readonly number[]): string {
   return exact.length <= SELECTOR_CHARS ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
 }
 
-/** The newest paths, sorted. */
+/** The lines that list paths: the newest ones that fit, sorted. */
 function pathList(name: string, paths: readonly string[], path: string): readonly string[] {
   if (paths.length === 0) return []
   const shown = lastLinesWithin([...new Set(paths)].slice(-MAX_LISTED), LISTED_CHARS).toSorted()

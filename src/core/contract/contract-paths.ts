@@ -2,7 +2,7 @@ import { snippet } from '../decision/violations.ts'
 import { normalizeTarget, splitPhysical, type Target, type TargetScope } from '../path/physical.ts'
 import { type Contract, type ContractedFile, type ContractProblem, maxContractProblems, readContract } from './contract.ts'
 
-/** As many as one call can hand over. */
+/** The most files that one call can deliver. */
 export const maxContractFiles = 200
 
 /** A contract whose filenames are physical paths in the current turn. */
@@ -10,7 +10,7 @@ export type ResolvedContract =
   | { readonly ok: true; readonly files: readonly ContractedFile[]; readonly rewrites: readonly PathRewrite[] }
   | Extract<Contract, { readonly ok: false }>
 
-/** A filename that means another path than a program in the folder of its turn would take it for. */
+/** A filename, and the path it was resolved to, where a program that runs in the folder of its turn would write to another path. */
 export interface PathRewrite {
   readonly original: string
   readonly normalized: string
@@ -44,7 +44,7 @@ export function resolveContract(given: unknown, scope: Scope): ResolvedContract 
   return problems.length === 0 ? { ok: true, files, rewrites } : { ok: false, problems }
 }
 
-/** A rejected filename may hold control and invisible characters. */
+/** A filename for a message, with control and invisible characters replaced. */
 const printable = (filename: string) => snippet(filename).replace(/\p{C}/gu, '\ufffd')
 
 type Path = { readonly ok: true; readonly physical: string } | { readonly ok: false; readonly problem: ContractProblem }

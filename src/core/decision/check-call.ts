@@ -30,8 +30,8 @@ interface CallIssue {
 
 /**
  * Checks a call against the signature of its tool. Unknown parameters, and optional ones of the wrong type, are dropped with a warning;
- * a missing or wrong required parameter rejects the call. `response` is asked only then, because the answer may be costly: did the user
- * see a part of it?
+ * a missing or wrong required parameter rejects the call. `response.showedContent` says whether the user saw a part of the response; it
+ * is called only for a rejected call, because it may be costly.
  */
 export function checkCall(decision: CallDecision, tools: ToolSignatures, response: { showedContent(): boolean } = nothingShown): CallCheck {
   const { toolId, code } = decision
@@ -101,17 +101,23 @@ function splitParams(
   params: JsonObject,
   { parameters }: ToolSignature,
 ): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
+  const parameterOf = (name: string) => parameters.find((parameter) => parameter.name === name)
+  const isKept = (name: string) => {
+    const value = params[name] as Json
+    const known = parameterOf(name)
+    return known !== undefined && value !== null && isAccepted(value, known)
+  }
+  if (Object.keys(params).every(isKept)) return { kept: params, dropped: [] }
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
-  const given = Object.entries(params)
-  for (const [name, value] of given) {
-    const known = parameters.find((parameter) => parameter.name === name)
+  for (const [name, value] of Object.entries(params)) {
+    const known = parameterOf(name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: snippet(name) })
     else if (value === null) continue
     else if (isAccepted(value, known)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: describeType(value) })
   }
-  return { kept: kept.length === given.length ? params : Object.fromEntries(kept), dropped }
+  return { kept: Object.fromEntries(kept), dropped }
 }
 
 const isAccepted = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || matchesType(value, type)

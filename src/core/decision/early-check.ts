@@ -16,7 +16,7 @@ export interface EarlyCheck {
     parser: Pick<ChannelParser, 'preamble' | 'hasPreamble' | 'strayTags'>,
     raw: string,
   ): Notice | undefined
-  /** The beginning is known, good or bad: nothing is checked any more. */
+  /** True once the first channel is known or a violation was reported: later text is not checked. */
   isDone(): boolean
 }
 

@@ -16,7 +16,7 @@ export interface ResponseEnd {
   readonly finishReason: FinishReason
   /** The output limit that the model was given. */
   readonly maxTokens: number
-  /** What kind of failure ended the stream, when `finishReason` is `error`. */
+  /** The type of the error that ended the stream; set when `finishReason` is `error`. */
   readonly errorType?: string
 }
 

@@ -49,7 +49,7 @@ interface BinaryContent {
   readonly pages?: number
 }
 
-/** The bytes of a block, whether inline or a reference; undefined when it has none. */
+/** Type, size and dimensions of the bytes of a block, inline or referenced; undefined when it has no bytes. */
 export function binaryContentOf(block: Block): BinaryContent | undefined {
   const size = block.blob?.size ?? (block.base64 === undefined ? undefined : Math.floor((block.base64.length * 3) / 4))
   if (size === undefined) return undefined

@@ -129,7 +129,7 @@ function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: Ex
   }
 }
 
-/** The last one is never written here, but imported timelines may hold it. */
+/** Types of blocks that never expire. Daybook does not write the last one, but imported timelines may hold it. */
 const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Set([
   'turn.header',
   'turn.feedback',
@@ -197,7 +197,7 @@ function toolOf(timeline: Timeline, block: Block): string | undefined {
 
 const NOTICE_KEY = 'cache_pruned'
 
-/** At most once per turn. */
+/** The message that tells the agent about the hidden content; empty when this turn has one already. */
 function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
   if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
   const text =

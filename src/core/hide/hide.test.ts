@@ -25,7 +25,7 @@ function applied(timeline: Timeline, plan: HidePlan): Timeline {
 const textsOf = (timeline: Timeline, turnId = 't1') =>
   sliceOf(timeline, turnId).shown.map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : part.blob.sha256)).join('\n'))
 
-/** R(6) with a last result of 100 tokens. */
+/** Six rounds; the last result has 100 tokens. */
 const six = [...rounds(5), call('last', 'web_tools.web_search', 't1', 5), result('last', 'x'.repeat(400), 't1', 5)]
 
 describe('react.hide', () => {

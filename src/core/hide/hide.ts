@@ -84,7 +84,7 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
   }
 }
 
-/** Blocks that were hidden before only get the new replacement text and do not count. */
+/** How many blocks and tokens a hide removes. Blocks that were hidden before do not count; they only get the new replacement text. */
 function hiddenCounts(
   group: readonly ShownBlock[],
   line: string,

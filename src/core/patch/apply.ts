@@ -59,7 +59,7 @@ function locateAll(hunks: readonly Hunk[], lines: readonly string[]): HunkLocati
   return { ok: true, placements, comparisons: locator.comparisons }
 }
 
-/** `end`: the line after the previous hunk. */
+/** Finds where a hunk applies. `end` is the index of the first line after the previous hunk. */
 function locate(hunk: Hunk, count: number, end: number, locator: Locator): HunkPlacement | 'out of order' | 'no match' {
   const old = oldLines(hunk)
   const wanted = wantedIndex(hunk, old.length)

@@ -83,7 +83,7 @@ export function normalizeTarget(input: string, scope: TargetScope): Target {
 
 const reject = (code: TargetProblem, message: string): Target => ({ ok: false, code, message })
 
-/** A colon before the first separator marks a logical path. `C:\` is a drive; `unwritableReason` rejects it. */
+/** True for a logical path: it has a colon before the first separator. `C:\` is a drive, which `unwritableReason` rejects. */
 const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 

@@ -39,15 +39,15 @@ describe('the three points', () => {
     expect(marks(R(count))).toEqual(expected)
   })
 
-  it('timeline 11.49: P(2,1) is marked at 3, 6 and 10', () => {
+  it('timeline 11.49: after a turn of 2 rounds, a turn with 1 round has marks at 3, 6 and 10', () => {
     expect(cachePoints(P(2, 1), defaultCachePolicy)).toEqual({ prevTurn: 6, preTail: 3, tail: 10, userInput: undefined, marks: [3, 6, 10] })
   })
 
-  it('timeline 11.50: P(2,3) is marked at 5, 6 and 14', () => {
+  it('timeline 11.50: after a turn of 2 rounds, a turn with 3 rounds has marks at 5, 6 and 14', () => {
     expect(marks(P(2, 3))).toEqual([5, 6, 14])
   })
 
-  it('timeline 11.51: P(2,6) is marked at 6, 12 and 20', () => {
+  it('timeline 11.51: after a turn of 2 rounds, a turn with 6 rounds has marks at 6, 12 and 20', () => {
     expect(marks(P(2, 6))).toEqual([6, 12, 20])
   })
 
@@ -58,7 +58,7 @@ describe('the three points', () => {
     expect(hid(P(2, 0)).marks).toEqual([3, 6, 8])
   })
 
-  it('timeline 11.53: R(3) with offset 1 is marked at 5 and 7, with at least 4 rounds asked for only at 7', () => {
+  it('timeline 11.53: a single turn of 3 rounds has marks at 5 and 7 with offsetRounds 1, and only at 7 with minRounds 4', () => {
     expect(marks(R(3), { offsetRounds: 1 })).toEqual([5, 7])
     expect(marks(R(3), { minRounds: 4 })).toEqual([7])
   })

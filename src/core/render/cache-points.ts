@@ -1,14 +1,15 @@
 import type { Slice } from './types.ts'
 
 /**
- * Where the provider may cut its prompt cache. All points are positions in `slice.shown`, and each lies *after* its block:
+ * The places in a prompt that get a cache mark: the provider caches the prompt up to there. All points are positions in `slice.shown`,
+ * and each lies *after* its block:
  *
  *   previous turns │ header  prompt │ r0  r1 … │ r(n-4) … r(n-1) │ sources, announce
  *                  ▲ previous turn  ▲ user     ▲ pre-tail        ▲ tail      (never cached)
  *
  * The tail moves with every round; the provider finds the entry of an earlier tail because it is a prefix of the new prompt. The
  * pre-tail point trails the tail, so that an edit between them (`react.hide`) invalidates a few rounds and not the conversation.
- * Rounds of previous turns count.
+ * Rounds of previous turns count, too.
  */
 export interface CachePoints {
   /** End of the previous turns. Dropped in favour of a later pre-tail point once the current turn has hidden something. */
@@ -18,8 +19,9 @@ export interface CachePoints {
   /** End of the last round; without any round, the last block. Undefined only when nothing is shown. */
   readonly tail: number | undefined
   /**
-   * End of the input that came after the last round: the request of a new turn, a followup or attachments during a turn. With a mark
-   * here the next tail is always within the provider's look-back, however many images the input holds.
+   * End of the input that came after the last round: the request of a new turn, a followup or attachments during a turn. Providers
+   * search only a limited number of parts before a mark for a cached prefix, and an input may hold many images. With a mark here the
+   * next call finds this prefix, however many parts the input has.
    */
   readonly userInput: number | undefined
   /** The points above, ascending, each once; at most 3. */
@@ -76,7 +78,7 @@ function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
 
 const endOf = (slice: Slice, round: number): number => withPathGroup(slice, slice.roundEnds[round] as number)
 
-/** Moves a position to the end of its group of blocks with one path, and of its round: a point never lies inside either. */
+/** Moves a position behind the following blocks that have the same path or belong to the same round: a point never separates them. */
 function withPathGroup({ shown }: Slice, position: number): number {
   const path = shown[position]?.block.path
   if (path === undefined) return position

@@ -21,7 +21,7 @@ export interface Prompt {
 
 export interface RenderOptions {
   readonly currentTurnId: string
-  /** Where the provider may cut its cache, as positions in the slice. The slice is valid only during the call. */
+  /** Chooses the blocks after which a cache mark is set, as positions in the slice. The slice is valid only during the call. */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
   readonly announce?: string | undefined
@@ -120,7 +120,7 @@ function createLayout(walk: Walk): Layout {
     openFrom = laidOut
   }
 
-  /** For a point inside a run, which no layout has as an end of a part: everything is laid out again, split at the points. */
+  /** All parts, split at the points: needed when a point lies inside a run, which otherwise is one part. */
   function partsSplitAt(ends: readonly number[], tails: readonly Part[]): MarkedParts {
     const splits = new Set(ends)
     const parts: Part[] = []

@@ -130,7 +130,7 @@ function isBetterTitle(candidate: string | undefined, known: string | undefined)
 
 const isTitle = (title: string | undefined) => !isMissing(title) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(title ?? '')
 
-// The last four lead from a sid to its file when only the timeline is available.
+// With the last four fields the file of a sid can be found when only the timeline is available.
 const compactFields = [
   'title',
   'url',

@@ -109,7 +109,7 @@ function firstInOrder(timeline: Timeline, ids: readonly string[]): string | unde
   return visible.sort((a, b) => a.position - b.position)[0]?.id
 }
 
-/** The replacement text is stored once, on the group's first block. */
+/** A function that marks a block as hidden. The replacement text is stored once, on the block `firstId`. */
 function hideBlock(change: BlocksHidden, firstId: string | undefined): (block: Block) => Block {
   return (block) => ({
     ...block,

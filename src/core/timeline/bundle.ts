@@ -39,7 +39,7 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   return [
-    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // only the end was logged
+    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // a log without a start time holds only the end of its turn
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {
       type: 'turn.closed',

@@ -233,13 +233,13 @@ describe('the turn index', () => {
     `)
   })
 
-  it('ignores blocks of unknown types, also types named like object properties', () => {
+  it('leaves out blocks of unknown types, also of types named like a property of every object, such as constructor', () => {
     const types = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
     const blocks = withIds(types.map((type) => ofUnknownType(type, { ...prompt('x'), path: 'ar:t1.odd' })))
     expect(turnIndexText({ turn_id: 't1', ts: null, end_ts: null, blocks, sources_used: [] })).not.toContain('odd')
   })
 
-  it('of a compacted turn is computed from the journal', () => {
+  it('is computed from the journal for a compacted turn', () => {
     const before = timelineOf([...turns(1, 6), ...open(7)])
     const { timeline } = compact(before, { limit: 900 })
     const text = textOf(resolvePath(timeline, 'ar:t1.react.turn.index', historyOf(before, timeline))) ?? ''
@@ -247,7 +247,7 @@ describe('the turn index', () => {
       expect(text).toContain(path)
   })
 
-  it('of the running turn says that it is not closed', () => {
+  it('says of the running turn that it is not closed', () => {
     const running = applyChange(withDrafts(timelineOf([]), open(1)), { type: 'turn.opened', turn_id: 't1', ts: minute(1) })
     expect(textOf(resolvePath(running, 'ar:t1.react.turn.index', emptyHistory))).toContain('ended: not closed')
   })

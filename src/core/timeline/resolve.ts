@@ -28,7 +28,7 @@ export type Resolution =
   | { readonly status: 'sources'; readonly path: string; readonly rows: readonly SourceRow[]; readonly missing: readonly number[] }
   /** The caller has to load this part of the journal and call again. */
   | { readonly status: 'lookup_needed'; readonly at: { readonly path: string } | { readonly turn: string } }
-  /** Knowledge, skills and other conversations have resolvers of their own; a folder is not one thing. */
+  /** Knowledge, skills and other conversations have resolvers of their own. A folder has no single content. */
   | { readonly status: 'elsewhere'; readonly path: string; readonly where: 'knowledge' | 'skill' | 'conversation' | 'folder' }
   | { readonly status: 'missing'; readonly path: string }
   | { readonly status: 'not_a_logical_path' }

@@ -162,7 +162,7 @@ describe('changes', () => {
     expect(applyChange(waiting, { type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: 't1' }).inbox).toEqual([])
   })
 
-  it('loop 17.94: recognise an event after it was folded', () => {
+  it('loop 17.94: ignore an event that is accepted again after it was folded', () => {
     const event = { event_id: 'e1', sequence: 1, kind: 'steer' as const, ts: minute(1), text: 'shorter' }
     const timeline = replay([
       { type: 'event.accepted', event },
@@ -172,7 +172,7 @@ describe('changes', () => {
     expect(timeline).toMatchObject({ inbox: [], lastEvent: { event_id: 'e1', sequence: 1 } })
   })
 
-  it('remember the latest event ids only, so that a long conversation stays small', () => {
+  it('keep the ids of the latest accepted events only, so that a long conversation stays small', () => {
     const accepted = (n: number) => ({ event_id: `e${n}`, sequence: n, kind: 'external' as const, ts: minute(1), text: '' })
     const timeline = replay(Array.from({ length: 300 }, (_, n) => ({ type: 'event.accepted', event: accepted(n + 1) })))
     expect(timeline.knownEvents).toHaveLength(MAXIMUM_KNOWN_EVENTS)

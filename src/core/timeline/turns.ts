@@ -39,7 +39,7 @@ export interface Round {
   readonly end: number
 }
 
-/** Three of these are never written here, but imported timelines may hold them. */
+/** Types of blocks that close a turn. Daybook does not write three of them, but imported timelines may hold them. */
 const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit' | 'react.state'> = new Set([
   'assistant.completion',
   'react.completion',

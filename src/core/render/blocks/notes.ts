@@ -70,7 +70,7 @@ function coveredTurns(ids: readonly string[]): string {
   return `${short.slice(0, 2).join(', ')}, ..., ${short.slice(-2).join(', ')} (count=${ids.length})`
 }
 
-/** Newest first; the digest lists them oldest first. */
+/** The lines that list the artifacts of a summary, newest first. */
 function artifactLines(digest: unknown, limits: Caps): readonly string[] {
   const entries = isObject(digest) && Array.isArray(digest.artifacts) ? digest.artifacts.filter(isObject) : []
   if (entries.length === 0) return []

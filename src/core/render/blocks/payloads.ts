@@ -81,7 +81,7 @@ export function rowSids(payload: Json | undefined): readonly number[] {
   return sids
 }
 
-/** The payload stays valid JSON: when it is too long, whole rows are left out at the end. */
+/** A search or fetch result with its path and its rows. The rows stay valid JSON: when they are too long, the last ones are left out whole. */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count] = rowsThatFit(payload, limits)
   return joinLines(
@@ -96,7 +96,7 @@ export function renderSourceRows(payload: Json, sids: readonly number[], limits:
 function rowsThatFit(payload: Json, limits: Caps): readonly [text: string, count: number] {
   const entries: readonly (readonly [string | undefined, Json])[] = Array.isArray(payload)
     ? payload.map((row) => [undefined, row] as const)
-    : Object.entries(payload as { readonly [url: string]: Json }) // rowSids found rows in it
+    : Object.entries(payload as { readonly [url: string]: Json }) // an object: only payloads in which `rowSids` has found rows get here
   const kept: string[] = []
   let size = 2
   for (const [url, row] of entries) {

@@ -33,7 +33,16 @@ function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: C
   const { content } = params
   const isLong = typeof content === 'string' && content.length > limits.writtenContent
   const own = isLong ? { ...params, content: writtenContent(content, params.path, block.turn_id, limits) } : params
-  return cutToCaps(own, limits, block.path ?? tool_call_id, '')
+  return isWithinCaps(own, limits) ? own : cutToCaps(own, limits, block.path ?? tool_call_id, '')
+}
+
+/** True when `cutToCaps` would copy the value without cutting anything, as for nearly every call. */
+function isWithinCaps(value: unknown, limits: Caps): boolean {
+  if (typeof value === 'string') return value.length <= limits.paramText
+  if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => isWithinCaps(item, limits))
+  if (!isObject(value)) return true
+  const keys = Object.keys(value)
+  return keys.length <= limits.paramKeys && keys.every((key) => isWithinCaps(value[key], limits))
 }
 
 function writtenContent(content: string, path: unknown, turnId: string, limits: Caps): string {

@@ -114,7 +114,7 @@ function renderSummaryText(block: Block, payload: Json | undefined, context: Ren
   return [textPart(joinLines(heading('summary', context), statusLine(problem, caps), body))]
 }
 
-/** `path` is the block's logical path as it is shown. */
+/** The lines with the logical and the physical path. `path` is the logical path, already shortened for the prompt. */
 function locationLines({ meta }: Block, path: string | undefined): string | undefined {
   const physical = meta?.physical_path
   const local = typeof physical === 'string' && unsafeReason(physical) === undefined ? `\nphysical_path: ${physical}` : ''
