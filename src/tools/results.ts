@@ -24,6 +24,7 @@ export function resultDrafts(
   { exec = false }: { readonly exec?: boolean } = {},
 ): readonly Draft[] {
   const output = outputDrafts(origin, outcome)
+  if (outcome.ok && !outcome.notices && !outcome.drafts && !outcome.delivered && !outcome.after) return output
   const { notices = [], drafts = [], delivered = [], after = [] } = outcome
   const artifacts = delivered.flatMap((artifact) => artifactDrafts(origin, artifact))
   return [
