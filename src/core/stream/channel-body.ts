@@ -22,7 +22,7 @@ export interface BodyTags {
 export interface ChannelBody {
   readonly kind: BodyKind
   readonly tags: BodyTags
-  /** For text only. */
+  /** Fences and backticks, for bodies of the kind `text`; undefined for other kinds. */
   readonly code: CodeContext | undefined
   /** For JSON only: inside a string, after a backslash in it, and the number of backticks in it. */
   inString: boolean
@@ -54,7 +54,7 @@ export function bodyKind(channel: Channel): BodyKind {
   return channel.format === 'json' ? 'json' : 'text'
 }
 
-/** `own`: the names of the channel itself. */
+/** The tags of a channel's body. `own` are the names of the channel itself, `all` those of all channels. */
 export function bodyTags(all: ChannelNames, own: ChannelNames): BodyTags {
   return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }
@@ -78,7 +78,7 @@ export function expectedTags(body: ChannelBody): TagNames {
   return body.atLineStart ? body.tags.openOrOwnClose : body.tags.ownClose
 }
 
-/** The quotation that would make a tag at this position text. */
+/** The quotation around this position: a tag inside a quotation is text. */
 export function quotationAt(body: ChannelBody): Quotation {
   if (body.code && isInFence(body.code)) return 'fenced'
   const backticks = body.code ? body.code.backticks : body.inString ? body.backticks : 0

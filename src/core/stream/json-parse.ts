@@ -73,7 +73,7 @@ function countObjects(text: string, after: number): number {
   return count
 }
 
-/** Undefined for invalid JSON. */
+/** Like JSON.parse, but returns undefined for invalid JSON. */
 function parse(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue

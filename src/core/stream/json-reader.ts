@@ -37,7 +37,7 @@ export interface JsonReader {
   readonly problem: ReaderProblem | undefined
   /** In the order of their first occurrence. */
   readonly repairs: ReadonlySet<JsonRepair>
-  /** The start of the value and of the text after it, as far as they are known. */
+  /** Offsets of the start of the value and of the text after it; undefined until they are known. */
   readonly span: { readonly from: number | undefined; readonly to: number | undefined }
 }
 
@@ -59,7 +59,7 @@ interface Frame {
  */
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
-/** Text after a quote at the end of the input, when the apparent next key is really the end of the string. */
+/** Matches text after a quote, at the end of the input, that looks like the start of another key but is the end of the string: `x", "}`. */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
 const starts = { object: 'object.start', array: 'array.start' } as const

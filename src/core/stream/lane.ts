@@ -26,7 +26,7 @@ export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 
 /** How the text of a lane ended: complete, or stopped before its end. */
 export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
-/** Changes text before it is shown: replaces citations, or does nothing. */
+/** Changes text before it is shown, to replace citations; for lanes without citations it changes nothing. */
 export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
@@ -102,7 +102,7 @@ export interface HeldLane extends Lane {
   drop(): void
 }
 
-/** Long enough to judge a text by its start. A fixed length, so that the result does not depend on where chunks were cut. */
+/** The length of `head`: fixed, so that decisions by the start of a text do not depend on where chunks were cut. */
 export const headLength = 64
 
 export function createHeldLane(): HeldLane {

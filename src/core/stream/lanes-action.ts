@@ -18,7 +18,7 @@ export interface ActionLanes {
   readonly action: string | undefined
   /** `final_answer`; shown only if no answer channel follows. */
   readonly answer: HeldLane | undefined
-  /** Only white space so far. */
+  /** True while the action channel has only white space. */
   readonly blank: boolean
 }
 

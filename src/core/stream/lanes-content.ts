@@ -94,7 +94,7 @@ function writtenFormat(path: string): Format {
   return format === undefined ? { format: 'text', citations: 'verbatim' } : { format }
 }
 
-/** The parameter `format` comes after `content`, too late to wait for it; then the extension or the first character decides. */
+/** The format of a rendering tool's content: the parameter `format` if it was written before the content, else by extension, first character or tool. */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format
   const extension = extensionOf(path) ?? ''

@@ -21,11 +21,11 @@ export interface ExecSettings {
 
 /** Lanes of a program while the model writes it, in this order: status, name, objective, code, contract; or the error `missing_code`. */
 export interface ExecLanes {
-  /** The action calls an exec tool. */
+  /** Call when the action is known to call an exec tool. */
   start(language: string): void
-  /** The action is complete. */
+  /** Call when the action is complete. */
   describe(params: JsonValue | undefined, notes: string): void
-  /** The action does not call an exec tool: no code is shown. */
+  /** Call when the action calls no exec tool: its code is then not shown. */
   discard(): void
   write(code: string): void
   endCode(ending: LaneEnd): void

@@ -7,7 +7,7 @@ export interface KnownSources {
   get(sid: number): SourceRow | undefined
   /** An answer as people read it: its citations are links, as they were while it streamed. Citations of unknown sources are left out. */
   linkCitations(answer: string): string
-  /** The pages among these sources. Files are not cited, they are shown in the answer. */
+  /** The web pages among these sources. Files are shown in the answer instead of being cited. */
   citedPages(sids: readonly number[]): readonly CitedPage[]
 }
 

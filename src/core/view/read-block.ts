@@ -11,7 +11,7 @@ export function readBlocks(blocks: readonly Block[]): readonly BlockEvent[] {
   return blocks.flatMap((block) => readBlock(block, block === answer))
 }
 
-/** Empty for blocks that are only for the model, and for unknown types of imported timelines. */
+/** The events of a block. None for blocks that are only for the model, and for unknown types of imported timelines. */
 function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
   const { turn_id: turnId, ts, text = '', meta } = block
   const origin = { blockId: block.id, turnId, ts }

@@ -10,7 +10,7 @@ import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
  */
 export type VisibleEvent = ConversationEvent | BlockEvent
 
-/** From a change that is not a block. */
+/** An event about the conversation or a turn, not about a single block. */
 type ConversationEvent =
   | { readonly kind: 'turn.started'; readonly turnId: string; readonly ts: string }
   | TurnEnded
@@ -52,16 +52,19 @@ export interface ResponseEvent {
   readonly error: ServiceError | undefined
 }
 
-/** Blocks that were put into the past, by an import for example. A stream of news does not send them. */
+/** Blocks that belong to the past: of an import, or inserted into an earlier turn. A live stream of new events leaves them out. */
 export interface HistoryEvent {
   readonly kind: 'history'
   readonly title: string | undefined
   readonly events: readonly BlockEvent[]
-  /** All blocks that the model sees after an import. Blocks of turns that were imported before are among them. */
+  /**
+   * True for the import of a timeline: `events` are all visible blocks, also those of turns that earlier entries of the import have
+   * already added. False for blocks that were inserted into a past turn.
+   */
   readonly imported: boolean
 }
 
-/** From one block. A block may give several. */
+/** An event from one block; a block may have several. */
 export type BlockEvent = { readonly blockId: string; readonly turnId: string; readonly ts: string } & (
   | { readonly kind: 'header' }
   | { readonly kind: 'prompt'; readonly text: string }
@@ -73,9 +76,9 @@ export type BlockEvent = { readonly blockId: string; readonly turnId: string; re
   | ToolResultEvent
   /** A file that the agent delivered. `mime` is that of the block: of a patched file it is the type of the diff. */
   | { readonly kind: 'file'; readonly file: FileView & { readonly rn: string }; readonly mime: string | undefined }
-  /** About a call, or about a reply that was rejected. */
+  /** A message from the runtime to the model about a call, or about a rejected response. */
   | { readonly kind: 'notice'; readonly callId: string | undefined; readonly code: string; readonly message: string }
-  /** Undefined when the block can not be read. */
+  /** `plan` is undefined when the block can not be read. */
   | { readonly kind: 'plan'; readonly plan: Plan | undefined }
   /** A message that came while the turn was running, where the agent read it. */
   | { readonly kind: 'message'; readonly from: 'followup' | 'steer' | 'external'; readonly text: string }
@@ -122,7 +125,7 @@ interface AnswerEvent {
    * before the `final` answer.
    */
   readonly state: 'attempt' | 'superseded' | 'final'
-  /** The first of the answers that the end of a turn appends. */
+  /** True for the first of the answers that are appended at the end of a turn. */
   readonly first: boolean
 }
 
