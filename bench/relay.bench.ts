@@ -60,7 +60,7 @@ async function relay(url: string, child: ChildProcess): Promise<void> {
   const began = performance.now()
   let turns = 0
   for (; (performance.now() - began) / 1000 < seconds; turns++) {
-    await client.submit('flood', { text: `flood ${piecesATurn}` })
+    await client.send('flood', `flood ${piecesATurn}`)
     while (closed < followers * (turns + 1)) await new Promise<void>((resolve) => (wake = resolve))
     memory.push([(performance.now() - began) / 1000, (await stateOf(child)).rss])
   }
@@ -109,7 +109,7 @@ async function firstDelta(url: string): Promise<void> {
           let done = false
         }),
     )
-    await Promise.all(ids.map((id) => client.submit(id, { text: 'Hello.' })))
+    await Promise.all(ids.map((id) => client.send(id, 'Hello.')))
     await Promise.all(heard)
     for (const stream of streams) stream.destroy()
   }

@@ -123,9 +123,9 @@ async function remoteConversation(client: Client, wanted: string | undefined): P
     lastSeq: async () => (await client.conversations.get(id)).last_seq,
     async submit(text, files = []) {
       const blobs = files.map(({ name, content }) => ({ name, content: new Blob([Uint8Array.from(content)]) }))
-      return (await client.submit(id, { text, files: blobs })).turn_id ?? undefined
+      return (await client.send(id, text, { files: blobs })).turn_id ?? undefined
     },
-    steer: async (text) => (await client.submit(id, { text, mode: 'steer' })).status === 'steer_accepted',
+    steer: async (text) => (await client.send(id, text, { mode: 'steer' })).status === 'steer_accepted',
     stop: async () => (await client.stop(id)).stopped,
     follow: (after, signal) => client.follow(id, { after, signal }),
     broken: new Promise(() => {}),

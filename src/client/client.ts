@@ -17,21 +17,30 @@ import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { type ClientOptions, createRequest, type RequestOptions } from './request.ts'
 
-/** A message to a conversation. */
-export interface Submission extends TurnSubmission {
-  /** A message with files is sent as a form, so that their bytes need no base64. */
+/** Options of `Client.send`. */
+export interface SendOptions {
+  /** What to do when a turn is already running: add to it (`followup`, the default), interrupt it, or ask it to finish. */
+  readonly mode?: NonNullable<TurnSubmission['mode']>
   readonly files?: readonly { readonly name: string; readonly content: Blob }[]
   /** Makes retries safe: a message with the same key is accepted only once. */
   readonly idempotencyKey?: string
 }
 
+/** Options of `Client.feedback`. */
+export interface FeedbackOptions {
+  /** The turn that the feedback is about. */
+  readonly turnId: string
+  readonly reaction?: NonNullable<FeedbackBody['reaction']>
+}
+
+/** What `createClient` returns. */
 export type Client = ReturnType<typeof createClient>
 
 /** A client of a Daybook server, wherever there is `fetch`. Functions reject with `RequestRefused` when the server answers with an error. */
 export function createClient(options: ClientOptions) {
   const request = createRequest(options)
   const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T // the server has the same types
-  const pathOf = (id: string, rest = '') => `/v1/conversations/${encodeURIComponent(id)}${rest}`
+  const pathOf = (conversationId: string, rest = '') => `/v1/conversations/${encodeURIComponent(conversationId)}${rest}`
 
   return {
     conversations: {
@@ -39,29 +48,40 @@ export function createClient(options: ClientOptions) {
         read<ConversationSummary>('/v1/conversations', { method: 'POST', json: conversation }),
       list: (query: ConversationQuery = {}) =>
         read<ConversationList>('/v1/conversations', { query: { ...query } as Record<string, string> }),
-      get: (id: string) => read<ConversationSummary>(pathOf(id)),
-      change: (id: string, change: ConversationChange) => read<ConversationSummary>(pathOf(id), { method: 'PATCH', json: change }),
-      delete: async (id: string) => void (await request(pathOf(id), { method: 'DELETE' })),
-      fork: (id: string, fork: ForkRequest = {}) => read<ConversationSummary>(pathOf(id, '/fork'), { method: 'POST', json: fork }),
-      export: (id: string) => read<Bundle>(pathOf(id, '/export')),
+      get: (conversationId: string) => read<ConversationSummary>(pathOf(conversationId)),
+      change: (conversationId: string, change: ConversationChange) =>
+        read<ConversationSummary>(pathOf(conversationId), { method: 'PATCH', json: change }),
+      delete: async (conversationId: string) => void (await request(pathOf(conversationId), { method: 'DELETE' })),
+      fork: (conversationId: string, fork: ForkRequest = {}) =>
+        read<ConversationSummary>(pathOf(conversationId, '/fork'), { method: 'POST', json: fork }),
+      export: (conversationId: string) => read<Bundle>(pathOf(conversationId, '/export')),
       import: (bundle: unknown, as?: string) =>
         read<ConversationSummary>('/v1/conversations/import', { method: 'POST', json: bundle, query: { as } }),
     },
-    submit(id: string, { files = [], idempotencyKey, ...body }: Submission): Promise<TurnAccepted> {
+    /** Resolves when the message is stored. The answer comes with the events of `follow`. */
+    send(conversationId: string, text: string, { files = [], mode = 'followup', idempotencyKey }: SendOptions = {}): Promise<TurnAccepted> {
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-      if (files.length === 0) return read(pathOf(id, '/turns'), { method: 'POST', json: body, headers })
-      return read(pathOf(id, '/turns'), { method: 'POST', form: formOf(body, files), headers })
+      if (files.length === 0) return read(pathOf(conversationId, '/turns'), { method: 'POST', json: { text, mode }, headers })
+      return read(pathOf(conversationId, '/turns'), { method: 'POST', form: formOf(text, mode, files), headers })
     },
-    stop: (id: string) => read<StopAccepted>(pathOf(id, '/stop'), { method: 'POST' }),
-    feedback: async (id: string, body: FeedbackBody) => void (await request(pathOf(id, '/feedback'), { method: 'POST', json: body })),
-    follow: (id: string, options?: FollowOptions): AsyncGenerator<TurnEvent> => follow(request, pathOf(id, '/events'), options),
-    timeline: (id: string) => read<TimelinePayload>(pathOf(id, '/timeline')),
-    turnLog: (id: string, turnId: string) => read<TurnLog>(pathOf(id, `/turns/${encodeURIComponent(turnId)}/log`)),
-    sources: (id: string) => read<{ readonly sources: readonly SourceRow[] }>(pathOf(id, '/sources')),
-    files: (id: string) => read<FileList>(pathOf(id, '/files')),
-    prompt: (id: string, turnId: string, iteration: number) =>
-      read<PromptView>(pathOf(id, `/rounds/${encodeURIComponent(turnId)}/${iteration}/prompt`)),
-    ledger: (id: string) => read<CostView>(pathOf(id, '/ledger')),
+    stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
+    /** An opinion about a past turn. */
+    async feedback(conversationId: string, text: string, { turnId, ...options }: FeedbackOptions): Promise<void> {
+      await request(pathOf(conversationId, '/feedback'), {
+        method: 'POST',
+        json: { turn_id: turnId, text, ...options } satisfies FeedbackBody,
+      })
+    },
+    follow: (conversationId: string, options?: FollowOptions): AsyncGenerator<TurnEvent> =>
+      follow(request, pathOf(conversationId, '/events'), options),
+    timeline: (conversationId: string) => read<TimelinePayload>(pathOf(conversationId, '/timeline')),
+    turnLog: (conversationId: string, turnId: string) => read<TurnLog>(pathOf(conversationId, `/turns/${encodeURIComponent(turnId)}/log`)),
+    sources: (conversationId: string) => read<{ readonly sources: readonly SourceRow[] }>(pathOf(conversationId, '/sources')),
+    files: (conversationId: string) => read<FileList>(pathOf(conversationId, '/files')),
+    prompt: (conversationId: string, turnId: string, iteration: number) =>
+      read<PromptView>(pathOf(conversationId, `/rounds/${encodeURIComponent(turnId)}/${iteration}/prompt`)),
+    /** What the conversation has cost, and how the provider's cache was used. */
+    cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
     /** The bytes of a file, by its resource name. */
     resource: async (rn: string) => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),
@@ -73,11 +93,10 @@ export function createClient(options: ClientOptions) {
   }
 }
 
-function formOf({ text = '', mode, attachments = [] }: TurnSubmission, files: NonNullable<Submission['files']>): FormData {
-  if (attachments.length > 0) throw new TypeError('give attachments either as files or as base64, not both')
+function formOf(text: string, mode: string, files: NonNullable<SendOptions['files']>): FormData {
   const form = new FormData()
   form.set('text', text)
-  if (mode !== undefined) form.set('mode', mode)
+  form.set('mode', mode)
   for (const { name, content } of files) form.append('files', content, name)
   return form
 }

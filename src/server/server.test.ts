@@ -14,7 +14,7 @@ describe('a server', () => {
       reply.answer('Clear.', { followups: ['And tomorrow?'] }),
     ])
     const { id } = await client.conversations.create({ title: 'Weather' })
-    expect(await client.submit(id, { text: 'Rome?' })).toMatchObject({ status: 'processing_started', conversation_id: id })
+    expect(await client.send(id, 'Rome?')).toMatchObject({ status: 'processing_started', conversation_id: id })
     const view = await viewWhen(client, id, answered)
     expect(view.turns).toMatchObject([{ prompt: 'Rome?', answers: [{ text: 'Clear.' }], followups: ['And tomorrow?'] }])
     expect((await client.timeline(id)).blocks.map(({ type }) => type)).toContain('assistant.completion')
@@ -26,7 +26,7 @@ describe('a server', () => {
   it('creates, lists, renames, forks, exports, imports and deletes conversations', async () => {
     const { client } = await start([reply.answer('One.')])
     const created = await client.conversations.create({ id: 'first' })
-    await client.submit('first', { text: 'hello' })
+    await client.send('first', 'hello')
     await viewWhen(client, 'first', answered)
     expect(created).toMatchObject({ id: 'first', title: null })
     await client.conversations.change('first', { title: 'Renamed' })
@@ -43,10 +43,10 @@ describe('a server', () => {
   it('accepts a message that is sent twice only once', async () => {
     const { client } = await start([reply.answer('Once.')])
     await client.conversations.create({ id: 'c1' })
-    await client.submit('c1', { text: 'hello', idempotencyKey: 'k1' })
+    await client.send('c1', 'hello', { idempotencyKey: 'k1' })
     await viewWhen(client, 'c1', answered)
     await expect.poll(async () => (await client.conversations.get('c1')).open_turn).toBe(null)
-    expect((await client.submit('c1', { text: 'hello', idempotencyKey: 'k1' })).status).toBe('already_accepted')
+    expect((await client.send('c1', 'hello', { idempotencyKey: 'k1' })).status).toBe('already_accepted')
     expect((await viewWhen(client, 'c1', answered)).turns).toHaveLength(1)
   })
 
@@ -69,7 +69,7 @@ describe('a server', () => {
     const numbers = async () =>
       (await (await fetch(`${server.url}/metrics`)).text()).split('\n').filter((line) => /^daybook_[a-z]/.test(line))
     await client.conversations.create({ id: 'c1', title: 'Weather' })
-    await client.submit('c1', { text: 'Rome?' })
+    await client.send('c1', 'Rome?')
     await viewWhen(client, 'c1', answered)
     expect(await numbers()).toEqual(
       expect.arrayContaining([

@@ -60,7 +60,7 @@ it('a hundred followers that reconnect often get every entry once and end with t
       const url = `${server.url}/v1/conversations/c1/events?as=native`
       const following = plans.map((plan) => followToEnd(url, plan))
       for (let turn = 0; turn < turns; turn++) {
-        await client.submit('c1', { text: `Question ${turn}` })
+        await client.send('c1', `Question ${turn}`)
         await expect.poll(() => [...agent.running], { interval: 2 }).toEqual([])
       }
       const followed = await Promise.all(following)

@@ -39,7 +39,7 @@ describe('a client that does not read', () => {
     await client.conversations.create({ id: 'c1', title: 'Long' })
     const slow = await connectWithoutReading(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
-    await client.submit('c1', { text: 'Tell me.' })
+    await client.send('c1', 'Tell me.')
     await expect.poll(() => [...agent.running]).toEqual([])
     const frames = await slow.read((frame) => frame.type === 'entry' && frame.change.type === 'turn.closed')
     const chunks = frames.flatMap((frame) => (frame.type === 'lane.delta' && frame.delta.marker === 'answer' ? [frame.delta.text] : []))
@@ -48,7 +48,7 @@ describe('a client that does not read', () => {
     expect(chunks.join('') === text).toBe(true)
   }, 60_000)
 
-  it('gets a resync when the queue is full, and can continue from its last entry', async () => {
+  it('is told to resync when its queue is full, and can continue from its last entry', async () => {
     const { agent, client, server } = await openServer()
     await client.conversations.create({ id: 'c1' })
     const slow = await connectWithoutReading(server.url, events)

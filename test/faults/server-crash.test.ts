@@ -83,7 +83,7 @@ const answered = ({ turns }: ConversationView) => turns[0]?.endedAt !== undefine
 async function ask(url: string): Promise<void> {
   const client = createClient({ baseUrl: url })
   await client.conversations.create({ id: 'c1', title: 'Work' })
-  await client.submit('c1', { text: 'Do all of it.' })
+  await client.send('c1', 'Do all of it.')
 }
 
 it('a follower reconnects after its server was killed, and the turn is resumed to its answer', async () => {

@@ -16,7 +16,7 @@ async function twoRounds() {
   }
   const stage = await openServer({ model, tools: [weather()], bookkeeping })
   await stage.client.conversations.create({ id: 'c1', title: 'Weather' })
-  await stage.client.submit('c1', { text: 'Rome?' })
+  await stage.client.send('c1', 'Rome?')
   const view = await viewWhen(stage.client, 'c1', answered)
   return { ...stage, model, turnId: view.turns[0]?.id ?? '' }
 }
@@ -37,7 +37,7 @@ it('serves the prompt of a round as the model read it, up to its tail, with cach
 
 it('serves the cost of a conversation and its cache report', async () => {
   const { client, turnId } = await twoRounds()
-  const ledger = await client.ledger('c1')
+  const ledger = await client.cost('c1')
   expect(ledger.roles.decision).toMatchObject({
     calls: 2,
     money: 20,

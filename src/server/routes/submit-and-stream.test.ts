@@ -39,7 +39,7 @@ describe('an AG-UI client', () => {
       tools: [work.tool],
     })
     await client.conversations.create({ id: 'c1' })
-    await client.submit('c1', { text: 'Work.' })
+    await client.send('c1', 'Work.')
     await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
     const agent = new HttpAgent({ url: `${server.url}/v1/conversations/c1/ag-ui`, threadId: 'c1' })
     agent.addMessage({ id: 'm1', role: 'user', content: 'And this.' })

@@ -98,7 +98,7 @@ export async function openHostileFixture(): Promise<HostileFixture> {
   const ann = createClient({ baseUrl: url.bearer, token: tokenOf(claimsOf(annScope)) })
   await ann.conversations.create({ id: 'plans', title: planted[0] as string })
   await ann.conversations.create({ id: 'older', title: planted[0] as string })
-  await ann.submit('plans', { text: planted[1] as string, files: [{ name: 'plan.txt', content: new Blob([planted[2] as string]) }] })
+  await ann.send('plans', planted[1] as string, { files: [{ name: 'plan.txt', content: new Blob([planted[2] as string]) }] })
   const view = await viewWhen(ann, 'plans', answered)
   const own = createClient({ baseUrl: url.bearer, token })
   const mine = createClient({ baseUrl: url.local })
@@ -141,14 +141,14 @@ export async function openHostileFixture(): Promise<HostileFixture> {
   }
 }
 
-/** Paths of the code must not leak either. */
+/** Texts that show where the code lies. They must not be in any response or log line. */
 const environmentPaths = [process.cwd(), 'node_modules', '.ts:']
 
 const filesUnder = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 
 async function withFile(client: ReturnType<typeof createClient>): Promise<string> {
   await client.conversations.create({ id: 'mine' })
-  await client.submit('mine', { text: 'hello', files: [{ name: 'mine.txt', content: new Blob(['0123456789']) }] })
+  await client.send('mine', 'hello', { files: [{ name: 'mine.txt', content: new Blob(['0123456789']) }] })
   await viewWhen(client, 'mine', answered)
   await viewWhen(client, 'mine', ({ title }) => title !== undefined)
   return (await client.files('mine')).files[0]?.rn ?? ''
