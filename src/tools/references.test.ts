@@ -66,7 +66,7 @@ async function bound(params: Record<string, unknown>, id = 'shop.send') {
 }
 
 describe('references in parameters', () => {
-  it('are never bound to another conversation, nor to the same address in this one', async () => {
+  it('that name another conversation are not bound, neither to its content nor to that of the same address here', async () => {
     for (const address of [
       'so:conv_other.sources_pool[1]',
       'tc:conv_other.t1.r1.result',
@@ -78,7 +78,7 @@ describe('references in parameters', () => {
     }
   })
 
-  it('read a file once, and are limited in total size', async () => {
+  it('to the same file read it once per call, and are limited in total size', async () => {
     const large = Buffer.alloc(8 * 1024 * 1024, 'x')
     const fixture = await toolFixture(file('large.txt', 'the beginning'))
     await fixture.workspace.files.write('t1/files/large.txt', large)
@@ -166,7 +166,7 @@ describe('references in parameters', () => {
     expect(codes).toEqual([code])
   })
 
-  it('must be text for the content of a document', async () => {
+  it('are bound in the content of a rendered document only if they lead to text', async () => {
     const png = await toolFixture([
       ...blocks,
       artifactDigestBlock(blockOrigin('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' }),

@@ -79,7 +79,7 @@ describe('the blocks of a call', () => {
     }
   })
 
-  it('tools 18.113: an object with ok: false and no ret keeps its other fields', () => {
+  it('tools 18.113: of a returned object with ok: false and no ret, the other fields become the output', () => {
     expect(outcomeOf({ ok: false, error: 'closed', opens: 9 } as never)).toEqual({
       ok: false,
       error: { code: 'tool_error', message: 'closed' },

@@ -170,7 +170,7 @@ describe('artifacts of a tool', () => {
     expect(document.timeline.sources.rows).toEqual([])
   })
 
-  it('bytes that no model can be shown are kept with a block without content, and can be read again', async () => {
+  it('bytes that no model can be shown are stored beside a block without content, and can be read again', async () => {
     const { store, turnId, results } = await perform(made('a.bin', 'application/octet-stream', Buffer.from([0, 1, 2])))
     expect(results.at(-1)).toMatchObject({ path: `fi:${turnId}.files/a.bin`, meta: { keeps: [{ size: 3 }] } })
     expect(results.at(-1)).not.toHaveProperty('text')

@@ -51,11 +51,11 @@ describe('historyOf', () => {
     expect(await bytesAt(historyWith({ ...note, meta: { ...note.meta, partial: true, keeps: [await put('the note')] } }))).toBe('the note')
   })
 
-  it('returns nothing older than a patch without stored result', async () => {
+  it('returns nothing when the newest block is a patch without stored result: older content is not current', async () => {
     expect(await bytesAt(historyWith(file({ text: 'old' }), file({ text: '@@ -1 +1 @@', meta: { is_patch: true } })))).toBeUndefined()
   })
 
-  it('does not return text that describes other content', async () => {
+  it('does not return text that stands for other content: extracted pages, a digest, a removed blob', async () => {
     expect(await bytesAt(historyWith(file({ text: 'page 1: …', mime: 'application/pdf' })))).toBeUndefined()
     expect(await bytesAt(historyWith({ ...file({ text: '{"artifact_path":"x"}', mime: 'application/json' }) }))).toBeUndefined()
     const gone = { sha256: '0'.repeat(64), size: 3 }

@@ -38,7 +38,7 @@ describe('syntaxProblem', () => {
     expect(await syntaxProblem(name, 'const a = 1')).toBeUndefined()
   })
 
-  it('reads very long strings', async () => {
+  it('checks Python with very long strings', async () => {
     expect(await syntaxProblem('a.py', `x = """${'a'.repeat(900_000)}"""\n`)).toBeUndefined()
     expect(await syntaxProblem('a.py', `x = """${'\\"'.repeat(400_000)}`)).toMatch(/triple/)
   })

@@ -94,8 +94,8 @@ describe('rejected files, of which nothing is stored', () => {
   })
 })
 
-describe('a blob store that fails', () => {
-  it('keeps the blobs that it had before, and no others', async () => {
+describe('a blob store that fails or is missing', () => {
+  it('keeps the blobs that it had before the message, and none of the message', async () => {
     const given = ports()
     const before = await given.held.put(Buffer.from('before'))
     let puts = 0
@@ -118,7 +118,7 @@ describe('a blob store that fails', () => {
     expect(written.map(({ size }) => size)).toEqual([3, 5])
   })
 
-  it('is reported when it does not exist', async () => {
+  it('rejects the message with the reason store_missing when there is none', async () => {
     expect(await rejectionsOf([{ name: 'a.txt', content: 'x' }], { ...ports(), blobs: undefined })).toMatchObject([
       { reason: 'store_missing' },
     ])

@@ -14,7 +14,7 @@ describe('react.hide', () => {
     })
   })
 
-  it('tools 18.64: a block before the cache point is not hidden: a notice, an error, no change', async () => {
+  it('tools 18.64: hiding a block before the cache point fails with an error and a notice, and changes nothing', async () => {
     const fixture = await toolFixture(rounds(8))
     const outcome = await fixture.run(hideTool, { path: 'tc:t1.t1c0.result', replacement: 'x' })
     expect(outcome).toMatchObject({
@@ -26,7 +26,7 @@ describe('react.hide', () => {
     expect(outcome).not.toHaveProperty('changes')
   })
 
-  it('a block too far from the end is not hidden', async () => {
+  it('hiding a block that too many tokens follow fails', async () => {
     const long = rounds(6).map((draft) => (draft.path === 'tc:t1.t1c5.result' ? { ...draft, text: 'word '.repeat(2_000) } : draft))
     const outcome = await (await toolFixture(long)).run(hideTool, { path: 'tc:t1.t1c4.result' })
     expect(outcome).toMatchObject({

@@ -103,7 +103,7 @@ describe('react.patch', () => {
     expect(notices).toMatchObject([{ code: 'tool_result_error', error_code: 'hunk_mismatch' }])
   })
 
-  it('tools 18.32: any other text replaces the whole file', async () => {
+  it('tools 18.32: a patch that is no diff replaces the whole file', async () => {
     const { textOf, results, harness } = await play([puts('files/a.md', two), patches('files/a.md', '- not\n+ a diff\n')])
     expect(await textOf('files/a.md')).toBe('- not\n+ a diff\n')
     expect(results[1]).toMatchObject({ text: '- not\n+ a diff\n', meta: { is_patch: true } })
@@ -115,7 +115,7 @@ describe('react.patch', () => {
     expect(result).toMatchObject({ ok: true, relocated: [{ hunk: 1, requested_line: 40, applied_line: 2 }] })
   })
 
-  it('keeps a byte order mark and carriage returns', async () => {
+  it('keeps the byte order mark and the carriage returns of the file', async () => {
     const { textOf } = await play([puts('files/a.md', '\ufeffone\r\ntwo\r\n'), patches('files/a.md', diff)])
     expect(await textOf('files/a.md')).toBe('\ufeffone\r\nzwei\r\n')
   })
@@ -175,7 +175,7 @@ describe('invalid patches', () => {
     ['patch_target_unreadable', new Failure('workspace.failed', 'broken')],
     ['patch_target_unreadable', new Error('EIO')],
     ['unsafe_path', new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } })],
-  ])('%s: a file that can not be read', async (code, problem) => {
+  ])('a file that can not be read gives the error %s', async (code, problem) => {
     const { error } = await play([patches('files/a.md', diff)], { workspaces: failing('read', problem) })
     expect(error?.code).toBe(code)
   })
@@ -183,7 +183,7 @@ describe('invalid patches', () => {
   it.each([
     ['write_failed', new Error('ENOSPC: /var/lib')],
     ['unsafe_path', new Failure('file.unsafe', 'no', { details: { reason: 'read_only' } })],
-  ])('%s: a file that can not be written', async (code, problem) => {
+  ])('a file that can not be written gives the error %s', async (code, problem) => {
     const { error } = await play([patches('files/a.md', diff)], { workspaces: failing('write', problem) })
     expect(error?.code).toBe(code)
     expect(JSON.stringify(error)).not.toContain('/var/lib')
@@ -225,7 +225,7 @@ describe('a file of an earlier turn', () => {
     },
   )
 
-  it('does not replace a file of the same name in the current turn', async () => {
+  it('is not used when the current turn has a file of the same name: that file is patched', async () => {
     const replies = [puts('files/a.md', two), reply.answer('There.'), puts('files/a.md', 'one\ntwo\nthree\n')]
     const harness = createHarness({
       replies: [...replies, () => patches(`${first}/files/a.md`, diff), reply.answer('Done.')],
@@ -236,7 +236,7 @@ describe('a file of an earlier turn', () => {
     expect(await (await lookAt(harness)).textOf('files/a.md')).toBe('one\nzwei\nthree\n')
   })
 
-  it('tools 18.34: must be pulled first when it is not in the workspace; the error contains the call', async () => {
+  it('tools 18.34: is not patched when it is not in the workspace; the error contains the react.pull call that brings it there', async () => {
     const gone = async (harness: Harness, old: string) => {
       await (await harness.workspaces.open(localScope, 'c1')).files.remove(`${old}/files/app/a.md`)
     }

@@ -103,7 +103,7 @@ describe('react.pull', () => {
     expect(await read('turn_o/attachments/photo.png')).toBe('photo')
   })
 
-  it('tools 18.55: never uses a preview as the file', async () => {
+  it('tools 18.55: reports a file as missing when only a preview of it is recorded', async () => {
     const { run, read } = await fixture()
     const { ok, output } = await run(pullTool, { paths: ['fi:turn_o.outputs/preview.md'] })
     expect([ok, output]).toMatchObject([false, { missing: ['fi:turn_o.outputs/preview.md'] }])

@@ -222,7 +222,7 @@ describe('react.read', () => {
     expect(shown).toMatchObject({ blob: { size: 5_000_000 } })
   })
 
-  it('a file that was shown only as a marker can be read with its own type again', async () => {
+  it('a file of which only a marker was shown is read with its own content and type', async () => {
     const blob = (blobs: BlobStore) => blobs.put(sized(50))
     const fixture = await toolFixture(async (blobs) => {
       const marker = { text: '[TOO LARGE TO SHOW]', meta: { partial: true, keeps: [await blob(blobs)] } }
@@ -301,7 +301,7 @@ describe('react.read', () => {
     expect(contentOf(outcome).map(({ text }) => text)).toEqual([expect.stringMatching(/"one"[\s\S]*"two"/), 'y'.repeat(13_000)])
   })
 
-  it('views are computed when they are read', async () => {
+  it('a view such as the index of a turn is computed when it is read', async () => {
     const fixture = await toolFixture(rounds(2))
     const outcome = await fixture.run(read, { paths: ['ar:t1.react.turn.index'] })
     expect(contentOf(outcome)[0]?.text).toMatch(/^\[TURN INDEX\] t1/)
@@ -367,7 +367,7 @@ describe('reading knowledge and skills', () => {
     expect(rowsOf(outcome)).toEqual([{ path: 'ks:guide/intro.md', status: 'knowledge_resolver_missing', missing: true }])
   })
 
-  it('each answer of the resolver has its own status', async () => {
+  it('the status of a ks: path says whether it was found, is missing, has no storage or could not be read', async () => {
     const pages: Record<string, () => Promise<object | undefined>> = {
       'ks:a': async () => ({ text: 'x'.repeat(60_000) }),
       'ks:b': async () => ({ bytes: Buffer.from('png'), mime: 'image/png' }),

@@ -43,7 +43,7 @@ describe('react.memsearch', () => {
     expect(outcome).not.toHaveProperty('after')
   })
 
-  it('applies its limits to every query', async () => {
+  it('limits length, number of hits, period and targets of every query', async () => {
     const fixture = await toolFixture([])
     const { tool, queries } = memory()
     await fixture.run(tool, { query: 'q'.repeat(900), top_k: 500, days: 99_999 })
