@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   ports: ['core'],
-  adapters: ['core', 'ports', 'offline'], // an adapter folder may not import another one; `modelFrom` opens the offline model by name
+  adapters: ['core', 'ports', 'offline'], // each adapter folder only itself; `offline` because `modelFrom` opens that model by its name
   offline: ['core', 'ports'],
   tools: ['core', 'ports'],
   agent: ['core', 'ports', 'tools'],
@@ -111,7 +111,7 @@ it('parts import only the parts that they may', () => {
   expect(forbiddenImports(sources)).toEqual([])
 })
 
-it('every file belongs to a part of the table', () => {
+it('every source file belongs to a part that mayImport lists', () => {
   expect(sources.filter(({ path }) => mayImport[partOf(path)] === undefined).map(({ path }) => path)).toEqual([])
 })
 
@@ -123,7 +123,7 @@ it('no value imports form a cycle', () => {
   expect(valueCycles(sources)).toEqual([])
 })
 
-it('finds every violation in a tree that breaks each rule once', () => {
+it('these checks find every violation in test/fixtures/broken-layout, which breaks each rule', () => {
   const broken = sourcesUnder('test/fixtures/broken-layout')
   expect(forbiddenImports(broken)).toEqual([
     'adapters/queue/inline.ts -> adapters/store/memory.ts',

@@ -11,7 +11,7 @@ interface Row {
   readonly files: readonly string[]
 }
 
-/** The rows of the page, each with the chapter that it belongs to. */
+/** The cases that test/cases.md lists, with the files that test each. */
 const rows: readonly Row[] = page.split(/^## /m).flatMap((chapter) => {
   const [, spec = '', section = ''] = /\(`(\w+) (\d+)\.N`\)/.exec(chapter) ?? []
   return [...chapter.matchAll(/^\| (\d+) \| [^|]+ \| ([^|]*) \|$/gm)].map(([, number, proof = '']) => ({

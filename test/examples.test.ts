@@ -58,7 +58,7 @@ it.each(['README.md', 'docs/cli.md'])('%s names only existing commands and optio
   }
 })
 
-it('docs/cli.md has every setting, by both of its names', () => {
+it('docs/cli.md has every setting, by its name in a file and by its environment variable', () => {
   const page = readFileSync('docs/cli.md', 'utf8')
   for (const [name, variable] of Object.entries(variables)) expect(page).toMatch(new RegExp(`\\| \`${name}\`[^|]* \\| \`${variable}\` \\|`))
 })

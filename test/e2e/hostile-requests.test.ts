@@ -31,7 +31,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'unusual methods and malformed HTTP': methodAttempts,
 }
 
-/** Tests run sequentially: there is one request between two snapshots. */
+// Tests run one after the other, so that only one request is made between two snapshots.
 describe.each(['bearer', 'local'] as const)('with a %s server,', (mode) => {
   describe.each(Object.entries(attempts))('%s:', (_, table) => {
     it.each(table.filter((attempt) => (attempt.mode ?? mode) === mode))('$description', async (attempt) => {

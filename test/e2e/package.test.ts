@@ -12,7 +12,7 @@ const run = promisify(execFile)
 /** The Node that runs this test comes first in the path, as after a new installation. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
 
-/** A registry may stall: a download that takes too long is started again. */
+/** Repeats an installation that takes too long, because a download from the registry may stall. */
 async function retried<T>(attempt: () => Promise<T>): Promise<T> {
   for (let left = 2; left > 0; left--) {
     try {
@@ -72,7 +72,7 @@ describe('the package, installed from its tarball into an empty folder', () => {
     }
   }, 60_000)
 
-  it('says in one line that a Node is too old', async () => {
+  it('says in one line that the version of Node is too old', async () => {
     const older = olderNodes()
     const pretended = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })"
     const tries = [[process.execPath, '--import', `data:text/javascript,${encodeURIComponent(pretended)}`], ...older.map((node) => [node])]

@@ -36,7 +36,7 @@ export interface Writer {
 export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
 const script = join(import.meta.dirname, 'writer.ts')
 
-/** `shell` may set limits before the writer starts; it ends in `exec "$@"`. */
+/** Starts a child process that writes to a store. `shell` is a script that may set limits first; it must end in `exec "$@"`. */
 export function startWriter(
   database: DatabaseFolder,
   options: { conversation: string; owner: string; appends?: number; shell?: string },

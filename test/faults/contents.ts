@@ -1,7 +1,7 @@
 import { type Block, blockId } from '../../src/core/block/index.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 
-/** Block `n` has known content, so that the parent can check whether its child wrote it completely. Some blocks are large, some have bytes. */
+/** The nth block. Its content is known, so that the parent can check that a child wrote it completely. Some are large, some have bytes. */
 export function blockNumber(n: number, author: string): Block {
   const text = n % 3 === 0 ? `${n} `.repeat(4_000) : `block ${n}`
   const bytes = n % 4 === 0 ? { base64: Buffer.from(`bytes of ${n} `.repeat(50)).toString('base64'), mime: 'image/png' } : {}
@@ -17,7 +17,7 @@ export function blockNumber(n: number, author: string): Block {
   }
 }
 
-/** Two changes of one append: both are stored, or neither. Every seventh append compacts everything before it. */
+/** The two changes of the nth append; the store must keep both or neither. Every seventh append compacts everything before it. */
 export function changesFrom(n: number, author: string): readonly Change[] {
   const first: Change = { type: 'blocks.appended', blocks: [blockNumber(n, author)] }
   const second: Change =

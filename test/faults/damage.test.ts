@@ -136,7 +136,7 @@ describe('opening a database', () => {
   })
 })
 
-describe('timeline 11.14: unreadable data fails the load, and nothing is overwritten', () => {
+describe('timeline 11.14: loading a damaged conversation fails and overwrites nothing:', () => {
   const damages: Record<string, { readonly sql: string; readonly seq: number }> = {
     'a row that is not JSON': { sql: `UPDATE journal SET body = '{"type":' WHERE entry & 4294967295 = 5`, seq: 5 },
     'a row of an unknown type': { sql: `UPDATE journal SET body = '{"type":"unknown.type"}' WHERE entry & 4294967295 = 5`, seq: 5 },
@@ -198,7 +198,7 @@ it('a crash during the removal of blobs leaves extra blobs, never missing ones, 
   await writeConversation(store, 'doomed', [appended(texts)])
   await expect(store.delete('doomed')).rejects.toThrow('the power went out')
   expect(await store.loadVisible('doomed')).toBeUndefined()
-  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // one of them was removed, but the removal is not yet recorded
+  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // the crash removed the blob of one text and did not record it
   crashing = false
   expect((await store.retain({})).blobs).toBe(0)
   expect((await store.findByTurn('kept', 't1')).map(({ text }) => text?.[0])).toEqual(['x', 'y'])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 
 /*
- * Runs a file operation repeatedly until the parent kills it, or once and kills itself at the args step.
+ * Runs a file operation repeatedly until the parent kills it; or, with a step, once, and kills itself at that step.
  *   node files-child.ts <folder> <operation> [<step>]
  * A step is a call that creates, renames or removes a name. The process kills itself instead of making that call.
  */

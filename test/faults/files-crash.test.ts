@@ -10,7 +10,7 @@ import { filesIn, folderVersion, hostedVersion, hostingIn, owner, runOnce, versi
 const root = mkdtempSync(join(tmpdir(), 'daybook-files-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** Runs a child until it kills itself at a step, or until it is killed some time after it printed `killAfter` lines. Returns the printed lines. */
+/** Runs a child until it kills itself at a step, or kills it some time after it printed `killAfter` lines. Returns the printed lines. */
 async function runChild(
   folder: string,
   operation: string,
@@ -89,7 +89,7 @@ it('a folder replacement that is killed before any of its steps leaves the old o
   await killWhileRecovering(firstNew + 2)
 }, 90_000)
 
-/** The old folder is moved aside and the new one is not in place. The process that finishes the replacement is killed as well, at every step. */
+/** Interrupts a replacement between the old and the new folder, and kills the process that finishes it, too, at every one of its steps. */
 async function killWhileRecovering(step: number): Promise<void> {
   const interrupted = mkdtempSync(join(root, 't-'))
   await runOnce(interrupted, 'replaceFolder', 1)

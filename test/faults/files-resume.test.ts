@@ -61,7 +61,7 @@ describe('a process that dies between writing a file and its entry', () => {
       expect(files).toEqual({ 'app/a.md': 'one\n' })
       const digests = blocks.filter(({ text }) => text?.startsWith('{"artifact_path"'))
       expect(digests.map(({ text }) => (JSON.parse(text ?? '') as { edited: boolean }).edited)).toEqual([false])
-      expect(new Set(hosted.map(({ physicalPath }) => physicalPath)).size).toBe(1) // the same key
+      expect(new Set(hosted.map(({ physicalPath }) => physicalPath)).size).toBe(1) // both were hosted under the same key
       expect(blocks.filter(({ type }) => type === 'react.workspace.publish')).toHaveLength(1)
     })
   })

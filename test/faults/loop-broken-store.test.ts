@@ -53,8 +53,8 @@ async function uninterrupted() {
   return { reference: normalizedLines(await timelineOf(store)), appends }
 }
 
-describe('a turn whose journal can not be written', () => {
-  it('has thirty rounds and two entries for each tool round when nothing fails', async () => {
+describe('a turn of thirty rounds on a store that fails', () => {
+  it('has two entries for each tool round as long as nothing fails', async () => {
     const { reference, appends } = await uninterrupted()
     expect(appends).toBe(ENTRIES)
     expect(reference.unknown).toEqual([])
@@ -63,7 +63,7 @@ describe('a turn whose journal can not be written', () => {
   })
 
   it.each(['before', 'after'] as const)(
-    'fails with store.failed, and the next agent completes the same turn, for a failure %s every entry',
+    'fails with store.failed when the failure comes %s an entry is written, and the next agent completes it, for every entry',
     async (side) => {
       const { reference } = await uninterrupted()
       for (let append = 1; append <= ENTRIES; append++) {

@@ -33,7 +33,7 @@ interface Row {
   readonly repeatedEffects: number
   readonly repeatedDecisions: number
   readonly unknown: number
-  /** The first line that the uninterrupted turn does not have. */
+  /** The first line in which the resumed turn differs from the uninterrupted one. */
   readonly difference: string | undefined
 }
 

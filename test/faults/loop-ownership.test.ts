@@ -30,7 +30,7 @@ function setUp() {
   return { clock, store, problems, agentOf }
 }
 
-/** A reply that waits for `resume`, or until it is stopped. */
+/** A model whose reply waits for `resume`, or until it is stopped. */
 function pausedModel() {
   const called = Promise.withResolvers<void>()
   const resumed = Promise.withResolvers<void>()
@@ -100,7 +100,7 @@ describe('the lease of a running turn', () => {
     await store.claim('c1', otherProcess) // the lease was released
   })
 
-  it('survives a failed heartbeat: the turn continues, and onProblem reports it', async () => {
+  it('is not lost by one failed heartbeat: the turn continues, and onProblem reports the failure', async () => {
     const { clock, store, problems, agentOf } = setUp()
     const model = pausedModel()
     let failures = 1
@@ -235,7 +235,7 @@ describe('recover', () => {
 afterEach(() => void vi.useRealTimers())
 
 describe('a model whose stream is cut off', () => {
-  it('at any character of a call or an answer, still leads to an answer and a closed turn', async () => {
+  it('at any character of a call or an answer gives an answer and a closed turn', async () => {
     for (const whole of [weatherCall, reply.answer('It is clear.', { followups: ['And tomorrow?'] })]) {
       for (let cut = 1; cut < whole.length; cut++) {
         const { store, agentOf } = setUp()

@@ -21,14 +21,14 @@ import { type FailureSide, failingStore } from '../support/crash/failing-store.t
 interface ResumeCase {
   readonly reply: (prompt: string, iteration: number) => string
   readonly settings?: Partial<AgentSettings>
-  /** Runs before the decision `at`. It is repeated with the same event id until it was accepted. */
+  /** What the user does before the decision `at`. It is repeated with the same event id until it is accepted. */
   readonly userAction?: { readonly at: number; readonly run: (agent: Agent) => Promise<unknown> }
   readonly gate?: string
   /** The reply to the compaction call. When it is set, the turn must make that call. */
   readonly summary?: string
   readonly exit: string
   readonly completions: readonly string[]
-  /** An answer that the user saw before the process died, but that was not in the journal. */
+  /** An answer that may be missing at the end: the user saw it, and the process died before it was in the journal. */
   readonly mayBeLost?: string
 }
 
@@ -138,7 +138,7 @@ function setUp(resumeCase: ResumeCase) {
 
 const textOf = ({ parts }: ModelRequest) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 
-/** The wrap-up call after the last round has no round number of its own. */
+/** The round that a request belongs to, read from its announce. The wrap-up call has no number there: it gets 99. */
 function iterationOf(request: ModelRequest): number {
   const [, shown, wrapUp] = /Iteration (\d+)\/[^║]*?(— wrap-up)? *║/.exec(textOf(request)) ?? []
   return wrapUp === undefined ? Number(shown) - 1 : 99
@@ -180,12 +180,12 @@ async function crashAndResume(resumeCase: ResumeCase, at: { readonly append: num
   clock.advance(LEASE_MS + 1)
   const before = modelCalls.length
   await agentOn(store).recover()
-  const repeated = modelCalls.slice(before).filter((call) => call !== 'compaction' && responded.includes(call)) // a compaction may be due again
+  const repeated = modelCalls.slice(before).filter((call) => call !== 'compaction' && responded.includes(call)) // a resumed turn may compact again
   return { completed, empty: crashed.length === 0, attempts, repeated, end: await endOf(store) }
 }
 
 describe('a resumed turn', () => {
-  it.each(Object.entries(cases))('%s, at whichever entry the process died', async (_name, resumeCase) => {
+  it.each(Object.entries(cases))('%s, whichever entry the process died at', async (_name, resumeCase) => {
     const { store, modelCalls, agentOn } = setUp(resumeCase)
     await agentOn(store).run('c1', 'How is Rome?').result
     const expected = await endOf(store)
@@ -195,7 +195,7 @@ describe('a resumed turn', () => {
     for (const side of ['before', 'after'] as const) {
       for (let append = 1; ; append++) {
         const { completed, empty, attempts, repeated, end } = await crashAndResume(resumeCase, { append, side })
-        if (completed) break // the turn has fewer entries: every one was tried
+        if (completed) break // the turn has fewer entries than this: a death at each of them was tried
         if (empty) continue // nothing was recorded, so there is no turn to resume
         const lost = resumeCase.mayBeLost !== undefined && !attempts.includes(resumeCase.mayBeLost)
         const completions = expected.completions.filter(

@@ -80,7 +80,7 @@ describe.each(['custom', 'git'] as const)('a killed process, %s', (kind) => {
   }, 120_000)
 })
 
-/** git fsck finds no error, and the branch points at the newest version. */
+/** Checks that git fsck finds no error and that the branch points at the newest version. */
 function expectSoundRepository(folder: string): void {
   const repository = join(folder, 'workspaces/local/default/local/c1/lineage.git')
   const git = (...args: string[]) => execFileSync('git', ['--git-dir', repository, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim()

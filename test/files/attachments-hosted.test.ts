@@ -86,7 +86,7 @@ describe('hosted attachments', () => {
     expect([harness.names.size, removed.length]).toEqual([0, 2])
   })
 
-  it('keep a file of an accepted followup that can not be hosted, without its handle, and onProblem reports it', async () => {
+  it('of an accepted followup that can not be hosted stay without handles, and onProblem reports it', async () => {
     const { port, removed } = recordingHosting('b.txt')
     const work = pausedTool()
     const problems: string[] = []

@@ -47,7 +47,7 @@ describe('a message with a rejected file', () => {
     expect(await harness.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
   })
 
-  it('is rejected by send', async () => {
+  it('makes agent.send reject, and creates no conversation', async () => {
     const harness = createMessageHarness()
     const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
     const { agent, conversationId } = harness
@@ -177,7 +177,7 @@ describe('a message with accepted files', () => {
 })
 
 describe('a message that can not be stored', () => {
-  it('loses its own blobs, but no blob that existed before', async () => {
+  it('leaves none of its blobs, and removes no blob that existed before', async () => {
     const blobs = createMemoryBlobs()
     const clock = createFixedClock()
     const whole = createMemoryStore({ blobs, clock })
@@ -222,7 +222,7 @@ describe('attachments of a turn', () => {
       opened += 1
       return workspace
     }
-    return { parts: { implementation: 'custom', open, forget: async () => {} } as unknown as Workspaces, opened: () => opened } // only the files of the workspace are used here
+    return { parts: { implementation: 'custom', open, forget: async () => {} } as unknown as Workspaces, opened: () => opened } // the turn uses only the files of the workspace
   }
 
   it('are in the workspace from its first use on, also those that arrive later', async () => {

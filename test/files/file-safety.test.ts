@@ -43,7 +43,7 @@ describe.each(table)('$name: $use', ({ use, kind, run }) => {
   })
 })
 
-it('its errors contain no absolute path and no content of a rejected file', async () => {
+it('errors contain no absolute path and no content of a rejected file', async () => {
   let errors = 0
   for (const { path } of planted.things) {
     for (const [, run] of [operationsOf(files).read, operationsOf(files).list]) {

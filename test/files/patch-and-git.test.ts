@@ -44,7 +44,7 @@ const text = fc
   .tuple(fc.array(fc.tuple(line, fc.constantFrom('\n', '\n', '\n', '\r\n')), { maxLength: 25 }), fc.constantFrom('', '', 'end'))
   .map(([lines, end]) => lines.map((parts) => parts.join('')).join('') + end)
 
-describe('our patches and git', () => {
+describe('react.patch and git apply', () => {
   it('a diff of git, applied to the old text, gives the new text', () => {
     fc.assert(
       fc.property(text, text, fc.nat(3), (before, after, context) => {

@@ -175,7 +175,7 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     ])
     expect(exitReason).toBe('complete')
     expect(results.length).toBe(3 * names.length + 2)
-    for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten') // as it was recorded
+    for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten') // the recorded content, not that of the hostile file
     expect(errorOf(results.at(-1))).toBeUndefined()
     await expectNoHarm(harness, planted, before)
   })
@@ -258,7 +258,7 @@ it('attachments are placed beside hostile files, never through them', async () =
 })
 
 let probed: Promise<HostilePlace> | undefined
-/** The same hostile files are planted everywhere, so that their names are known in advance. */
+/** Plants the hostile files once, to learn their names: they are the same in every folder. */
 function probe(): Promise<HostilePlace> {
   probed ??= plant(mkdtempSync(join(root, 'probe-')), 'turn_1/files')
   return probed

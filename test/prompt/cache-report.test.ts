@@ -61,21 +61,21 @@ async function causesAndBlocks(harness: ReturnType<typeof createCacheHarness>) {
 }
 
 describe('the cache report names the cause and the block of a miss', () => {
-  it('1: the system text changed', async () => {
+  it('the system text changed', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn, { customisation: 'Today is Monday.' })
     await harness.turn('And?', [forecast, reply.answer('Clear.')], { customisation: 'Today is Tuesday.' })
     expect(await causesAndBlocks(harness)).toEqual([['system text changed', undefined]])
   })
 
-  it('2: the order of the tools changed', async () => {
+  it('the order of the tools changed', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, reply.answer('Clear.')], { tools: [weather(), library()] })
     expect(await causesAndBlocks(harness)).toEqual([['tool text changed', undefined]])
   })
 
-  it('3: a hide, starting at the hidden block', async () => {
+  it('a hide, starting at the hidden block', async () => {
     const harness = createCacheHarness()
     const hide = reply.call('react.hide', { path: 'tc:T.C.result', replacement_text: 'red doors' })
     const replies = [
@@ -98,7 +98,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(misses.map(({ iteration, miss }) => [iteration, miss?.cause, miss?.block?.id])).toEqual([[3, 'hide', hidden?.id]])
   })
 
-  it('4: an expiry while the provider still has the cache', async () => {
+  it('an expiry while the provider still has the cache', async () => {
     const harness = createCacheHarness()
     const parts = {
       settings: {
@@ -113,7 +113,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect((await harness.report()).misses).toHaveLength(1)
   })
 
-  it('5: a compaction, starting at its summary', async () => {
+  it('a compaction, starting at its summary', async () => {
     const harness = createCacheHarness()
     const parts = { settings: { contextTokens: 9_000, keepRecentTurns: 1 } }
     await harness.turn('Read.', [page(1), page(2), reply.answer('Red.')], parts)
@@ -126,7 +126,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect([miss?.miss?.cause, miss?.miss?.block?.type, more]).toEqual(['compaction', 'conv.range.summary', []])
   })
 
-  it('6: feedback inserted into an old turn while the provider still has the cache', async () => {
+  it('feedback inserted into an old turn while the provider still has the cache', async () => {
     const harness = createCacheHarness()
     const parts = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
     await harness.turn('Read.', firstTurn, parts)
@@ -145,7 +145,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(await causesAndBlocks(harness)).toEqual([['feedback inserted', 'turn.feedback']])
   })
 
-  it('7: a pause longer than the time to live of the cache', async () => {
+  it('a pause longer than the time to live of the cache', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     harness.clock.advance(400_000)
@@ -156,7 +156,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
   })
 
-  it('7, with a cache of one hour: a miss within the hour is not reported as a time gap', async () => {
+  it('a cache of one hour that the provider lost within the hour, and then a pause of more than an hour', async () => {
     const cache = cacheOf({ ttlSeconds: 3_600 })
     const harness = createCacheHarness({ rules: { longTtlSeconds: 3_600 }, cache })
     const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
@@ -172,7 +172,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     ])
   })
 
-  it('8: a different model', async () => {
+  it('a different model', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, reply.answer('Clear.')], {}, { name: 'other', cache: cacheOf() })
@@ -181,7 +181,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['another model was asked: scripted, then other'])
   })
 
-  it('9: more parts between two marks than the look-back of the provider', async () => {
+  it('more parts between two marks than the look-back of the provider', async () => {
     const harness = createCacheHarness()
     const { clock, store } = harness
     let sent = 0
@@ -202,13 +202,13 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(await causesAndBlocks(harness)).toEqual([['look-back exceeded', 'react.tool.result']])
   })
 
-  it('10: a prompt below the minimum size of the cache', async () => {
+  it('a prompt below the minimum size of the cache', async () => {
     const harness = createCacheHarness({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
     await harness.turn('Rome?', [reply.answer('Clear.')])
     expect(await causesAndBlocks(harness)).toEqual([['below minimum', 'stage.gate']])
   })
 
-  it('11: more marks than the provider accepts', async () => {
+  it('more marks than the provider accepts', async () => {
     const harness = createCacheHarness({ rules: { maxMarks: 1 } })
     const unmarked: ModelCacheOptions['transformRequest'] = (request) => ({
       ...request,
@@ -220,13 +220,13 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(misses[0]?.miss?.block?.id).toMatch(/^b_/)
   })
 
-  it('12: a provider that reports no cache usage', async () => {
+  it('a provider that reports no cache usage', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', [reply.answer('Clear.')], {}, { reports: 'nothing' })
     expect(await causesAndBlocks(harness)).toEqual([['not reported', undefined]])
   })
 
-  it('13: code that renders the same block differently', async () => {
+  it('code that renders the same block differently', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     const before = blockRenderers['user.prompt']
@@ -240,7 +240,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     expect(misses.map(({ miss }) => [miss?.cause, miss?.block?.id])).toEqual([['rendered differently', prompt?.id]])
   })
 
-  it('14: a provider that dropped its cache', async () => {
+  it('a provider that dropped its cache', async () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, reply.answer('Clear.')], {}, { cache: cacheOf() })

@@ -14,7 +14,7 @@ import { createCacheSimulator } from '../../src/testing/cache-simulator.ts'
 import { type CostScript, costsOf, scriptedCalls } from '../support/prompts/cost-script.ts'
 import { timelineOf, withDrafts } from '../support/prompts/timelines.ts'
 
-// Cache points, hiding and the renderer together, as a provider gets the prompt.
+// These tests use cache points, hiding and the renderer together, and check the prompt that a provider gets.
 const pointsOf = (timeline: Timeline, turnId: string) => cachePoints(createRenderer().slice(timeline, turnId), defaultCachePolicy)
 const render = (timeline: Timeline, turnId: string): Prompt =>
   createRenderer().render(timeline, {
@@ -32,7 +32,7 @@ describe('marks in a prompt', () => {
     ['timeline 11.49: P(2,1)', P(2, 1), [3, 6, 10]],
     ['timeline 11.50: P(2,3)', P(2, 3), [5, 6, 14]],
     ['timeline 11.51: P(2,6)', P(2, 6), [6, 12, 20]],
-  ])('%s is marked in the rendered slice as the rules say', (_, drafts, marks) => {
+  ])('are at the expected blocks of %s', (_, drafts, marks) => {
     expect(pointsOf(timelineOf(drafts), 't2').marks).toEqual(marks)
   })
 
@@ -49,7 +49,7 @@ describe('marks in a prompt', () => {
     expect(marksIn(withDrafts(folded, [completion('done', 't2'), ...rounds(6, 't3')]), 't3', false)).toEqual([21, 27, 35])
   })
 
-  it('sit on the last part of each point: one part per closed round, header and prompt each their own', () => {
+  it('are on the last part of each cache point; a closed round is one part, header and prompt are a part each', () => {
     const { marks, stableParts, parts } = render(timelineOf(P(2, 6)), 't2')
     expect({ marks, stableParts }).toEqual({ marks: [4, 8, 12], stableParts: 13 })
     expect(parts.flatMap((part, index) => (part.cache ? [index] : []))).toEqual(marks)
@@ -84,7 +84,7 @@ function round(turnId: string, iteration: number, calls: number): readonly Draft
   return [...ids.map((id) => call(id, 'x', turnId, iteration)), ...ids.map((id) => result(id, `of ${id}`, turnId, iteration))]
 }
 
-/** As many images as are shown at one place. */
+/** Sixteen attached images, as many as one place of the prompt shows. */
 const images = (turnId: string, at: number): readonly Draft[] =>
   Array.from({ length: 16 }, (_, n) => {
     const file = { name: `${at}-${n}.png`, mime: 'image/png', size_bytes: 9, blob: { sha256: `${turnId}-${at}-${n}`, size: 9 } }
@@ -210,7 +210,7 @@ describe('billed input', () => {
     ['12 results in one round', { resultCharacters: 20_000, resultsPerCall: 12 }],
     ['12 calls in one response', { resultCharacters: 20_000, callsPerRound: 12 }],
     ['a hide in every third round', { foldEvery: 3 }],
-  ])('with %s is at most 1.02 × ideal', (_, changes) => {
+  ])('with %s costs at most 1.02 × the ideal, in which only new text is uncached', (_, changes) => {
     const { ideal, ours } = costsOf(scriptedCalls({ ...small, ...changes }))
     expect(ours.cost / ideal.cost).toBeLessThanOrEqual(1.02)
   })
@@ -218,7 +218,7 @@ describe('billed input', () => {
   it.each<[string, Partial<CostScript>]>([
     ['fresh status in every round', {}],
     ['12 calls in one response', { announceTokens: 0, callsPerRound: 12 }],
-  ])('with %s is several times that with a single mark on the last part', (_, changes) => {
+  ])('with %s would cost more than three times the ideal if only the last part had a mark', (_, changes) => {
     const { ideal, lastPart } = costsOf(scriptedCalls({ ...small, ...changes }))
     expect(lastPart.cost / ideal.cost).toBeGreaterThan(3)
   })

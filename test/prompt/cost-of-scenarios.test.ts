@@ -51,7 +51,7 @@ describe.each(Object.keys(providers) as (keyof typeof providers)[])('with a prov
     const { misses } = cacheReport(journal, { rulesOf: () => rules, count: roughTokens })
     const found = misses.map(({ miss }) => miss?.cause)
     if (kind === 'marks') expect(found).toEqual(causes[name] ?? [])
-    else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found)) // an automatic prefix cache stores whole blocks only, so that a small miss may not show
+    else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found)) // a prefix cache reads whole blocks of 128 tokens: a small miss may not show
     const { total, calls, ...parts } = costReport(journal, { chargeOf, count: roughTokens })
     for (const part of [parts.turns, parts.roles, parts.models, parts.blocks])
       expect(totalOf(part)).toEqual(totalOf(new Map([['', total]])))

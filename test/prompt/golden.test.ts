@@ -7,7 +7,7 @@ import { goldenPrompt } from '../support/prompts/golden-prompt.ts'
 
 const folder = join(import.meta.dirname, '../golden')
 
-/** Accept a change with `npm run golden`, then read the difference as the model will. */
+/** Set by `npm run golden`, which accepts changed prompts. Read the difference afterwards: the model will read it. */
 const accepting = process.env.UPDATE_GOLDEN === '1'
 
 describe('the prompt as the model reads it', () => {
@@ -18,7 +18,7 @@ describe('the prompt as the model reads it', () => {
     expect(prompt).toBe(readFileSync(file, 'utf8'))
   })
 
-  it('has no golden without a situation', () => {
+  it('has no golden file without a situation', () => {
     const kept = readdirSync(folder).filter((name) => name.endsWith('.txt'))
     expect(kept.sort()).toEqual(
       Object.keys(situations)

@@ -52,7 +52,7 @@ const anyBlock: fc.Arbitrary<Draft> = fc
   .map(({ iteration, hidden, ...block }) => JSON.parse(JSON.stringify({ ...block, meta: { iteration, ...hidden } })))
 
 describe('the prompt', () => {
-  it('only grows, whatever the blocks are: shown blocks are shown again, and parts change only in the current round', () => {
+  it('only grows with arbitrary imported blocks: shown blocks are shown again, and parts change only in the current round', () => {
     fc.assert(
       fc.property(fc.array(anyBlock, { maxLength: 14 }), fc.array(anyBlock, { maxLength: 8 }), (before, after) => {
         const short = timelineOf(before)
@@ -73,7 +73,7 @@ describe('the prompt', () => {
     )
   })
 
-  it('only grows: whatever follows, earlier parts are sent again byte for byte', () => {
+  it('only grows in a conversation: whatever follows, earlier parts are sent again byte for byte', () => {
     fc.assert(
       fc.property(conversations, fc.nat(), (steps, pick) => {
         const seen = 1 + (pick % steps.length)
@@ -194,7 +194,7 @@ describe('internal data', () => {
     )
   })
 
-  it('is not in the sources tail either', () => {
+  it('is not in the sources tail', () => {
     const row = fc.record({ handles: hosting, type: fc.constantFrom('file' as const, 'attachment' as const) })
     fc.assert(
       fc.property(fc.array(row, { maxLength: 5 }), (rows) => {

@@ -23,7 +23,7 @@ const draw = defineTool({
   run: () => 'a picture',
 })
 
-/** Accept a change with UPDATE_GOLDEN=1, then read the difference as the model will. */
+/** Compares with a golden. UPDATE_GOLDEN=1 accepts the current text; read the difference first, because the model will read it. */
 function compare(name: string, actual: string): void {
   const file = join(import.meta.dirname, '../golden/system', name)
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)

@@ -13,7 +13,7 @@ import { weather } from '../support/scenario-tools.ts'
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
 const rome = reply.call('weather.today', { city: 'Rome' })
 
-/** Hides the latest result that the request shows. */
+/** A reply that hides the latest result in the request. */
 const hideLatest = ({ raw }: FakeRequest) => {
   const path = [...raw.matchAll(/tc:[\w.-]+\.result/g)].at(-1)?.[0] ?? ''
   return reply.call('react.hide', { path, replacement_text: 'The weather of Rome: clear.' })

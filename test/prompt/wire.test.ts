@@ -12,12 +12,12 @@ describe.each(everyProvider)('three turns with an image and a PDF, as %s gets th
   let running: ReturnType<typeof runConversation> | undefined
   const conversation = () => (running ??= runConversation(name))
 
-  it('runs to its end', async () => {
+  it('all three turns complete', async () => {
     expect(await conversation()).toMatchObject({ last: { answer: 'Bye.', exitReason: 'complete' }, left: 0 })
     expect((await conversation()).decisions).toHaveLength(7)
   })
 
-  it('the last request is the golden', async () => {
+  it('the last request equals the golden file', async () => {
     const { decisions } = await conversation()
     compare(join(folder, `${name}.txt`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
   })
@@ -54,7 +54,7 @@ describe.each(everyProvider)('three turns with an image and a PDF, as %s gets th
       if (last === undefined) continue
       const known = name === 'google' || name === 'compatible' ? undefined : last.cache_read + last.cache_write
       if (known !== undefined) expect(usage.cache_read).toBe(known)
-      else expect(usage.cache_read).toBeGreaterThan(0.8 * (last.cache_read + last.uncached) - 1_500) // in whole blocks, less the tail
+      else expect(usage.cache_read).toBeGreaterThan(0.8 * (last.cache_read + last.uncached) - 1_500) // an automatic cache stores whole blocks, and never the tail
     }
   })
 })
@@ -68,7 +68,7 @@ it('an older OpenAI model gets no marks, but the cache key of the conversation',
   expect(bodies[0]?.prompt_cache_options).toBeUndefined()
 })
 
-it('with a cache of one hour every mark says so, and the usage reports these writes separately', async () => {
+it('with a cache of one hour every mark asks for one hour, and the usage reports these writes separately', async () => {
   const { decisions, usages } = await runConversation('anthropic', { cacheTtlSeconds: 3_600 })
   for (const { raw } of decisions) {
     for (const mark of marksIn(JSON.parse(raw) as Json)) expect(mark).toEqual({ type: 'ephemeral', ttl: '1h' })
@@ -110,7 +110,7 @@ function withoutContent(name: FakeProviderName, body: Json): Json {
   return copy
 }
 
-/** Replaces the system text, which has its own goldens. */
+/** Shortens the system text, which has its own goldens. */
 function shortened(value: Json): Json {
   if (typeof value === 'string') return value.length > 2_500 ? `<${value.slice(0, 40)}…>` : value
   if (Array.isArray(value)) return value.map(shortened)

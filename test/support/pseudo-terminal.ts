@@ -12,7 +12,7 @@ export interface PseudoTerminal {
   kill(): void
 }
 
-/** Uses the `script` command, which is part of every Debian installation. */
+/** Starts a program in a pseudo-terminal of the `script` command, which is part of every Debian installation. */
 export function openPseudoTerminal(
   command: string,
   options: { readonly folder: string; readonly environment: NodeJS.ProcessEnv },

@@ -1,4 +1,4 @@
-/** The part that the tests use; the package has no types. */
+/** Types of the part of the package that the tests use. The package has none of its own. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: {

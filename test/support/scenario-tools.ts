@@ -4,7 +4,7 @@ import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 
-/** A repeatable look-up with a fixed result. */
+/** A repeatable tool that looks up the weather; its result is always the same. */
 export const weather = (): Tool =>
   defineTool({
     id: 'weather.today',
@@ -15,7 +15,7 @@ export const weather = (): Tool =>
     run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
   })
 
-/** Runs until its signal aborts. With `ignoresSignal` it runs forever, or for `endsAfterMs`. */
+/** A tool that runs until its signal is aborted. With `ignoresSignal` it runs for `endsAfterMs`, or for ever. */
 export const slowTool = (
   options: { readonly started?: () => void; readonly ignoresSignal?: true; readonly endsAfterMs?: number } = {},
 ): Tool =>
@@ -31,7 +31,7 @@ export const slowTool = (
       }),
   })
 
-/** Runs until `finish` is called. It supports one running call at a time. */
+/** A tool that runs until `finish` is called. It supports one running call at a time. */
 export function pausedTool(): { readonly tool: Tool; finish(): void } {
   let finish = () => {}
   const run = () =>
@@ -44,7 +44,7 @@ export function pausedTool(): { readonly tool: Tool; finish(): void } {
   }
 }
 
-/** Returns a long page, to fill the context. */
+/** A tool that returns a long page, to fill the context. */
 export const library = (): Tool =>
   defineTool({
     id: 'library.fetch',

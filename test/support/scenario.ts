@@ -11,7 +11,7 @@ export interface Scenario {
     readonly replies: readonly Reply[]
     readonly settings?: Partial<AgentSettings>
   }
-  /** By default, one message. */
+  /** The actions of the user. By default, one message. */
   readonly run?: (harness: Harness) => Promise<void>
   /** Also compare the last prompt, not only the timeline. */
   readonly prompt?: true

@@ -21,11 +21,11 @@ export async function runTurnWith(harness: Harness, input: string, ...actions: r
   return { ...(await turn.result), events }
 }
 
-/** The user can see the first text of the answer. */
+/** True for events with text of the answer: from the first one on, the user sees a part of it. */
 export const answering = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.text !== ''
 
-/** The answer is complete; the turn may still continue. */
+/** True for the event that completes the answer. The turn may still continue. */
 export const answered = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.completed
 

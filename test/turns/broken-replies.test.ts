@@ -20,7 +20,7 @@ const exec = defineTool({
 
 const tools = [weather(), exec]
 
-/** The deltas of a lane are numbered from 0 without a gap. A new attempt and a restarted lane begin at 0 again. */
+/** Deltas whose number is not the next of their lane. A new attempt and a restarted lane begin at 0 again. */
 function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   const next = new Map<string, number>()
   const gaps: string[] = []

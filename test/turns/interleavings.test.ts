@@ -119,7 +119,7 @@ function checkEvents(journal: readonly Change[]): void {
   expect(new Set(texts).size).toBe(texts.length)
 }
 
-/** A followup that waits when a stop arrives is folded into the stopped turn. */
+/** Checks that a followup that waits when a stop arrives is folded into the stopped turn. */
 function checkStops(journal: readonly Change[]): void {
   const turnOf = new Map(
     journal.flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id] as const) : [])),
@@ -172,7 +172,7 @@ function replyText(kind: ModelAction['kind'], index: number): string {
   return kind === 'nonsense' ? 'Sure, I can do that.' : reply.answer(`Answer number ${index}, and a different one it is.`)
 }
 
-/** Takes a few event loop turns; with three it ignores its signal. */
+/** A tool that takes some turns of the event loop. A call that takes three ignores its signal. */
 const work = () =>
   defineTool({
     id: 'some.work',

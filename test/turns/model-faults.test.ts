@@ -21,7 +21,7 @@ interface Fault {
   readonly kind: string
 }
 
-/** Faults of every call after the title call. */
+/** Faults of the provider. Each affects every call after the call for the title. */
 const faults: Readonly<Record<string, Fault>> = {
   'a key that is not accepted': {
     reply: { error: 'authentication' },
@@ -112,7 +112,7 @@ const stallOptions = (provider: Pick<FakeProvider, 'silent'>): NamedModelOptions
     let looks = 0
     const watch = setInterval(() => {
       looks = provider.silent ? looks + 1 : 0
-      if (looks === 20) ring() // by now its output and the next request have arrived
+      if (looks === 20) ring() // by then the output before the silence has arrived
     }, 2)
     return () => clearInterval(watch)
   },

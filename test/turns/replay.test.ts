@@ -176,7 +176,7 @@ describe('a recorded turn', () => {
     await expect(replay(harness.store, harness.conversationId, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
   })
 
-  it('whose history was removed is reported as torn', async () => {
+  it('whose journal lacks an entry is not replayed but reported as torn', async () => {
     const { harness } = await recordConversation({ recordPrompts: false })
     const cut = {
       ...harness.store,

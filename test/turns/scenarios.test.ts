@@ -60,7 +60,7 @@ async function runScenario(scenario: Scenario, storage: string) {
   }
 }
 
-/** `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
+/** Compares with a golden file. `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
 function compare(file: string, actual: string): void {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)
   expect(`${actual}\n`).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')

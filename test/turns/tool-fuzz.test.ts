@@ -74,7 +74,7 @@ const values = fc.letrec((tie) => ({
   ),
 })).value
 
-/** Mostly the right names in the right order, so that the call is not rejected before it reaches the tool. */
+/** Arbitrary parameters, mostly with the right names in the right order, so that the call reaches the tool. */
 function paramsFor(tool: Tool): fc.Arbitrary<object> {
   const shaped = tool.parameters.map(({ name, type, required }) => {
     const fits =
@@ -103,7 +103,7 @@ const skills = { read: async () => undefined }
 const knowledgeSearch = { search: async () => Promise.reject('no') }
 const everything = { memory, knowledge, skills, knowledgeSearch }
 
-/** Every call has a result; call, notices and result are in this order. */
+/** Checks that every call has a result, and that call, notices and result are in this order. */
 function expectAnswered(blocks: readonly Block[]): void {
   const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : []))
   for (const callId of callIds) {
@@ -169,7 +169,7 @@ const unprintable = {
   },
 }
 
-/** What the tool of another author may do. */
+/** Ways in which a badly written tool may behave. */
 const behaviours: Readonly<Record<string, () => unknown>> = {
   'throws an error': thrower(new Error('at /home/me/secret/x')),
   'throws a string': thrower('word'),
@@ -257,7 +257,7 @@ describe('a tool of another author', () => {
     ['does not return in time', 'tool_timeout', {}, (): unknown => new Promise(() => {})],
     ['gets parameters that its schema rejects', 'invalid_params', { size: -1 }, (): unknown => 'ran'],
     ['returns a value that is not JSON', 'result_unfit', {}, (): unknown => cyclic()],
-  ])('that %s is answered with %s', async (_, code, params, run) => {
+  ])('that %s gives the error %s', async (_, code, params, run) => {
     const schema = z.object({ size: z.number().min(0).optional() })
     const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })
     const harness = createHarness({

@@ -169,7 +169,7 @@ describe('an AI SDK model passed to modelFrom', () => {
       },
     }) satisfies LanguageModelV3
 
-  it('may implement version 3: file parts hold bytes, and missing counts of uncached tokens are computed', async () => {
+  it('may be of version 3 of the SDK’s interface: it gets files as bytes, and a count of uncached tokens that it does not report is computed', async () => {
     let call: LanguageModelV3CallOptions | undefined
     const words: LanguageModelV3StreamPart = { type: 'text-delta', id: '1', delta: 'Hi.' }
     const model = modelFrom(v3Model([words, finish], (options) => (call = options)))

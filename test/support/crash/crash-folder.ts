@@ -8,7 +8,7 @@ import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
 import type { TurnObserver } from './long-turn.ts'
 
-/** Opens the store of a folder that several processes use. Decisions and effects are written to files beside it, one line each. */
+/** Opens the store of a folder that several processes use. Decisions and effects are logged in files beside the store, one line each. */
 export async function openCrashFolder(folder: string) {
   const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
   const clock = createSystemClock()

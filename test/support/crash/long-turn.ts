@@ -20,11 +20,11 @@ export const ENTRIES = 2 + 2 * (ROUNDS - 2) + 1 + 1
 export const settings = { maxRounds: 40 }
 
 export interface TurnObserver {
-  /** The agent asks the model for a decision. */
+  /** Called when the agent asks the model for a decision. */
   onDecision(iteration: number, conversationId: string): void
-  /** A tool has had an effect that can not be undone. */
+  /** Called when a tool has had an effect that can not be undone. */
   onEffect(key: string, toolId: string): void
-  /** The model is about to stream its next chunk, or a tool is before or after its effect. A test may pause or kill the process here. */
+  /** Called before each chunk of the model, and before and after the effect of a tool. A test may pause or kill the process here. */
   onStep(where: string, conversationId: string): void | Promise<void>
 }
 
@@ -58,7 +58,7 @@ function iterationOf({ parts }: ModelRequest): number {
   return Number(/Iteration (\d+)\//.exec(last?.type === 'text' ? last.text : '')?.[1]) - 1
 }
 
-/** Calls each kind of tool, sends one invalid reply, and answers in the last round. */
+/** The reply of the model: over all rounds it calls each kind of tool, is invalid once, and answers in the last round. */
 function modelReply(iteration: number, request: ModelRequest): string {
   if (iteration === ROUNDS - 1) return reply.answer('Thirty rounds later.', { followups: ['Again?'] })
   if (iteration === 5) return '<channel:thinking>Oops.</channel:thinking><channel:action>{"action": "call_tool"</channel:action>'
@@ -129,7 +129,7 @@ function lineOf({ id: _id, ts: _ts, ...block }: Block, names: ReadonlyMap<string
   return line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<ts>')
 }
 
-/** Placeholders for ids. Call ids come before their last eight characters, which are used in plan ids. */
+/** Placeholders for ids, in the order of replacement: call ids before their last eight characters, which are part of plan ids. */
 function placeholdersOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
   const calls = blocks.flatMap(({ meta }) =>
     meta?.tool_call_id === undefined ? [] : [[meta.tool_call_id, `<call ${meta.iteration}>`] as const],

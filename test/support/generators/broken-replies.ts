@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { reply, type ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
-/** Invalid replies: valid ones, cut ones, spliced ones and noise, in any chunks and with any ending. */
+/** Any output of a model: valid replies, cut and spliced ones, and noise, in any chunks and with any ending. */
 const text = fc.oneof(
   fc.constantFrom(
     '',
@@ -88,7 +88,7 @@ const fragments = [
     '[[S:',
   ],
 ]
-/** A part removed, and another inserted. */
+/** A valid reply from which a part is removed and into which a fragment is inserted. */
 const cut = fc
   .tuple(valid, fc.nat({ max: 220 }), fc.nat({ max: 40 }), fc.constantFrom('', ...fragments))
   .map(([whole, at, length, piece]) => whole.slice(0, at) + piece + whole.slice(at + length))

@@ -4,11 +4,11 @@ import type { HostileRequest } from './send.ts'
 /** One hostile request, and the expected response. */
 export interface Attempt {
   readonly description: string
-  /** Both modes when not set. */
+  /** The server that gets the request; both servers when not set. */
   readonly mode?: Mode
   readonly request: (fixture: HostileFixture, mode: Mode) => HostileRequest | { readonly bytes: string | Uint8Array }
   readonly status: number
-  /** Undefined: the request succeeds, and its response is harmless. */
+  /** The expected error code; undefined when the request must succeed with a harmless response. */
   readonly code?: string
 }
 

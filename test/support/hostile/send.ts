@@ -19,7 +19,7 @@ export interface HostileResponse {
   readonly body: string
 }
 
-/** A body given as an iterable is sent in chunks, without a content-length. */
+/** Sends a request and resolves to its response. A body given as an iterable is sent in chunks, without a content-length. */
 export function send(url: string, { method = 'GET', path, headers = {}, body }: HostileRequest): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   const whole = typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? body : undefined

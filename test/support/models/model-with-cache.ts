@@ -14,9 +14,9 @@ export interface ModelCacheOptions {
   readonly name?: string
   /** Changes a request before it is sent, as an adapter might. */
   readonly transformRequest?: (request: ModelRequest) => ModelRequest
-  /** `nothing`: the provider does not report cache usage. By default it reports all of it. */
+  /** `nothing` when the provider does not report cache usage. By default it does. */
   readonly reports?: 'nothing'
-  /** Cache writes live for an hour, and the usage reports them as such. */
+  /** When set, cache writes live for an hour, and the usage reports them separately. */
   readonly long?: true
 }
 

@@ -43,7 +43,7 @@ export const plan = (timeline: Timeline, options: Partial<CompactionOptions> = {
     ...options,
   })
 
-/** Answers for every requested summary. */
+/** Summaries for every part of the plan that needs one. */
 export const answer = (planned: CompactionPlan, text = 'What happened so far.'): SummaryAnswers => ({
   ...(planned.history && { history: text }),
   ...(planned.prefix && { prefix: text }),

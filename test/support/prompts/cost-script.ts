@@ -18,9 +18,9 @@ export interface CostScript {
   readonly roundsPerTurn: number
   readonly resultCharacters: number
   readonly announceTokens: number
-  /** Calls that the model makes in one response. */
+  /** How many calls the model makes in one response. */
   readonly callsPerRound: number
-  /** Result blocks of each call. */
+  /** How many result blocks each call has. */
   readonly resultsPerCall: number
   /** The model hides the result of the previous round every so many rounds; 0 for never. */
   readonly foldEvery: number
@@ -111,13 +111,13 @@ function words(about: string, characters: number): string {
 
 export interface Costs {
   readonly ideal: Bill
-  /** With our marks. */
+  /** The cost with Daybook's parts and marks. */
   readonly ours: Bill
-  /** The same prompts with automatic prefix caching. */
+  /** The cost of the same prompts at a provider with automatic prefix caching. */
   readonly automatic: Bill
-  /** Our parts with only the last of our marks. */
+  /** The cost of Daybook's parts with only the last mark. */
   readonly tailOnly: Bill
-  /** Uncoalesced parts with one mark on the very last part, as a simple client would send them. */
+  /** The cost of one part per block and one mark on the very last part, as a simple client would send them. */
   readonly lastPart: Bill
   readonly uncached: Bill
 }

@@ -5,7 +5,7 @@ import type { Part } from '../../../src/core/render/types.ts'
 import type { Situation } from '../../golden/scenes.ts'
 import { plainOptions } from './timelines.ts'
 
-/** The whole prompt of a situation, as a golden keeps it. */
+/** The whole prompt of a situation, in the format of the golden files. */
 export function goldenPrompt({ timeline, turnId, pool, announce }: Situation): string {
   const tails = {
     sources: pool && sourcesTail(pool, turnId),

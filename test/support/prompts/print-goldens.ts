@@ -1,4 +1,4 @@
-/** Run on its own, in another time zone and language: prints every golden prompt. */
+/** A program that prints every golden prompt. A test runs it in processes with other time zones and languages. */
 import { situations } from '../../golden/situations.ts'
 import { goldenPrompt } from './golden-prompt.ts'
 

@@ -24,7 +24,7 @@ export const turnStart = (turnId: string, at: number, text: string): readonly Dr
   userPromptBlock(turnId, minute(at), text),
 ]
 
-/** The cache points of a turn that has hidden nothing. */
+/** The indexes of the cache points of a turn that has hidden nothing. */
 export const plainPoints = (slice: Slice): readonly number[] => cachePoints(slice, defaultCachePolicy).marks
 
 export const plainOptions = (currentTurnId: string, tails: Pick<RenderOptions, 'sources' | 'announce'> = {}): RenderOptions => ({

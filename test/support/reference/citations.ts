@@ -23,7 +23,7 @@ export function referenceScan(text: string): readonly Step[] {
       steps.push({ at, text: text.slice(at, end), ids: token.ids, usage: token.usage })
       at = end
     } else {
-      // A quoted citation is kept as it stands, and nothing inside it begins another.
+      // A citation in quoted code is kept unchanged, and no other citation begins inside it.
       const kept = token === undefined ? String.fromCodePoint(text.codePointAt(at) as number) : text.slice(at, end)
       for (const character of kept) {
         steps.push({ at, text: character })

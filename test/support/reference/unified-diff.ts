@@ -41,7 +41,7 @@ function editScript(a: readonly string[], b: readonly string[]): readonly Edit[]
   return edits
 }
 
-/** Ranges of the script that hold every change with its context; ranges that touch are one. */
+/** Ranges of the edit script, each with changes and the context around them. Ranges that touch become one. */
 function groups(script: readonly Edit[], context: number): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = []
   for (const [index, { sign }] of script.entries()) {

@@ -196,7 +196,7 @@ const overlapping = () => [
   ...Array.from({ length: 20 }, () => ({ name: 'word/a.xml', content: 'a'.repeat(50_000), sharedWith: 3 })),
 ]
 
-/** The second lies in the first, and both are whole. */
+/** Two entries of a ZIP archive: the bytes of the second lie inside the first, and both can be unpacked. */
 function nested() {
   const inner = { name: 'word/b.xml', content: '<b/>' }
   const packed = zip([inner])

@@ -2,9 +2,9 @@ import { deflateSync } from 'node:zlib'
 
 export interface PdfOptions {
   readonly compressed?: boolean
-  /** A compressed content stream of the first page, instead of its line. */
+  /** A compressed content stream that replaces the line of text on the first page. */
   readonly contents?: Uint8Array
-  /** Entries of the trailer. */
+  /** Additional entries of the trailer. */
   readonly trailer?: string
   /** Additional objects. */
   readonly extra?: readonly string[]

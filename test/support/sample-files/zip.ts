@@ -5,10 +5,10 @@ export interface Zipped {
   readonly name: string
   readonly content: string | Uint8Array
   readonly stored?: boolean
-  /** Wrong values, in the directory or in both headers. */
+  /** Values that the headers of the file state instead of the real ones. */
   readonly size?: number
   readonly flags?: number
-  /** Has no data of its own: its offset is that of an earlier file, or inside the bytes of one. */
+  /** Index of an earlier file. This file then has no data of its own: its offset is that of the other file, or points inside its bytes. */
   readonly sharedWith?: number
   readonly inside?: number
 }
