@@ -1,6 +1,6 @@
 /**
- * The JavaScript that is published: every entry of the package, and what they share in chunks, so that an import opens a few files and not
- * hundreds. zod goes in with what is used of it; everything else stays a dependency. Types are written by `tsc`.
+ * Writes the JavaScript that is published: a file for every entry of the package, and chunks for code that entries share, so that an
+ * import opens a few files and not hundreds. The used part of zod is bundled; other packages stay dependencies. `tsc` writes the types.
  */
 import { readFileSync } from 'node:fs'
 import { rolldown } from 'rolldown'

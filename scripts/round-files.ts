@@ -21,7 +21,7 @@ const { createSystemClock } = await import('../src/adapters/clock/system.ts')
 const { defineTool } = await import('../src/tools/define.ts')
 const { reply, scriptedModel } = await import('../src/testing/scripted-model.ts')
 
-/** Source files that run code in the second of three tool rounds. Test support and the tool's own schema do not count. */
+/** The source files with code that runs in the second of three tool rounds. Test support and the tool's own schema do not count. */
 export async function filesOfToolRound(): Promise<readonly string[]> {
   const add = defineTool({
     id: 'sum.add',
@@ -34,7 +34,7 @@ export async function filesOfToolRound(): Promise<readonly string[]> {
   const model = scriptedModel([
     call,
     () => {
-      coverage.take() // everything before the second round is left out
+      coverage.take() // discards everything before the second round
       return call
     },
     () => {
@@ -50,7 +50,7 @@ export async function filesOfToolRound(): Promise<readonly string[]> {
   return files.filter((path) => !path.startsWith('testing/'))
 }
 
-/** V8 counts calls of every function; `take` returns the files with a called function since the last `take`. */
+/** Counts function calls with V8. `take` returns the files in which a function was called since the last `take`. */
 function openCoverage() {
   const session = new Session()
   session.connect()
@@ -70,7 +70,7 @@ function openCoverage() {
   }
 }
 
-/** The function without a name is the module itself, which runs at import. */
+/** Whether a function was called. The module itself, a function without a name, runs at import and does not count. */
 const wasCalled = ({ functionName, ranges }: FunctionCoverage) => functionName !== '' && (ranges[0]?.count ?? 0) > 0
 
 if (import.meta.main) for (const file of await filesOfToolRound()) console.log(file)

@@ -1,6 +1,6 @@
 /**
- * System programs that a suite needs, installed where that is allowed (root on Debian), named in one line where it is not.
- * With CI=true a missing program is a failure: a suite that is skipped proves nothing.
+ * Installs system programs that test suites need, when it runs as root on Debian; otherwise it prints the missing ones in one line.
+ * With CI=true a missing program is a failure, because its suite would be skipped and prove nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -12,7 +12,7 @@ interface Program {
   readonly neededBy: string
 }
 
-/** Grows with the suites: a part that uses chromium, bubblewrap, PostgreSQL or Redis adds its line here. */
+/** The programs. A suite that needs another one, such as chromium or PostgreSQL, adds a line here. */
 const programs: readonly Program[] = [
   { command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
   { command: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },
