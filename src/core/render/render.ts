@@ -65,8 +65,12 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   }
 }
 
-const tailParts = (...tails: readonly (string | undefined)[]): readonly Part[] =>
-  tails.flatMap((text) => (text ? [textPart(`${text}\n\n`)] : []))
+function tailParts(sources: string | undefined, announce: string | undefined): readonly Part[] {
+  const parts: Part[] = []
+  if (sources) parts.push(textPart(`${sources}\n\n`))
+  if (announce) parts.push(textPart(`${announce}\n\n`))
+  return parts
+}
 
 /** The last few points that are positions of shown blocks, ascending, each once. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {

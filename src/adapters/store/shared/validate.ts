@@ -45,7 +45,14 @@ function checkTimestamp(ts: string | undefined): void {
 // A pattern instead of a date parser: it runs for every block and is ten times faster.
 const timestampPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/
 
-export const isTimestamp = (ts: string): boolean => timestampPattern.test(ts)
+let latestTimestamp = '' // the blocks of one append mostly have the same time
+
+export function isTimestamp(ts: string): boolean {
+  if (ts === latestTimestamp) return true
+  if (!timestampPattern.test(ts)) return false
+  latestTimestamp = ts
+  return true
+}
 
 function checkBlock({ id, base64 }: Block): void {
   if (!isBlockId(id)) throw invalidChange(`block id ${JSON.stringify(id)} is not b_<n>: number new blocks with \`assignIds\``)
