@@ -9,7 +9,7 @@ export interface BudgetSettings {
   readonly creditCap?: number
   /** Wall-clock milliseconds of the whole turn. */
   readonly maxMilliseconds?: number
-  /** In the currency of the amounts given to `spend`. */
+  /** The most money that the turn may cost, in the currency of the amounts given to `spend`. */
   readonly maxMoney?: number
 }
 
@@ -31,7 +31,7 @@ export interface Budget {
   readonly unpriced?: boolean
 }
 
-/** `stop:unpriced`: a money limit is set but a price is unknown, so that not even a wrap-up call is allowed. */
+/** What the turn may do next. `stop:unpriced`: a money limit is set but a price is unknown, so that not even a wrap-up call is allowed. */
 export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'stop:unpriced'
 
 const defaultRounds = 15
@@ -84,7 +84,7 @@ export const usableExtraRounds = (budget: Budget): number => Math.min(budget.gra
 export const maxRoundsOf = (budget: Budget): number => budget.baseRounds + usableExtraRounds(budget)
 export const remainingRounds = (budget: Budget): number => Math.max(0, maxRoundsOf(budget) - budget.rounds)
 
-/** May the model decide once more? `now` is in epoch milliseconds; `estimate` is the expected cost of the decision. */
+/** Checks whether the model may decide once more. `now` is in epoch milliseconds; `estimate` is the expected cost of the decision. */
 export function checkBudget(budget: Budget, now: number, estimate = 0): BudgetCheck {
   if (budget.maxMoney !== undefined && budget.unpriced) return 'stop:unpriced'
   if (remainingRounds(budget) === 0) return 'wrap_up:rounds'

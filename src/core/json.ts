@@ -4,7 +4,7 @@ export type JsonObject = { readonly [key: string]: Json }
 /** The deepest nesting that `parseJson` accepts: code that walks a value recurses, and 20 KB can hold 10,000 levels. */
 export const maximumJsonDepth = 256
 
-/** Undefined when the text is not JSON or is nested too deeply: the output of models and tools may be anything. */
+/** Parses JSON. Undefined when the text is not JSON or is nested too deeply: the output of models and tools may be anything. */
 export function parseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   try {
@@ -17,7 +17,7 @@ export function parseJson(text: string | undefined): Json | undefined {
 
 const [quote, openList, closeList, openObject, closeObject] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Expects valid JSON. */
+/** Whether valid JSON text is nested deeper than `maximumJsonDepth`. */
 function isTooDeep(text: string): boolean {
   if (text.length <= maximumJsonDepth) return false
   let depth = 0
@@ -46,7 +46,7 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Without the keys whose value is undefined, so that an object built in memory equals its stored form. The same object if it has none. */
+/** The object without keys whose value is undefined, so that it equals its stored form. Returns the same object when it has no such key. */
 export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   type Result = { [K in keyof T]: Exclude<T[K], undefined> }
   if (Object.values(value).every((field) => field !== undefined)) return value as Result

@@ -5,7 +5,7 @@ export type ModelEvent =
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
-      /** Missing when the provider did not report it: then the cost has to be estimated, it is not zero. */
+      /** The billed tokens. Missing when the provider did not report them: then the cost has to be estimated, it is not zero. */
       readonly usage?: ModelUsage
       readonly modelName: string
       readonly providerMessageId?: string
@@ -17,7 +17,7 @@ export type ModelEvent =
       readonly usage?: ModelUsage
     }
 
-/** `length`: the output limit cut the answer. */
+/** Why the model stopped. `length`: the output limit cut the answer. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
 
 /** Tokens by price. The first three add up to the input; `reasoning` is part of `output`. */
@@ -39,7 +39,7 @@ export interface ServiceError {
   readonly model_name: string
   readonly error_type: string
   readonly message: string
-  /** Before or after the first output: after it the call is not retried automatically. */
+  /** Whether the error came before or after the first output: after it the call is not retried automatically. */
   readonly stage: 'before_output' | 'after_output'
   readonly http_status?: number
   readonly code?: string

@@ -5,18 +5,21 @@
  * testing/conformance/files.ts.
  */
 export interface Files {
-  /** Undefined when there is no file. A file over `maxBytes` (default 256 MiB) throws `file.unsafe`, `too_large`. */
+  /** The bytes of a file; undefined when there is none. A file over `maxBytes` (default 256 MiB) throws `file.unsafe`, `too_large`. */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
-  /** Undefined when there is no file. */
+  /** The size of a file and whether it is read-only; undefined when there is none. */
   stat(path: string): Promise<FileInfo | undefined>
-  /** Atomic, and durable before it resolves. Creates folders. A read-only file is not replaced: `file.unsafe`, `read_only`. */
+  /**
+   * Writes a file atomically, and durably before the promise resolves. Creates folders. Throws `file.unsafe`, `read_only` for a
+   * read-only file.
+   */
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
   /**
    * The files below a folder (`''` is the root), sorted by path; none when there is no such folder. Leaves out dot-entries (unless
    * requested), links, pipes, devices and unsafe names; does not follow links.
    */
   list(folder: string, options?: ListOptions): Promise<Listing>
-  /** False when there was no file. A read-only file is not removed. */
+  /** Removes a file; false when there was none. Throws `file.unsafe`, `read_only` for a read-only file. */
   remove(path: string): Promise<boolean>
   /**
    * Replaces all contents of a folder, including read-only files and links. Atomic: after an error the folder is unchanged, and after

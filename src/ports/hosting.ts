@@ -7,7 +7,7 @@ import type { Scope } from '../core/scope.ts'
  * Every implementation passes testing/conformance/hosting.ts.
  */
 export interface Hosting {
-  /** Durable before it resolves. Hosting a file of a turn again points its key to the new bytes. */
+  /** Hosts a file, durably before the promise resolves. Hosting the same file of a turn again points its key to the new bytes. */
   host(file: NewFile): Promise<HostingHandles>
   /** Finds a file by its `rn`, `key` or `hosted_uri`. Undefined when there is no such file or it belongs to another scope. */
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>

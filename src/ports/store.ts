@@ -26,7 +26,7 @@ export interface ConversationStore {
   release(claim: Claim): Promise<void>
 
   /**
-   * All or nothing, durable before it resolves. A stale epoch throws `conversation.superseded` and changes nothing.
+   * Appends changes, all or none, durably before the promise resolves. A stale epoch throws `conversation.superseded` and changes nothing.
    * Block ids ascend, as `assignIds` gives them: an id that is not higher than all earlier ones throws `change.invalid`.
    * Returns the stored entries, in which inline bytes are replaced by references. Apply these, not the changes you passed.
    */
@@ -39,13 +39,16 @@ export interface ConversationStore {
   loadVisible(conversationId: string): Promise<Saved | undefined>
   /** All blocks of the history with this path, oldest first, as they were appended: without later changes such as hiding. */
   findByPath(conversationId: string, path: string): Promise<readonly Block[]>
-  /** Like `findByPath`, by turn. */
+  /** All blocks of a turn, in the same way as `findByPath`. */
   findByTurn(conversationId: string, turnId: string): Promise<readonly Block[]>
-  /** Like `findByPath`, by tool call. */
+  /** All blocks of a tool call, in the same way as `findByPath`. */
   findByCall(conversationId: string, callId: string): Promise<readonly Block[]>
   /** All blocks that a turn appended, also when they were compacted since. Undefined when the turn is unknown or `retain` removed it. */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
-  /** In order of `seq`, strictly after `after`. Entries appended while reading may be included or not. The caller may modify the result. */
+  /**
+   * The entries with a `seq` above `after`, in order. Entries appended while reading may be included or not. The caller may modify
+   * the result.
+   */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /**

@@ -9,7 +9,7 @@ import type { Files } from './files.ts'
  */
 export interface Workspaces {
   readonly implementation: 'custom' | 'git'
-  /** Always the same folders for a conversation. Creates nothing on disk before the first write. */
+  /** Opens the folders of a conversation, always the same ones. Creates nothing on disk before the first write. */
   open(owner: Scope, conversationId: string): Promise<Workspace>
   /** Removes the local folders of a conversation and everything that the implementation stores elsewhere. */
   remove(owner: Scope, conversationId: string): Promise<void>
@@ -118,7 +118,7 @@ export interface PublishRecord {
   readonly status: PublishOutcome['status']
   readonly turn_id: string
   readonly workspace_implementation: Workspaces['implementation']
-  /** Something changed since the previous version. */
+  /** True when something changed since the previous version. */
   readonly committed: boolean
   readonly skipped?: true
   /** `workspace_not_materialized` or `empty_workspace`: skipped. `workspace_unchanged`: the version equals the previous one. */

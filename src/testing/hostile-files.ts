@@ -17,16 +17,16 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { UnsafeFileReason } from '../ports/files.ts'
 
-/** A file or path that a hostile program could leave for tools, with the reason why each use of it is rejected; undefined where it is allowed. */
+/** A file or path that a hostile program could leave for tools. A reason is undefined where the use is allowed. */
 export interface HostileThing {
   readonly what: string
   /** Relative to OUT_DIR. */
   readonly path: string
-  /** For reading it or asking for its size. */
+  /** Why reading it or asking for its size is rejected. */
   readonly reads: UnsafeFileReason | undefined
-  /** For writing or removing it. */
+  /** Why writing or removing it is rejected. */
   readonly writes: UnsafeFileReason | undefined
-  /** For listing or replacing it as a folder. */
+  /** Why listing or replacing it as a folder is rejected. */
   readonly asFolder: UnsafeFileReason | undefined
 }
 

@@ -7,7 +7,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 
 /** Blobs that can be listed, so that unreferenced ones can be found and removed. */
 export interface FileBlobs extends BlobStore {
-  /** Every blob. Writes nothing; empty when the folder does not exist. */
+  /** Lists every blob; empty when the folder does not exist, which it does not create. */
   list(): Promise<readonly StoredBlob[]>
   /** Removes the blob unless it was put at or after `before` (milliseconds). False when it stays or does not exist. */
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
@@ -162,7 +162,7 @@ async function touchIfWhole(path: string, size: number): Promise<boolean> {
 
 const moveAside = (path: string, aside: string) => succeedsIfExists(rename(path, aside))
 
-/** False when the file does not exist. */
+/** Awaits the work on a file. Returns false when it fails because the file does not exist. */
 async function succeedsIfExists(work: Promise<void>): Promise<boolean> {
   try {
     await work

@@ -37,7 +37,7 @@ export async function openRoot(folder: string): Promise<OpenFolder> {
   return openFolderAt(path, await open(path, folderFlags))
 }
 
-/** Undefined when there is no such folder. */
+/** Opens a folder inside an open folder, without following links. Undefined when there is no such folder. */
 export async function openSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder | undefined> {
   const path = join(parent.path, name)
   let handle: FileHandle
@@ -129,7 +129,7 @@ export async function openFile(
   }
 }
 
-/** Allows a file without any name: it was replaced just after it was opened. */
+/** Throws unless the opened entry is a plain file with at most one name. Without a name it was replaced just after it was opened. */
 function checkStats(stats: Stats, requested: string): void {
   if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)
   if (!stats.isFile()) throw unsafeFile('not_a_file', requested)
@@ -152,8 +152,8 @@ export async function readBytes(handle: FileHandle, size: number, requested: str
 }
 
 /**
- * False when there is no such entry. Throws when it must not be replaced or removed. Both act on the name and not on the target of a
- * link, so an entry that is swapped after the check does no harm.
+ * Throws when the entry must not be replaced or removed. Returns false when there is no such entry. Replacing and removing act on the name
+ * and not on the target of a link, so an entry that is swapped after this check does no harm.
  */
 export async function checkReplaceable(folder: OpenFolder, name: string, requested: string): Promise<boolean> {
   const stats = await lstatIfExists(folder.inside(name))

@@ -178,7 +178,7 @@ function foldersAbove(paths: Iterable<string>): readonly string[] {
   return [...folders].sort()
 }
 
-/** Only for folders in a draft, where there are no links. */
+/** Makes the names in a folder durable. Used only for folders in a draft, where there are no links. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {

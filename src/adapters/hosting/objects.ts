@@ -3,15 +3,15 @@ import { unsafeReason } from '../../core/path/safety.ts'
 
 /** Bytes under keys such as `a/b/c`. Every function checks its key and throws `file.unsafe` for an unsafe one. */
 export interface ObjectStore {
-  /** All or nothing, durable before it resolves. */
+  /** Stores bytes under a key, all or nothing, durably before the promise resolves. */
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** Undefined when there is no such object. */
+  /** The bytes under a key; undefined when there is no such object. */
   get(key: string): Promise<Uint8Array | undefined>
   exists(key: string): Promise<boolean>
   /** Every key of a tree: the key itself and those below it. `ab` is not in the tree of `a`. */
   list(tree: string): AsyncIterable<string>
   delete(key: string): Promise<void>
-  /** After a crash, a second call removes the rest. */
+  /** Deletes every key of a tree. Not atomic: after a crash, a second call removes the rest. */
   deleteTree(tree: string): Promise<void>
   /** The public URI of a key. It names the store, unless the store is on this machine. */
   uriOf(key: string): string

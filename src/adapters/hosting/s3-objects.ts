@@ -14,7 +14,7 @@ export interface S3Options {
   readonly sessionToken?: string
   /** Keys per page of a listing; the server's limit by default. */
   readonly pageSize?: number
-  /** For one attempt of a request, with its body. */
+  /** The time limit for one attempt of a request, including its body. */
   readonly timeoutMs?: number
   /** Delay before the first retry; doubles with each further one. */
   readonly retryDelayMs?: number

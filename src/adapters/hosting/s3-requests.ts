@@ -6,7 +6,7 @@ import type { S3Options } from './s3-objects.ts'
 
 interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
-  /** Without a key, the request is for the bucket. */
+  /** The object's key; without it the request is for the bucket. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Uint8Array

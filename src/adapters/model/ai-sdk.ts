@@ -35,7 +35,7 @@ interface SdkModelSource {
   /** The provider's own id of the model. */
   readonly modelId: string
   readonly rules: ProviderRules
-  /** Called when the model is first used. */
+  /** Loads the provider's package and makes the model. Called when the model is first used. */
   open(): Promise<SdkModel>
   /** Keys that must not appear in any error. */
   readonly secrets: readonly string[]
@@ -123,7 +123,10 @@ function providerOptions(
   return Object.keys(options).length === 0 ? {} : { providerOptions: { [optionsName]: options } }
 }
 
-/** Hashed, so that the provider can group calls without learning conversation ids; 32 characters, because OpenAI allows 64. */
+/**
+ * The key that the provider gets: hashed, so that it does not learn conversation ids, and cut to 32 characters, because OpenAI
+ * allows 64.
+ */
 const hashCacheKey = (cacheKey: string) => createHash('sha256').update(cacheKey).digest('hex').slice(0, 32)
 
 function lastMarkedPart(parts: readonly Part[]): number | undefined {

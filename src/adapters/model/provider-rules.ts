@@ -34,7 +34,7 @@ export interface MarkRules {
   readonly maxMarks: number
   /** Times to live that an entry may have, the default first. */
   readonly ttlSeconds: readonly number[]
-  /** Shorter prefixes are silently not cached. A known model may have its own minimum. */
+  /** The shortest prefix, in tokens, that is cached; shorter ones are silently ignored. A known model may have its own minimum. */
   readonly minimumTokens: number
   /** How many parts a lookup goes back from a mark, the marked part included; 1: an entry is found only at a mark. */
   readonly lookBack: number
@@ -143,7 +143,7 @@ const compatible: ProviderRules = {
   models: [],
 }
 
-/** For AI SDK models of other providers. Images are sent, because most models that are passed in this way accept them. */
+/** The rules for AI SDK models of other providers. Images are sent, because most models that are passed in this way accept them. */
 const unknown: ProviderRules = { ...compatible, optionsName: 'unknown', images: imageTypes, window: 128_000 }
 
 export const providerRules = { anthropic, openai, google, ollama: compatible, compatible, unknown } as const

@@ -17,7 +17,7 @@ export interface OpenOptions {
   readonly address: string | undefined
 }
 
-/** To add a provider: an entry here, its facts in provider-rules.ts, its prices in prices.ts. */
+/** All providers by name. A new one needs an entry here, its facts in provider-rules.ts and its prices in prices.ts. */
 export const providers = {
   anthropic: {
     rules: 'anthropic',

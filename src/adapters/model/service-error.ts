@@ -57,7 +57,10 @@ const messages: { readonly [K in ServiceErrorKind]: string } = {
   unknown: 'The provider failed.',
 }
 
-/** Kinds whose message quotes the provider. Other kinds quote nothing: messages about keys may repeat the key, and broken connections have no text. */
+/**
+ * Kinds whose message quotes the provider. Other kinds quote nothing: messages about keys may repeat the key, and broken
+ * connections have no text.
+ */
 const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
   'content_filter',
   'context_overflow',
@@ -180,7 +183,7 @@ function parseNonNegative(text: string | undefined): number | undefined {
 
 const secondsUntil = (moment: number, now: number) => (Number.isNaN(moment) ? undefined : Math.max(0, (moment - now) / 1000))
 
-/** `{error: {details: [{'@type': '…RetryInfo', retryDelay: '37s'}]}}` */
+/** The seconds in Google's error body: `{error: {details: [{'@type': '…RetryInfo', retryDelay: '37s'}]}}`. */
 function googleDelay(body: unknown): number | undefined {
   const error = isObject(body) && isObject(body.error) ? body.error : body
   const details = isObject(error) && Array.isArray(error.details) ? error.details : []

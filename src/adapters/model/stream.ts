@@ -111,7 +111,10 @@ function withUsage(
 const USAGE_WAIT_MS = 1_000
 const USAGE_WAIT_PARTS = 16
 
-/** Some providers of the SDK send a finish part with token counts right after the error. Waits for it briefly, and gives up silently. */
+/**
+ * The token counts after an error part: some SDK providers then still send a finish part. Waits for it briefly; undefined when none
+ * comes.
+ */
 async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, options: WaitOptions): Promise<SdkUsage | undefined> {
   const briefly = { ...options, idleMs: Math.min(options.idleMs, USAGE_WAIT_MS) }
   try {

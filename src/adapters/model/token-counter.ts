@@ -21,7 +21,10 @@ export async function loadTokenCounter(): Promise<TokenCounter> {
   }
 }
 
-/** Cuts before words, as a tokenizer does; where there is no word break, anywhere but inside a surrogate pair. */
+/**
+ * Cuts a text into short pieces: before words, as a tokenizer does, or where there is no word break anywhere but inside a surrogate
+ * pair.
+ */
 function splitPieces(text: string): readonly string[] {
   const pieces: string[] = []
   for (let start = 0; start < text.length; ) {

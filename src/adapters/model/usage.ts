@@ -29,7 +29,7 @@ export function parseUsage(
   }
 }
 
-/** No real call comes near this; larger counts are treated as an error of the provider. */
+/** The largest plausible token count of a call; larger ones are treated as an error of the provider. */
 const maxTokens = 1_000_000_000
 
 const isAbsurd = (value: number | undefined) => value !== undefined && !(value >= 0 && value <= maxTokens)

@@ -150,7 +150,10 @@ type CheckoutHashes = ReadonlyMap<string, readonly string[]>
 
 const recordPath = (turnId: string) => `workspace/${turnId}.json`
 
-/** The record of a turn; undefined when it has checked out nothing, and for invalid content, because programs of the agent can write to this file. */
+/**
+ * The record of a turn; undefined when it has checked out nothing, and for invalid content, because programs of the agent can write
+ * to this file.
+ */
 export async function readCheckoutRecord(runtime: Files, turnId: string): Promise<CheckoutRecord | undefined> {
   const bytes = await runtime.read(recordPath(turnId))
   return bytes && CheckoutRecord.safeParse(parseJson(new TextDecoder().decode(bytes))).data

@@ -7,7 +7,7 @@ import { filesFolder, listBelow } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
-/** When the workspace has more files, some earlier turns may be missing from the description. */
+/** How many files are listed for the description. With more files, some earlier turns may be missing from it. */
 const MAX_COUNTED_FILES = 20_000
 
 /** The facts about a workspace that a turn's announcement shows: turn folders, editable scopes, checked-out sources. */

@@ -17,9 +17,9 @@ export interface StoredFile {
 /** The files that a turn left, by path below `files/`. */
 export type Version = ReadonlyMap<string, StoredFile>
 
-/** Where a kind of workspace stores the versions that turns leave. */
+/** The store of published versions: each kind of workspace has its own. */
 export interface VersionStore {
-  /** Undefined when the turn left no version. */
+  /** The version that a turn published; undefined when it published none. */
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
   /** The bytes of these files, by path; without those that are lost. */
   read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
@@ -29,11 +29,11 @@ export interface VersionStore {
 
 /** The files of a turn that a ref names, by path below their area. */
 interface TurnFiles {
-  /** In the version store: read only when needed. */
+  /** Files in the version store. Their bytes are read only when needed. */
   readonly stored: ReadonlyMap<string, StoredFile>
-  /** From the journal, or from the turn's folder on this machine. */
+  /** The bytes of files from the journal, or from the turn's folder on this machine. */
   readonly recorded: ReadonlyMap<string, Uint8Array>
-  /** Known to exist, but their bytes were not found. */
+  /** Files that are known to exist, but whose bytes were not found. */
   readonly missing: readonly string[]
 }
 
@@ -106,7 +106,7 @@ export async function readFiles(files: Files, folder: string, rels: readonly str
   return new Map([...contents].filter((entry): entry is [string, Uint8Array] => entry[1] !== undefined))
 }
 
-/** Undefined when there is no file, and for a link, a pipe or an unsafe name. A file that is too large throws. */
+/** The bytes of a file; undefined when there is none, and for a link, a pipe or an unsafe name. Throws for a file that is too large. */
 export async function readIfSafe(files: Files, path: string): Promise<Uint8Array | undefined> {
   try {
     return await files.read(path)

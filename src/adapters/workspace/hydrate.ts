@@ -35,7 +35,7 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], con
   return { present, missing, errors, fetched }
 }
 
-/** For the current turn: files in its folder stay as they are. Only a file that is missing and named exactly is fetched. */
+/** Hydrates the current turn: files in its folder stay as they are, and only a file that is missing and named exactly is fetched. */
 export async function hydrateCurrent(
   turnId: string,
   refs: readonly HydrationRef[],
@@ -59,14 +59,17 @@ export async function hydrateCurrent(
   return { present, missing, errors: [], fetched }
 }
 
-/** Returns a Failure (a folder that is a link, a full disk), which concerns one ref only: the others can still be hydrated. Throws other errors. */
+/**
+ * Returns a Failure (a folder that is a link, a full disk), which concerns one ref only: the others can still be hydrated. Throws
+ * other errors.
+ */
 function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error
   throw error
 }
 
 interface HydratedRef {
-  /** By path below the area. */
+  /** The sizes of the hydrated files, by path below the area. */
   readonly sizes: ReadonlyMap<string, number>
   /** Files that are known to exist, but whose bytes were not found. */
   readonly lost: readonly string[]

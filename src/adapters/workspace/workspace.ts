@@ -10,7 +10,7 @@ import { publishOutcomes } from './publish-record.ts'
 
 /** Opens and removes folders below the root of all workspaces, on disk or in memory. */
 export interface FolderProvider {
-  /** The same files for the same name. */
+  /** Opens a folder. The same name always gives the same files. */
   openFiles(folder: string): Files
   /** Removes the folder and everything in it. */
   removeFiles(folder: string): Promise<void>
@@ -23,7 +23,7 @@ export interface WorkspaceFolders {
   readonly runtime: Files
 }
 
-/** `home` is the folder of the conversation, below the root of all workspaces. */
+/** Opens the three folders of a conversation. `home` is its folder below the root of all workspaces. */
 export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, home: string): WorkspaceFolders {
   return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
 }

@@ -44,7 +44,7 @@ function bar(used: number, max: number): string {
   return '█'.repeat(filled) + '░'.repeat(10 - filled)
 }
 
-/** `42s`, `3m07s`, `2h05m`. */
+/** The seconds as `42s`, `3m07s` or `2h05m`. */
 function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   const padded = (n: number) => String(n).padStart(2, '0')

@@ -14,7 +14,7 @@ export const ConversationSummary = z.object({
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-/** One line: a control character could move a terminal's cursor or end an HTTP header. */
+/** A title is one line: a control character could move a terminal's cursor or end an HTTP header. */
 const Title = z
   .string()
   .trim()

@@ -6,7 +6,7 @@ export const ProblemBody = z.object({
   status: z.int(),
   title: z.string(),
   code: z.string(),
-  /** Also in the server's log. */
+  /** The id of the request, which the server's log also contains. */
   request_id: z.string().optional(),
   /** The invalid parts of the request. */
   issues: z.array(z.object({ where: z.string(), message: z.string() })).optional(),

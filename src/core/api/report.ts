@@ -20,7 +20,7 @@ export const CostView = z.object({
   turns: z.record(z.string(), Sum),
   roles: z.record(z.string(), Sum),
   models: z.record(z.string(), Sum),
-  /** By block id; `system`, `tail`, `gate` and `compaction` are costs that belong to no block. */
+  /** Costs by block id; `system`, `tail`, `gate` and `compaction` are costs that belong to no block. */
   blocks: z.record(z.string(), Sum),
   cache: z.object({
     hit_rate: z.number(),

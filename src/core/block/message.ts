@@ -46,7 +46,7 @@ export interface Attachment {
   readonly width?: number
   readonly height?: number
   readonly page_count?: number
-  /** Set only for text that is not in UTF-8. */
+  /** The encoding of a text file; set only when it is not UTF-8. */
   readonly charset?: string
   readonly rn?: string
   readonly hosted_uri?: string

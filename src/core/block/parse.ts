@@ -70,7 +70,7 @@ export function completeBlock(
   }
 }
 
-/** Other writers mark a hidden block at its top level; Daybook does so in `meta` only. */
+/** Moves the marks of a hidden block into `meta`, where Daybook has them; other writers put them at the top level. */
 function moveHiddenIntoMeta(block: IncompleteBlock & { readonly hidden?: unknown; readonly replacement_text?: unknown }): IncompleteBlock {
   if (block.hidden !== true) return block
   const { hidden, replacement_text: text, ...rest } = block

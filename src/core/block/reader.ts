@@ -35,7 +35,10 @@ export function latestBlockOfType<T>(types: readonly BlockType[], read: (block: 
   }
 }
 
-/** Undefined when the text does not fit the schema: imported timelines may hold anything, and a reader of blocks never throws. */
+/**
+ * Parses JSON text by a schema. Undefined when it does not fit: imported timelines may hold anything, and a reader of blocks never
+ * throws.
+ */
 export function parseJsonAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
   const value = parseJson(text)
   if (value === undefined) return undefined

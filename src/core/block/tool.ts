@@ -42,7 +42,7 @@ export function toolCallBlock(
   }
 }
 
-/** Undefined when the text is not a call: imported timelines may hold anything. */
+/** The call in a `react.tool.call` block. Undefined when its text is not a call: imported timelines may hold anything. */
 export const readToolCall = latestBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))

@@ -18,7 +18,7 @@ export interface CacheRow {
   readonly reach: number
   /** The expected tokens; undefined when the caching rules of the model are not known. */
   readonly predicted: Buckets | undefined
-  /** Undefined when the call was aborted. */
+  /** The tokens that the provider reported; undefined when it reported none, as for an aborted call. */
   readonly billed: Buckets | undefined
   readonly miss?: Miss
 }
@@ -123,10 +123,13 @@ function missIn(
   return billed.read + billed.write === 0 ? createMiss('not reported', notCached) : createMiss('dropped by provider', notCached)
 }
 
-/** The call completed, so the provider should have reported its usage. */
+/** True when the call completed, so that the provider should have reported its usage. */
 const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
-/** How many tokens a read may fall short without being a miss. With marks, reads equal earlier writes almost exactly; automatic prefixes are estimates. */
+/**
+ * How many tokens a read may fall short without being a miss. With marks, reads equal earlier writes almost exactly; automatic
+ * prefixes are estimates.
+ */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)
 

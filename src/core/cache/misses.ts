@@ -144,7 +144,7 @@ function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): Mi
 
 const hideCauses = { hide: 'hide', cache_ttl: 'expiry', cache_ttl_light: 'expiry', compaction: 'compaction' } as const
 
-/** Only feedback and the checkpoint of a compaction are ever inserted. */
+/** The cause of a miss at an inserted block: feedback, or else the checkpoint of a compaction. */
 function insertionCause(block: Block | undefined): MissCause | undefined {
   if (!block) return undefined
   return /feedback/.test(block.type) ? 'feedback inserted' : 'compaction'

@@ -2,7 +2,7 @@
 export interface ProviderCacheRules {
   /** `marks`: prefixes that end at a mark are cached. `prefix`: the longest known prefix is found without marks. */
   readonly kind: 'marks' | 'prefix'
-  /** Shorter prefixes are not cached, without an error. */
+  /** The shortest prefix that is cached; the provider ignores shorter ones without an error. */
   readonly minimumTokens: number
   /** How many parts the provider looks back from a mark, including the marked part. */
   readonly lookBackParts: number
@@ -14,5 +14,5 @@ export interface ProviderCacheRules {
   readonly maxMarks: number
 }
 
-/** Undefined when it is not known how the model caches: then no misses are reported for it. */
+/** Finds the cache rules of a model. Undefined when they are not known: then no misses are reported for it. */
 export type RulesOf = (model: string) => ProviderCacheRules | undefined

@@ -134,7 +134,7 @@ export function replaceBatch(text: string, sources: SourceMap, options: BatchOpt
   return replacer.push(text) + replacer.flush()
 }
 
-/** `<sup class="cite" data-sids="1,3">`, with a link for each source that has a web address. */
+/** The citation as `<sup class="cite" data-sids="1,3">`, with a link for each source that has a web address. */
 function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   const marks = ids.map((id) => {
     const url = webAddress(sources.get(id))
@@ -144,7 +144,7 @@ function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   return `<sup class="cite" data-sids="${ids.join(',')}">${marks.join(' ')}</sup>`
 }
 
-/** `[title](url)`, or the title of a source without a web address. */
+/** The source as `[title](url)`, or only its title when it has no web address. */
 function formatLink(id: number, source: CitedSource, embedImages: boolean): string {
   const url = webAddress(source)
   const title = escapeTitle(source.title?.trim() || source.url?.trim() || `Source ${id}`)
@@ -152,7 +152,7 @@ function formatLink(id: number, source: CitedSource, embedImages: boolean): stri
   return `${embedImages && isImage(url) ? '!' : ''}[${title}](${escapeUrl(url)})`
 }
 
-/** Only http and https addresses become links: never `javascript:` or `data:`. */
+/** The address for a link, if it is http or https; `javascript:` and `data:` never become links. */
 function webAddress(source: CitedSource | undefined): string | undefined {
   const url = source?.url?.trim()
   return url !== undefined && /^https?:\/\//i.test(url) ? url : undefined

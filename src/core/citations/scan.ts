@@ -9,9 +9,9 @@ export interface Citation {
 }
 
 export interface CitationScannerOptions {
-  /** Citations in fenced code blocks are ignored. */
+  /** True when citations in fenced code blocks are ignored. */
   readonly fences: boolean
-  /** `<sup class="cite">` is a citation, too. */
+  /** True when `<sup class="cite">` is a citation, too. */
   readonly superscripts: boolean
   /** True when `replace` may change citations. Only then is an unfinished one held back. */
   readonly changesCitations: boolean
@@ -22,7 +22,10 @@ export interface CitationScannerOptions {
 }
 
 export interface CitationScanner {
-  /** Returns, with citations replaced, all text that can not be part of an unfinished citation. The rest is held until more text arrives. */
+  /**
+   * Returns, with citations replaced, all text that can not be part of an unfinished citation. The rest is held until more text
+   * arrives.
+   */
   push(text: string): string
   flush(): string
   /** How many of the pushed characters are not yet in any output. */

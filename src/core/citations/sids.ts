@@ -1,6 +1,6 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** In markdown, citations in fenced code do not count. `<sup class="cite">` counts in both formats. */
+/** The format of a text with citations. In markdown, citations in fenced code do not count; `<sup class="cite">` counts in both formats. */
 export type CitedTextFormat = 'markdown' | 'html'
 
 /** The source ids that a text cites, ascending. Citations in code and ids in `[[USAGE:…]]` do not count. */

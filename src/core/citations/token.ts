@@ -103,7 +103,7 @@ const closesToken = (code: number): boolean => code === 93 || code === 0xff3d
 const isBracket = (code: number): boolean => opensToken(code) || closesToken(code)
 const isColon = (code: number): boolean => code === 58 || code === 0xff1a || code === 0xfe55 || code === 0xfe30
 
-/** Zero-width characters and direction marks. */
+/** True for zero-width characters and direction marks. */
 const isInvisible = (code: number): boolean =>
   code > 0x600 &&
   ((code >= 0x200b && code <= 0x200f) ||

@@ -129,7 +129,7 @@ function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (po
 const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =>
   blocks.reduce((total, _, position) => total + tokensAt(position), 0)
 
-/** At three characters a token this is 60 % of the limit: the summarising request must not overflow either. */
+/** The most characters of conversation in a summarising request: 60 % of the limit at three characters a token, so that it fits too. */
 const serializedChars = (limit: number) => Math.max(12_000, Math.floor(0.6 * 3 * limit))
 
 function planHistory(

@@ -60,14 +60,14 @@ export type CompactionDigest = z.infer<typeof CompactionDigest>
 
 export const emptyDigest: CompactionDigest = CompactionDigest.parse({})
 
-/** Empty when the summary has no valid index: imported summaries may hold anything. */
+/** The index of a summary; empty when it has no valid one, because imported summaries may hold anything. */
 export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDigest => {
   const parsed = CompactionDigest.safeParse(summary.meta?.compaction_digest ?? {})
   return parsed.success ? parsed.data : emptyDigest
 })
 
 const VOLUME_CHARS = 32_000
-/** As many artifacts as a summary shows. */
+/** How many of the newest artifacts a new volume starts with: as many as a summary shows. */
 const COPIED_TO_NEXT_VOLUME = 40
 
 /** The index that the next summary extends: that of the previous summary, or a new volume when that one is full. */
@@ -158,7 +158,7 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
   })
 }
 
-/** For a file without a metadata block: the digest in its own meta, or at least its path. */
+/** The digest of a file without a metadata block: the one in its own meta, or at least its path. */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))

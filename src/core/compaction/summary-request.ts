@@ -19,7 +19,7 @@ export interface SummaryRequest {
 
 export const SUMMARY_TEMPERATURE = 0.2
 
-/** 5 % of the input, between 800 and 4,000 tokens. */
+/** The output limit of a summary: 5 % of the input, between 800 and 4,000 tokens. */
 export const outputCap = (inputTokens: number): number => Math.min(4000, Math.max(800, Math.floor(0.05 * inputTokens)))
 
 export const summarySystem = [
@@ -142,13 +142,13 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
   return [`(${leftOut} older blocks left out: too long for one summary)`, ...all.filter((_, position) => kept.has(position))].join('\n\n')
 }
 
-/** Only blocks that the model has seen. The previous summary is passed separately. */
+/** True for blocks that the model has seen, except the previous summary, which is passed separately. */
 const isSerialized = ({ type }: Block) => !isNeverShown(type) && type !== 'conv.range.summary'
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))
 
-/** Content must not be able to close the tag that encloses it. */
+/** Escapes the tags of the request, so that content can not close the tag that encloses it. */
 const escapeTags = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
 
 const speakers: { readonly [T in BlockType]?: string } = {

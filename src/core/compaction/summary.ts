@@ -111,7 +111,10 @@ function summaryDraft(
 
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** The part that must not depend on how well a model summarises: paths, sources, preferences. */
+/**
+ * The lists after the text of the model: paths, sources, preferences. They are computed, so that they do not depend on how well it
+ * summarises.
+ */
 function appendix(
   digest: CompactionDigest,
   notes: NoteSplit,

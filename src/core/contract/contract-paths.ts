@@ -49,7 +49,10 @@ const printable = (filename: string) => snippet(filename).replace(/\p{C}/gu, '\u
 
 type Path = { readonly ok: true; readonly physical: string } | { readonly ok: false; readonly problem: ContractProblem }
 
-/** `react.write` redirects a path of another turn to this turn. A contract can not: its program would still write to the old path. */
+/**
+ * The physical path of a filename. A path of another turn is rejected, not redirected as in `react.write`: the program would still
+ * use it.
+ */
 function resolvePath(filename: string, scope: Scope): Path {
   const target = normalizeTarget(filename, scope)
   if (target.ok && !target.rewrite?.notify) return { ok: true, physical: target.physical }

@@ -14,7 +14,7 @@ export interface CostReport {
   readonly turns: ReadonlyMap<string, Sum>
   readonly roles: ReadonlyMap<string, Sum>
   readonly models: ReadonlyMap<string, Sum>
-  /** By block id; `system`, `tail`, `gate`, `compaction` and `unused` for tokens that belong to no block. */
+  /** Costs by block id; `system`, `tail`, `gate`, `compaction` and `unused` are costs that belong to no block. */
   readonly blocks: ReadonlyMap<string, Sum>
 }
 
@@ -28,7 +28,7 @@ export interface CallCost {
   readonly usage: ModelUsage
   /** The provider did not report the usage: the tokens are estimated. */
   readonly estimated: boolean
-  /** Undefined when the price is not known. */
+  /** The price of the call; undefined when it is not known. */
   readonly charge: Charge | undefined
   readonly shares: readonly Share[]
 }
@@ -127,7 +127,7 @@ function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly
   return sums
 }
 
-/** The provider failed before any output; such calls are free. */
+/** True when the provider failed before any output; such calls are free. */
 const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>
   usage === undefined && raw === '' && finish_reason === 'error'
 
@@ -156,7 +156,10 @@ export function callUsages(response: ResponseReceived): readonly CallUsage[] {
     : [...discarded, { usage: usageOf(response), model, estimated: usage === undefined, discarded: false }]
 }
 
-/** Without a reported usage (aborted calls, some providers) the tokens are estimated from the prompt and the received text. */
+/**
+ * The reported usage of a response. When none was reported (aborted calls, some providers), it is estimated from prompt and
+ * received text.
+ */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   return usage ? fromRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
 }

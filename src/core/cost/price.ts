@@ -7,9 +7,9 @@ export interface Price {
   readonly currency: 'USD'
   readonly input: number
   readonly cacheRead: number
-  /** Equal to `input` where writing to the cache costs nothing extra. */
+  /** The price of a cache write; equal to `input` where it costs nothing extra. */
   readonly cacheWrite: number
-  /** For entries that are kept for an hour; defaults to `cacheWrite`. */
+  /** The price of writing entries that are kept for an hour; defaults to `cacheWrite`. */
   readonly cacheWriteLong?: number
   readonly output: number
   /** The row applies to prompts of up to this many tokens. Longer ones need another row, or their price is not known. */

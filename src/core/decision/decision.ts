@@ -9,10 +9,10 @@ export type Decision = CallDecision | FinalDecision
 
 export interface CallDecision {
   readonly action: 'call_tool'
-  /** For the user to read; may acknowledge steps of the current plan. */
+  /** A text for the user; it may acknowledge steps of the current plan. */
   readonly notes: string
   readonly toolId: string
-  /** As the model wrote them. `checkCall` decides which of them the tool gets. */
+  /** The parameters as the model wrote them. `checkCall` decides which of them the tool gets. */
   readonly params: Json
   /** Names of the parameters in the order of writing, repeated ones included; the parsed object does not keep that. */
   readonly paramKeys: readonly string[]
@@ -36,7 +36,7 @@ export interface ActionFields {
   /** Trimmed and lower-cased. */
   readonly action: string
   readonly notes: string
-  /** Undefined when it is missing, null or empty. */
+  /** The call of the action; undefined when it is missing, null or empty. */
   readonly toolCall: { readonly toolId: string; readonly params: Json } | undefined
   readonly finalAnswer: string
   readonly followups: readonly string[]

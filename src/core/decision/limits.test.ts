@@ -15,7 +15,7 @@ import {
 
 type End = 'ok' | 'bad' | `refused:${string}`
 
-/** What follows each round of a turn. The turn ends at the first exit or wrap-up. */
+/** The next step after each round of a turn, up to the first exit or wrap-up. */
 function stepsAfter(ends: readonly End[], maxRounds = 15): readonly string[] {
   let repairs: RepairCount = noRepairs
   const steps: string[] = []

@@ -8,9 +8,9 @@ import type { Decision, FinalDecision } from './decision.ts'
  *   tool refusal         the tool found a rule broken          the third identical refusal costs a repair
  */
 export interface RepairCount {
-  /** Since the last accepted round. */
+  /** Failures since the last accepted round. */
   readonly consecutive: number
-  /** In the whole turn. */
+  /** Failures in the whole turn. */
   readonly total: number
   /** The last tool refusal, and how many times it was repeated with nothing else in between. */
   readonly refusal?: { readonly code: string; readonly toolId: string; readonly times: number }
@@ -66,10 +66,10 @@ export interface WrapUp {
 
 const minTokens = 512
 
-/** After a budget is used up: one call of the model, which may only answer. */
+/** The wrap-up after a budget is used up: one call of the model, which may only answer. */
 export const budgetWrapUp: WrapUp = { rounds: 1, tools: [], maxTokens: 3_000 }
 
-/** After the user asked the agent to finish: it may first write down and order its results. */
+/** The wrap-up after the user asked the agent to finish: it may first write down and order its results. */
 export const steerWrapUp: WrapUp = { rounds: 2, tools: ['react.write', 'react.patch', 'react.plan', 'react.hide'], maxTokens: 3_000 }
 
 /** A wrap-up with the configured limits, but at least one round and 512 tokens. */

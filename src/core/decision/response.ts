@@ -4,7 +4,7 @@ import { createChannelParser } from '../stream/channel-parser.ts'
 
 /** The response of one model call, split into channels. Plain data: reading it again gives the same decision. */
 export interface ParsedResponse extends ResponseEnd {
-  /** In order of first opening; declared channels only. */
+  /** The declared channels that were opened, in order of first opening. */
   readonly channels: readonly ReceivedChannel[]
   /** The text before the first tag. */
   readonly preamble: string

@@ -1,7 +1,7 @@
 import { editDistance } from './edit-distance.ts'
 
 const similarity = 0.9
-/** Longer texts are compared by words instead of characters, in linear time. */
+/** The longest text that is compared by characters. Longer ones are compared by words, in linear time. */
 const maxExactLength = 2_000
 
 /**

@@ -11,15 +11,15 @@ export interface Parameter {
 /** Everything that `checkCall` has to know about a tool. */
 export interface ToolSignature {
   readonly id: string
-  /** In the documented order. */
+  /** The parameters, in the documented order. */
   readonly parameters: readonly Parameter[]
   /** `hard` for tools whose content streams to the user while the model writes it: the parameters that say where it goes must come first. */
   readonly order: 'hard' | 'soft'
   /** How many of the first parameters a hard order applies to; default: all. */
   readonly orderedCount?: number
-  /** Runs the `code` channel, and needs a contract. */
+  /** Set for tools that run the `code` channel and need a contract. */
   readonly exec?: true
-  /** Exists only inside programs. */
+  /** Set for tools that exist only inside programs. */
   readonly onlyInCode?: true
   readonly strategy: 'exploration' | 'exploitation' | 'neutral'
 }
@@ -30,7 +30,7 @@ export interface ToolSignatures {
   readonly ids: readonly string[]
 }
 
-/** `ref:<logical path>`: a value that is looked up when the tool runs, so it may stand for any type. */
+/** True for `ref:<logical path>`: a value that is looked up when the tool runs, so it may stand for any type. */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
 /** True when a JSON value has the type that a parameter declares. */

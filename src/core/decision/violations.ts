@@ -85,7 +85,7 @@ export const snippet = (text: string, limit = 80): string =>
 
 const startAgain = 'Begin the next reply with `<channel:thinking>`, and write nothing before it.'
 
-/** There is text before the first tag, where it belongs to no channel. */
+/** The notice for text before the first tag, where it belongs to no channel. */
 export function preambleViolation(preamble: string): Notice {
   return violation('decision_preamble_before_first_channel', {
     problem: 'The reply began with text outside of any channel and was not read further; the user saw none of it.',
@@ -120,7 +120,7 @@ export function missingAction({ channels, finishReason }: ParsedResponse, shown:
   })
 }
 
-/** The text of the action is not one JSON object: cut off, several objects, or invalid. */
+/** The notice for an action that is not one JSON object: cut off, several objects, or invalid. */
 export function unreadableAction(problem: JsonProblem, response: ParsedResponse, shown: boolean): Notice {
   if (problem.code === 'json.multiple') return multipleActions(problem.count ?? 2, shown)
   const cutOff = channelOf(response, 'action')?.closed === 'cut'
@@ -194,7 +194,7 @@ export function toolCallWithFinalAnswer(action: string, toolId: string, shown: b
   })
 }
 
-/** The answer is blank, or has only citations of sources that do not exist: `sids`. */
+/** The notice for an answer that is blank, or that only cites sources that do not exist (`sids`). */
 export function finalAnswerRequired(action: string, sids: readonly number[], shown: boolean): Notice {
   const blank = sids.length === 0
   const named = sids.slice(0, maxSids)
@@ -206,7 +206,7 @@ export function finalAnswerRequired(action: string, sids: readonly number[], sho
   })
 }
 
-/** The response has code, but calls no exec tool that could run it. */
+/** The notice for a response that has code, but calls no exec tool that could run it. */
 export function codeWithoutExec(action: string, toolId: string | undefined, shown: boolean): Notice {
   const instead = toolId === undefined ? `the action is "${action}"` : `"${snippet(toolId)}" runs no code`
   return violation('code_channel_without_single_exec', {
@@ -217,7 +217,10 @@ export function codeWithoutExec(action: string, toolId: string | undefined, show
   })
 }
 
-/** The stream broke before the response was complete. The model broke no rule, so the code has no `protocol_violation.` prefix. */
+/**
+ * The notice for a stream that broke before the response was complete. The model broke no rule, so the code has no
+ * `protocol_violation.` prefix.
+ */
 export function serviceInterrupted({ errorType = 'stream_broken' }: ParsedResponse, shown: boolean): Notice {
   const seen = shown ? ' The user has seen a part of it, which stays unfinished.' : ''
   const message = `The connection to the model broke before the reply was whole.${seen} Nothing ran. Decide again.`
@@ -233,7 +236,7 @@ export function actionRepaired(repairs: readonly string[]): Notice {
   )
 }
 
-/** The action has a key twice; the last value counts. */
+/** The notice for an action with repeated keys; the last value counts. */
 export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => snippet(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`

@@ -10,12 +10,12 @@ import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.t
 
 /** Times and sizes of expiry. Sizes of bytes are measured in base64 characters, four for three bytes. */
 export interface ExpirySettings {
-  /** Null or not positive: nothing ever expires. */
+  /** The time to live of the provider's cache entries. When it is null or not positive, nothing ever expires. */
   readonly ttlSeconds: number | null
   /** Expire this much earlier than the provider does, so that a prompt never arrives just too late for the cache. */
   readonly bufferSeconds: number
   readonly keepRecentTurns: number
-  /** Counts the current turn. */
+  /** How many of the newest turns are never changed, the current one included. */
   readonly keepIntactTurns: number
   readonly maxTextChars: number
   readonly maxFieldChars: number
@@ -53,7 +53,7 @@ export interface ExpiryOptions {
 
 export interface ExpiryPlan {
   readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
-  /** To be appended together: one hide per path, and the message that tells the agent. */
+  /** The changes to append together: one hide per path, and the message that tells the agent. */
   readonly changes: readonly Change[]
 }
 

@@ -15,7 +15,7 @@ export interface ExpiryGroup {
   readonly toolId: string | undefined
 }
 
-/** Hidden without a replacement text: they only comment on rounds that are hidden too. */
+/** Types of blocks that are hidden without a replacement text: they only comment on rounds that are hidden too. */
 const silentTypes: ReadonlySet<BlockType> = new Set(['react.thinking', 'react.notes', 'react.notice', 'stage.suggested_followups'])
 
 /** The text that replaces a group of hidden blocks: bounded in size, and always enough to find the content again. */
@@ -112,12 +112,12 @@ const hitKeys = ['turn_id', 'score', 'scores', 'ts', 'text']
 const snippetKeys = ['role', 'path', 'ts', 'text']
 const PREVIEW_CHARS = 320
 
-/** Searches and fetches: they can be repeated, so their results expire first. */
+/** True for searches and fetches: they can be repeated, so their results expire first. */
 export function isLookupTool(toolId: string | undefined): boolean {
   return toolId !== undefined && /(?:^|[._])(?:memsearch|search|fetch)(?:$|[._])/.test(toolId)
 }
 
-/** For search and fetch results, only the fields that are needed to find them again. Other results are unchanged. */
+/** Reduces a search or fetch result to the fields that are needed to find it again. Other results are unchanged. */
 function reduceResult(toolId: string | undefined, result: Json): Json {
   if (!isLookupTool(toolId)) return result
   return toolId === 'react.memsearch' ? reduceHits(result) : reduceRows(result)

@@ -11,7 +11,7 @@ import type { ShownBlock, Slice } from '../render/types.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
-/** `react.hide`: replaces the visible blocks of a path by one line. */
+/** The parameters of `react.hide`, which replaces the visible blocks of a path by one line. */
 export interface HideRequest {
   readonly path: string
   readonly replacement_text: string
@@ -96,7 +96,7 @@ function hiddenCounts(
   return { blocks_hidden: newlyHidden.length, tokens_hidden: before - tokens(line) }
 }
 
-/** Cut by code points, so that no surrogate pair is split. */
+/** The given text, or a default when it is blank. A long one is cut by code points, so that no surrogate pair is split. */
 function replacementText(given: string): string {
   if (given.trim() === '') return defaultReplacement
   return given.length <= maxReplacementChars ? given : [...given].slice(0, maxReplacementChars).join('')

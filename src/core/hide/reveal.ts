@@ -44,7 +44,7 @@ function frozenPosition(timeline: Timeline, slice: Slice, frozen: number): numbe
   return -1
 }
 
-/** Equal for blocks with the same content, whichever call made them. */
+/** A key that is equal for blocks with the same content, whichever call made them. */
 const contentKey = ({ mime, text, blob, base64 }: Block): string => JSON.stringify([mime, text, blob?.sha256 ?? base64])
 
 function distinctContents(blocks: readonly Block[]): readonly Block[] {

@@ -88,7 +88,7 @@ function replaceLines(before: TextLines, placements: readonly HunkPlacement[]): 
   return { lines, ending: before.ending, endsInNewline: resultEndsInNewline(before, placements.at(-1)) }
 }
 
-/** Only a hunk that reaches the end of the text can change whether it ends in a newline. */
+/** Whether the new text ends in a newline. Only a hunk that reaches the end of the text can change that. */
 function resultEndsInNewline(before: TextLines, last: HunkPlacement | undefined): boolean {
   if (!last) return before.endsInNewline
   const old = oldLines(last.hunk)
@@ -138,7 +138,7 @@ export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' |
   return parts.join('')
 }
 
-/** An empty range is given by the line before it. */
+/** A range for a hunk header. An empty range is given by the line before it. */
 const range = (index: number, count: number) => `${count === 0 ? index : index + 1},${count}`
 
 const missingNewline = '\n\\ No newline at end of file\n'

@@ -13,7 +13,7 @@ export interface MismatchDiagnostic {
     readonly patch_line: number
     readonly target_line: number
     readonly expected: string
-    /** Null after the end of the file. */
+    /** The line in the file; null after its end. */
     readonly actual: string | null
   }
   /** Lines equal to the first old line of the hunk: the eight nearest to the requested line. */

@@ -6,7 +6,7 @@ export interface Patch {
   readonly hunks: readonly Hunk[]
 }
 
-/** In characters. A larger change has to replace the file. */
+/** The longest patch, in characters. A larger change has to replace the file. */
 export const maxPatchLength = 1_048_576
 
 /** True for a text that is meant as a diff; `react.patch` takes any other text as the new content of the file. */
@@ -47,7 +47,7 @@ const noHunks = patchError(
   'A text that begins with ---, +++ or @@ is read as a unified diff, and this one has no hunk with lines in it. To replace a file by a text that begins so, use react.write.',
 )
 
-/** If all lines of the patch end in CRLF, the carriage returns are not part of its content. */
+/** The lines of a patch. If all of them end in CRLF, the carriage returns are not part of its content. */
 function patchLines(text: string): readonly string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
@@ -147,7 +147,7 @@ function nameTwice(names: string): string | undefined {
   return name === plainName(names.slice(middle + 1)) ? name : undefined
 }
 
-/** Undefined for `/dev/null`. */
+/** The file name in a `---` or `+++` line; undefined for `/dev/null`. */
 function nameIn(line: string): string | undefined {
   const name = plainName(line.slice(4).split('\t', 1)[0] ?? '')
   return name === '/dev/null' ? undefined : name

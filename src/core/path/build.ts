@@ -6,7 +6,7 @@ const record = (turn: string, name: string) => `ar:${turn}.${name}`
 
 export const promptPath = (turn: string) => record(turn, 'user.prompt')
 
-/** Without a number it is the turn's latest completion; earlier ones are numbered from 1. */
+/** The path of a completion. Without a number it is the turn's latest; earlier ones are numbered from 1. */
 export const completionPath = (turn: string, n?: number) =>
   record(turn, n === undefined ? 'assistant.completion' : `assistant.completion.${n}`)
 

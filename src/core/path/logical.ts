@@ -101,10 +101,10 @@ export interface KnowledgePath {
   readonly rel: string
 }
 
-/** Longer texts are not parsed. It leaves room for the longest selector that `parseSelector` reads completely. */
+/** The longest text that is parsed as a path. It leaves room for the longest selector that `parseSelector` reads completely. */
 export const maximumPathLength = 200_000
 
-/** Undefined when the text is not a logical path. Accepts all aliases; takes time linear in the length of any text. */
+/** Parses a logical path in any of its spellings, in linear time. Undefined when the text is not a logical path. */
 export function parsePath(text: string): LogicalPath | undefined {
   const path = parsePathUnchecked(text)
   return path !== undefined && isSafe(path) ? path : undefined

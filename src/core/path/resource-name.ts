@@ -6,14 +6,14 @@ export interface ResourceName {
   readonly owner: Scope
   readonly conversationId: string
   readonly turnId: string
-  /** Made by the agent, or sent by the user. */
+  /** `file`: made by the agent. `attachment`: sent by the user. */
   readonly stage: 'file' | 'attachment'
   readonly physicalPath: string
 }
 
 const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 
-/** Longer texts are not parsed; every real name is shorter. */
+/** The longest text that is parsed; every real name is shorter. */
 const maximumLength = 8192
 
 /** `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`, each percent-encoded. Throws on a lone surrogate. */
@@ -23,7 +23,7 @@ export function formatResourceName({ owner, conversationId, turnId, stage, physi
   return `ef:${parts.map(percentEncode).join(':')}`
 }
 
-/** Undefined for every text that `formatResourceName` does not produce: a name has exactly one spelling. */
+/** Parses a resource name. Undefined for every text that `formatResourceName` does not produce: a name has exactly one spelling. */
 export function parseResourceName(text: string): ResourceName | undefined {
   if (text.length > maximumLength || !text.startsWith('ef:')) return undefined
   const parts = text.slice(3).split(':').map(percentDecode)

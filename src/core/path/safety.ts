@@ -50,7 +50,7 @@ const gitFolder = /^(?:\.git|git~1)[. ]*$/i
 
 const encoder = new TextEncoder()
 
-/** Compares bytes of UTF-8. A code unit takes at most three bytes, so that short texts need not be encoded. */
+/** Whether a text has more bytes in UTF-8. A UTF-16 unit takes at most three bytes, so short texts need not be encoded. */
 function isLongerThan(bytes: number, text: string): boolean {
   if (text.length * 3 <= bytes) return false
   return text.length > bytes || encoder.encode(text).length > bytes

@@ -29,7 +29,10 @@ export function readRoundAcks(
   return plan && parseAcks(round.notes, plan, moment)
 }
 
-/** Compares the marks in the notes with the plan. A mark that repeats the known status changes nothing; of two marks for a step the last counts. */
+/**
+ * The changes that the marks in the notes make to a plan. A mark that repeats the known status changes nothing; of two marks for a
+ * step the last counts.
+ */
 export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
   const marks = parseMarks(notes)
   const known = marks.filter(([step]) => step >= 1 && step <= plan.steps.length)

@@ -22,7 +22,7 @@ export type PlanChange =
   | {
       readonly ok: true
       readonly mode: PlanMode
-      /** Written in this order. */
+      /** The snapshots to append, in this order. */
       readonly snapshots: readonly Plan[]
       /** The new, activated or closed plan. */
       readonly planId: string

@@ -6,7 +6,7 @@ import { createRoundNumbers, roundsOf } from '../timeline/turns.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
 import type { Slice } from './types.ts'
 
-/** Every block shown as one part: the rules count blocks, whatever they look like. */
+/** A slice in which every draft is shown as one part: cache points depend only on the order and kind of blocks. */
 function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {
   const blocks = withIds(drafts)
   const start = blocks.findIndex((block) => block.type === 'turn.header' && block.turn_id === currentTurn)

@@ -29,7 +29,7 @@ export interface CachePoints {
 }
 
 export interface CachePolicy {
-  /** Fewer rounds than this have no pre-tail point. */
+  /** The least number of rounds for which there is a pre-tail point. */
   readonly minRounds: number
   /** How many rounds the pre-tail point trails the tail. */
   readonly offsetRounds: number

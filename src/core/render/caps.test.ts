@@ -51,7 +51,7 @@ const digest = {
   summary: much,
 }
 
-/** Longer than the longest text that may be shown. */
+/** Texts that are longer than the longest that may be shown. */
 const words: readonly string[] = ['far too much '.repeat(14_000), 'x'.repeat(170_000), '[TURN x]\n'.repeat(20_000)]
 
 /** Every payload that some renderer reads. */
@@ -119,7 +119,7 @@ const variants = (type: BlockType): readonly Block[] =>
 
 type Fragment = keyof Caps | readonly [count: keyof Caps, each: keyof Caps]
 
-/** What a block of each type is made of at most: the sum of these caps is the most that it may show. */
+/** The fragments of each type of block: the sum of their caps is the most that a block may show. */
 const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
   'turn.header': ['labels', 'id', 'id'],
   'user.prompt': ['labels', 'path', 'userText', 'path'],

@@ -3,9 +3,9 @@ import { unsafeReason } from '../path/safety.ts'
 
 /** Removes what must not reach a model: long runs of base64, and the handles by which the runtime hosts files. */
 
-/** A shorter run may be a key, a hash or a long word. */
+/** The least number of base64 characters that are removed: a shorter run may be a key, a hash or a long word. */
 const minRunChars = 2_048
-/** Shorter lines are not counted as base64 that was wrapped into lines. */
+/** The least length of a line that counts as part of base64 in several lines. */
 const minLineChars = 60
 const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/ // the escaped forms occur inside JSON strings
 

@@ -5,7 +5,7 @@ import type { SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { oneLine } from './text.ts'
 
-/** Keeps the text of the last pool: the tail is rendered in every round, and the pool seldom changes. */
+/** A `sourcesTail` that caches the text of the last pool: the tail is rendered in every round, and the pool seldom changes. */
 export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) => string {
   let last: { readonly pool: SourcePool; readonly turnId: string; readonly text: string } | undefined
   return (pool, turnId) => {

@@ -37,7 +37,7 @@ export interface Walk {
   peek(turnId: string | undefined): Slice
 }
 
-/** `before` is an earlier walk over mostly the same blocks: its rendered parts are reused where the context is the same. */
+/** Starts a walk. `before` is an earlier walk over mostly the same blocks: its rendered parts are reused where the context is the same. */
 export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'shown'>): Walk {
   let rendered = before && new Map(before.shown.map((line) => [line.block, line]))
   const shown: RenderedBlock[] = []

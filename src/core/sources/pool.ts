@@ -16,7 +16,7 @@ export interface MergeResult {
   readonly changed: readonly SourceRow[]
   /** The pool's sid of each incoming row, in the same order. */
   readonly sids: readonly number[]
-  /** From a tool's own number to the pool's sid. If a tool used a number twice, its first row counts. */
+  /** The pool's sid for each number that the tool gave its rows. If a tool used a number twice, its first row counts. */
   readonly renumbered: ReadonlyMap<number, number>
 }
 
@@ -64,7 +64,7 @@ export function markUsed(pool: SourcePool, sids: Iterable<number>): SourcePool {
 
 /** The rows of a selection. */
 interface SelectedSources {
-  /** In the order of the sids. */
+  /** The found rows, in the order of the sids. */
   readonly rows: readonly SourceRow[]
   readonly missing: readonly number[]
 }
@@ -84,7 +84,7 @@ export const sourcesBySid = (pool: SourcePool): ReadonlyMap<number, SourceRow> =
 /** The pool as the timeline stores it: rows without body and hosting handles, and with a short text. */
 export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool.rows.map(compactRow)
 
-/** No number of an existing row is reused, even if the counter is too low: a pool from a snapshot has no counter of its own. */
+/** The next sid. It is above every existing row, even if the counter is too low: a pool from a snapshot has no counter of its own. */
 const firstFreeSid = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
 
 /** Rows with the same key are the same source: a file is identified by its path, everything else by its normalised URL. */
@@ -92,7 +92,7 @@ export function sourceKey(row: { readonly url?: string; readonly physical_path?:
   return row.physical_path === undefined ? normalizeUrl(row.url ?? '') : `local:${row.physical_path}`
 }
 
-/** Cached, because parsing the URL of every row takes longer than the rest of a merge. */
+/** `sourceKey`, cached: parsing the URL of every row takes longer than the rest of a merge. */
 const keyOfRow = oncePerBlock((row: SourceRow) => sourceKey(row))
 
 const scores = ['weighted_rank', 'objective_relevance', 'query_relevance'] as const
@@ -153,7 +153,7 @@ function compactRow(row: SourceRow): CompactRow {
   return { sid: row.sid, ...(Object.fromEntries(fields) as Omit<CompactRow, 'sid'>), ...text } // the keys are those of `compactFields`
 }
 
-/** Cuts after 500 code points, so that no character is split. A text that was cut before stays as it is. */
+/** Cuts a text after 500 code points, so that no character is split. A text that was already cut stays as it is. */
 function shorten(text: string): string {
   if (text.length <= maximumText) return text
   let end = 0

@@ -80,7 +80,7 @@ function takeText(remaining: Map<string, unknown>, ...names: readonly [string, .
   return typeof value === 'string' ? value : undefined
 }
 
-/** `local_path` is the older name of the field and may be absolute: it is always removed from the row. */
+/** Removes and returns the safe path of a row. `local_path` is the older name of the field; it may be absolute and is always removed. */
 function takePhysicalPath(remaining: Map<string, unknown>): string | undefined {
   const candidates = [remaining.get('physical_path'), remaining.get('local_path')]
   remaining.delete('physical_path')
@@ -122,8 +122,8 @@ export const defaultEligibleMimes: readonly string[] = ['image/*']
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
 /**
- * May a file of this type become a source? `allow` holds types and `kind/*` patterns. Applies to files only, not to web pages and
- * skills.
+ * Whether a file of this type may become a source. `allow` holds types and `kind/*` patterns. Applies to files only, not to web pages
+ * and skills.
  */
 export function isEligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
   const type = (mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
@@ -133,7 +133,7 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
     .some((pattern) => (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern))
 }
 
-/** May an answer cite this source? Only web pages; files are embedded instead. */
+/** Whether an answer may cite this source: only web pages can be cited; files are embedded instead. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return row.url !== undefined && /^https?:\/\//i.test(row.url) && URL.canParse(row.url)

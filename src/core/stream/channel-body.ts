@@ -35,7 +35,7 @@ export interface ChannelBody {
 /** The kind of quotation that a position is in. */
 export type Quotation = 'none' | 'fenced' | 'backtick'
 
-/** `more`: undecided; continue at `at` when there is more text. */
+/** The result of a search for a closing backtick. `more`: undecided; the search continues at `at` when there is more text. */
 export type BacktickSearch = { readonly kind: 'found' } | { readonly kind: 'absent' } | { readonly kind: 'more'; readonly at: number }
 
 const found: BacktickSearch = { kind: 'found' }
@@ -102,7 +102,7 @@ export function findBacktick(body: ChannelBody, text: string, from: number, limi
   return end === limit ? absent : { kind: 'more', at }
 }
 
-/** On the line that closes a fence, a tag is already outside of it: models write "```</channel:answer>". */
+/** True inside a fence, but not on the line that closes it: models write "```</channel:answer>" there. */
 const isInFence = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
 
 function advanceJson(body: ChannelBody, text: string, from: number, to: number): void {

@@ -34,7 +34,7 @@ const maxStrayTags = 256
 const maxUnknownChannels = 64
 const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
 
-/** Prepared once per list of channels: the same list is used for every response. */
+/** The names and tags of a list of channels, prepared once: the same list is used for every response. */
 const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
   const names = channelNames(channels)
   return {

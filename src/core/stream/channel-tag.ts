@@ -7,7 +7,7 @@ import type { Channel } from './channel.ts'
  */
 export type TagMatch =
   | { readonly kind: 'none' }
-  /** The text ends here and may still become a tag that counts. */
+  /** The text ends inside of what may still become a tag that counts. */
   | { readonly kind: 'partial' }
   /** A tag, or the start of one, with a name that does not count here. */
   | { readonly kind: 'unknown' }

@@ -116,7 +116,7 @@ function isDeeperThan(value: JsonValue, levels: number): boolean {
 const anySurrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
 
-/** The first two tests are cheap and false for most texts. */
+/** Whether the text may contain a lone surrogate, escaped or not. The first two tests are cheap, and false for most texts. */
 function mayHoldLoneSurrogates(text: string): boolean {
   return (text.includes('\\u') || anySurrogate.test(text)) && loneSurrogate.test(text)
 }

@@ -61,7 +61,7 @@ function channelOf({ params, paramsEnded }: ContentState): 'canvas' | 'timeline_
 
 interface Format {
   readonly format: ChannelFormat
-  /** Default: by the format. In a program, `[[S:1]]` is not a citation. */
+  /** How citations are replaced. By default the format decides; in a program, `[[S:1]]` is not a citation. */
   readonly citations?: CitationFormat
 }
 
@@ -94,7 +94,10 @@ function writtenFormat(path: string): Format {
   return format === undefined ? { format: 'text', citations: 'verbatim' } : { format }
 }
 
-/** The format of a rendering tool's content: the parameter `format` if it was written before the content, else by extension, first character or tool. */
+/**
+ * The format of a rendering tool's content: the parameter `format` if it was written before the content, else by extension, first
+ * character or tool.
+ */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format
   const extension = extensionOf(path) ?? ''
@@ -105,7 +108,7 @@ function renderedFormat(toolId: string, path: string, { params, head }: ContentS
   return { format: toolId.endsWith('_png') ? 'mermaid' : 'markdown' }
 }
 
-/** Only markdown, text and HTML have citations. */
+/** How citations are replaced in a format. Only markdown, text and HTML have citations. */
 export function citationFormat(format: ChannelFormat): CitationFormat {
   return format === 'markdown' || format === 'text' || format === 'html' ? format : 'verbatim'
 }

@@ -50,7 +50,7 @@ export interface Lanes {
    * shown now, because it means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
-  /** The model was interrupted: open lanes end as aborted, and held text is not shown. */
+  /** Ends an interrupted response: open lanes end as aborted, and held text is not shown. */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
@@ -88,7 +88,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     else if (verdict === 'drop') channelAnswer.drop()
   }
 
-  /** With two actions, another action or invalid JSON the response will be rejected, and its answer with it. */
+  /** Whether to show the answer. It is dropped with two actions, another action or invalid JSON: the response will then be rejected. */
   function answerVerdict(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
     if (action?.action === 'complete' || action?.action === 'exit') return 'show'

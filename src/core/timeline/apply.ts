@@ -25,7 +25,7 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
   return stamped
 }
 
-/** A value that this call has just made: no other code holds it yet, so it may still be written to instead of copied again. */
+/** A timeline that `applyChange` has just made: no other code holds it yet, so it may be written to instead of copied again. */
 type NewTimeline = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {
@@ -67,7 +67,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
   }
 }
 
-/** Takes time in proportion to the new blocks, however long the timeline is. */
+/** The timeline with blocks appended, in time proportional to the new blocks, however long the timeline is. */
 function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
   if (blocks.length === 0) return timeline
   const buffer = extendBuffer(timeline.buffer, timeline.size, blocks.map(dropEmptyMeta))
@@ -125,14 +125,14 @@ function hideBlock(change: BlocksHidden, firstId: string | undefined): (block: B
 
 const revealBlock = (block: Block): Block => (isHidden(block) ? stripHidden(block) : block)
 
-/** Only decisions are kept; responses for titles and compactions do not touch the state. */
+/** Remembers the latest response to a decision; responses for titles and compactions do not change the timeline. */
 function recordResponse(timeline: Timeline, response: ResponseReceived): Timeline {
   if (response.role !== undefined) return timeline
   const { raw: _raw, ...lastResponse } = response
   return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: response.prompt?.cache_ttl_seconds ?? null } }
 }
 
-/** Ignores a second delivery of an event, also after the first was folded into a turn. */
+/** Puts an event into the inbox. A second delivery is ignored, also after the first was folded into a turn. */
 function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
   if (isKnownEvent(timeline, event.event_id)) return timeline
   const { knownEvents = [] } = timeline

@@ -65,13 +65,13 @@ export interface ResponseReceived {
   readonly ts: string
   readonly iteration: number
   readonly call_id: string
-  /** Absent for a decision. Other calls do not advance the turn. */
+  /** The purpose of the call; absent for a decision. Other calls do not advance the turn. */
   readonly role?: 'gate' | 'compaction'
   readonly raw: string
   readonly finish_reason: string
   readonly usage?: Usage
   readonly prompt?: PromptRecord
-  /** Why the output is incomplete: the provider failed. */
+  /** The failure of the provider, when it is why the output is incomplete. */
   readonly error?: ServiceError
   /** Earlier attempts of the same call that cost tokens but failed before any output was shown. */
   readonly retried?: readonly RetriedAttempt[]

@@ -74,7 +74,7 @@ export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload
   }
 }
 
-/** Rejects a payload with a wrong field and names the field. */
+/** Parses an imported payload. Throws when a field is wrong, and names the field. */
 export function parsePayload(value: unknown): TimelinePayload {
   if (!isObject(value)) throw invalid('a timeline must be an object')
   if (value.version !== 1) throw invalid(`timeline.version must be 1, not ${JSON.stringify(value.version)}`)
@@ -88,7 +88,7 @@ export function parsePayload(value: unknown): TimelinePayload {
   return buildPayload(value, value.blocks.map(parseBlock))
 }
 
-/** For files of unknown origin: never throws; wrong parts are read as absent. */
+/** Parses a payload of unknown origin. Never throws; wrong parts are read as absent. */
 export function parsePayloadLeniently(value: unknown): TimelinePayload {
   const fields = isObject(value) ? value : {}
   const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(parseBlockOrSkip) : []

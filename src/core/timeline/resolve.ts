@@ -69,7 +69,7 @@ function resolveToolRecord(timeline: Timeline, record: CallRecord, path: string,
   return found.status === 'missing' ? resolveBlocks(timeline, olderPath(record), history) : found
 }
 
-/** Imported timelines may still have the older paths. */
+/** The older form of a call record's path, which imported timelines may still have. */
 function olderPath({ turn, call, record: name }: CallRecord): string {
   if (name === 'code') return `fi:${turn}.code.${call}`
   return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
@@ -82,7 +82,7 @@ function resolveRecord(timeline: Timeline, { space, turn, record: name }: Record
   return summary ? { status: 'view', path, text: summaryView(summary) } : found
 }
 
-/** Originals first; the copies that a compaction preserved only when there is no original. */
+/** The blocks at a path; copies that a compaction preserved only when there is no original. */
 function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory): Resolution {
   const visible = blocksAtPath(timeline, path)
   const own = visible.filter(({ meta }) => meta?.preserved_by_compaction !== true)
@@ -95,7 +95,7 @@ function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory):
   return older.length > 0 ? { status: 'blocks', path, blocks: older, from: 'history' } : { status: 'missing', path }
 }
 
-/** Uses the journal's blocks of the turn; the visible ones only when the journal was removed by retention. */
+/** The index of a turn, from its blocks in the journal, or from the visible ones when retention has removed those. */
 function resolveTurnIndex(timeline: Timeline, turn: string, path: string, history: BlockHistory): Resolution {
   const logged = history.ofTurn(turn)
   if (logged === undefined) return { status: 'lookup_needed', at: { turn } }
@@ -106,7 +106,7 @@ function resolveTurnIndex(timeline: Timeline, turn: string, path: string, histor
   return { status: 'view', path, text: turnIndexText({ turn_id: turn, ts: header?.ts ?? null, end_ts: ended, blocks, sources_used: [] }) }
 }
 
-/** Prefers a version with content; falls back to metadata alone, which still describes the file. */
+/** The artifact at a file path: preferably a version with content, else metadata alone, which still describes the file. */
 function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, history: BlockHistory): Resolution {
   const visible = findArtifact(timeline, path)
   if (visible && hasContent(visible)) return { status: 'artifact', path, artifact: visible, from: 'timeline' }

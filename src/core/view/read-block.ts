@@ -81,7 +81,7 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
   }
 }
 
-/** Tools deliver a file by hosting it; other artifacts are only for the model. */
+/** The event of a delivered file. A tool delivers a file by hosting it; other artifacts are only for the model. */
 function deliveredFile(block: Block): readonly BlockEvent[] {
   const { id: blockId, turn_id: turnId, ts, mime, meta } = block
   const rn = meta?.rn

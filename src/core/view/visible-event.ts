@@ -44,7 +44,7 @@ export interface ResponseEvent {
   readonly turnId: string
   readonly ts: string
   readonly iteration: number
-  /** Undefined for a decision of the turn; other calls have no live text. */
+  /** The purpose of the call: undefined for a decision of the turn. Other calls have no live text. */
   readonly role: ResponseReceived['role']
   readonly finishReason: string
   readonly model: string | undefined
@@ -80,7 +80,7 @@ export type BlockEvent = { readonly blockId: string; readonly turnId: string; re
   | { readonly kind: 'notice'; readonly callId: string | undefined; readonly code: string; readonly message: string }
   /** `plan` is undefined when the block can not be read. */
   | { readonly kind: 'plan'; readonly plan: Plan | undefined }
-  /** A message that came while the turn was running, where the agent read it. */
+  /** A message that came while the turn was running. Its event is at the place where the agent read it. */
   | { readonly kind: 'message'; readonly from: 'followup' | 'steer' | 'external'; readonly text: string }
   | { readonly kind: 'summary'; readonly text: string }
   | AnswerEvent

@@ -47,7 +47,7 @@ export const cite = ({ sid }: Pick<OpenDocument, 'sid'>): string => (sid === und
 export const quote = (text: string, document: Pick<OpenDocument, 'sid'>): string =>
   `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}${cite(document)}`
 
-/** `rows 1–3, 5, 9`. */
+/** Lists numbers in short form: `rows 1–3, 5, 9`. */
 export function listNumbers(numbers: readonly number[], noun: string): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
   const runs: [first: number, last: number][] = []

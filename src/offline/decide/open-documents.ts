@@ -54,7 +54,7 @@ export interface OpenDocument extends Document {
   readonly passages: readonly Passage[]
   readonly table: Table | undefined
   readonly pages: number | undefined
-  /** How many lines are visible, when not all are. */
+  /** How many lines are visible; undefined when all are. */
   readonly partial: { readonly seen: number; readonly total: number } | undefined
   /** Why its content is not available, in words for the user. */
   readonly problem: string | undefined
@@ -92,7 +92,7 @@ const unopened = (document: Document): OpenDocument => ({
   problem: undefined,
 })
 
-/** Without the column names as headings: every row would match a question that names a column. */
+/** The rows of a table as passages. Column names are not their headings: every row would match a question that names a column. */
 function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))
 }

@@ -23,7 +23,7 @@ export const isTable = ({ mime, name }: Pick<Document, 'mime' | 'name'>): boolea
 
 export const isPdf = ({ mime }: Pick<Document, 'mime'>): boolean => mime === 'application/pdf'
 
-/** Whether its content can be had as text. */
+/** Whether the content of a document can be read as text. */
 export const isReadable = (document: Pick<Document, 'mime' | 'name'>): boolean =>
   isPdf(document) ||
   isTable(document) ||
@@ -62,7 +62,7 @@ export function collectDocuments(entries: readonly PromptEntry[], sources: reado
   return [...states.values()].map((state) => documentOf(state, sources))
 }
 
-/** Summaries and the source pool name attachments of turns that are not visible any more. */
+/** True for the path of an attachment. Summaries and the source pool also name attachments of turns that are no longer visible. */
 const isAttachment = (path: string) => /^fi:[\w-]+\.user\.attachments\/[^…]+$/.test(path)
 
 function attachmentsInSummary(summary: string): readonly { readonly path: string; readonly mime: string }[] {
@@ -85,7 +85,7 @@ function hideContent(state: DocumentState, mime: string | undefined): void {
   if (mime !== undefined) state.mime ??= mime
 }
 
-/** Keeps windows side by side; a newer window replaces an older one that starts at the same line. */
+/** Adds a window of text to a document. It replaces an earlier window that starts at the same line. */
 function showContent(state: DocumentState, body: string): void {
   const window = parseWindow(withoutPayloadHeader(body))
   const whole = window.first === 1 && window.next === undefined
@@ -141,7 +141,10 @@ function wholeText(body: string): TextWindow {
   return { text, first: 1, total: text.split('\n').length, next: undefined }
 }
 
-/** The item that the footer of a window names. Undefined when the footer is invalid: the file itself may contain text that looks like one. */
+/**
+ * The item that the footer of a window names. Undefined when the footer is invalid: the file itself may contain text that looks
+ * like one.
+ */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)
   const item = isObject(params) && Array.isArray(params.items) ? params.items[0] : undefined

@@ -154,7 +154,7 @@ export interface UnknownWords {
   readonly names: readonly string[]
 }
 
-/** `rest` is the question without the words that became filters. */
+/** The words of a question that are not understood. `rest` is the question without the words that became filters. */
 function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
   const known = new Set([...questionWords, ...columns.flatMap(({ stems }) => stems)])
   const unknown = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))

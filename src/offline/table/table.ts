@@ -47,7 +47,7 @@ function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'
   return records
 }
 
-/** One record, and the end of its line. A quote that is never closed is an ordinary character. */
+/** The record that starts at `start`, and where it ends. A quote that is never closed is an ordinary character. */
 function recordAt(text: string, start: number, delimiter: string): { readonly cells: readonly string[]; readonly end: number } {
   const cells: string[] = []
   let at = start

@@ -41,7 +41,7 @@ export interface FakeProviderOptions {
   readonly key?: string
   /** The time of the cache in milliseconds. Default: `Date.now`. */
   readonly now?: () => number
-  /** Shorter prefixes are not cached. Default: 1,024. */
+  /** The shortest prefix, in tokens, that is cached. Default: 1,024. */
   readonly minimumTokens?: number
 }
 

@@ -5,14 +5,14 @@ export interface FakeReply {
   readonly text?: string
   /** Characters in each piece of the stream. Default: the whole text in one piece. */
   readonly chunks?: number
-  /** Sent before the text. */
+  /** Reasoning that is sent before the text. */
   readonly reasoning?: string
   readonly finish?: 'stop' | 'length' | 'content_filter'
   /** Replaces token counts of the simulated cache. */
   readonly usage?: Partial<FakeUsage>
   /** Responds with this error instead of a stream. */
   readonly error?: FakeErrorKind
-  /** Sent with an error, in the provider's way. */
+  /** The delay before a retry that is sent with an error, in the provider's format. */
   readonly retryAfterMs?: number
   /** What goes wrong after the text, instead of a regular end. */
   readonly fault?: FakeFault

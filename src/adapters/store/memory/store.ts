@@ -32,7 +32,10 @@ import {
   visibleTimeline,
 } from './conversation.ts'
 
-/** Keeps conversations in memory: for tests, for agents that may forget everything on exit, and as the simplest implementation of the port. */
+/**
+ * Keeps conversations in memory: for tests, for agents that may forget everything on exit, and as the simplest implementation of
+ * the port.
+ */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()
   const references = new Map<string, number>() // how many changes refer to each blob, by hash

@@ -10,7 +10,7 @@ export function newBlockNumbersFast(changes: readonly Change[], known: (id: stri
   return ascendingNumbers(changes) ?? newBlockNumbers(changes, known)
 }
 
-/** Undefined when the numbers do not ascend, or a change imports blocks. */
+/** The numbers of blocks that are appended in ascending order. Undefined when they do not ascend, or a change imports blocks. */
 export function ascendingNumbers(changes: readonly Change[]): NewBlockNumbers | undefined {
   let lowest: number | undefined
   let last = -1

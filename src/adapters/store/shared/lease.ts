@@ -9,7 +9,7 @@ export interface Lease {
   readonly expiresAt: string | null
 }
 
-/** When a lease ends that is claimed or renewed now. */
+/** The time at which a lease ends that is claimed or renewed at `now`. */
 export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
 
 /** True until the lease expires or is released. `host` also checks whether the owner's process is running, when it is the owner's host. */

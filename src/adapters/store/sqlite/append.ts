@@ -58,7 +58,10 @@ export function createAppender({ database, conversations, journal, indexer, read
     }
   }
 
-  /** Undefined, and nothing is written, when the conversation differs from `row`. */
+  /**
+   * Writes the rows of an append and updates the conversation. Returns undefined and writes nothing when the conversation differs
+   * from `row`.
+   */
   function writeEntries(
     row: ConversationRow,
     prepared: PreparedAppend,

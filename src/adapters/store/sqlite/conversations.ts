@@ -52,7 +52,7 @@ export function createConversations(database: Database) {
     setLease.run(epoch, owner?.id ?? null, owner?.host ?? null, owner?.pid ?? null, expiresAt, conversationId)
   }
 
-  /** One counter for the whole store: a conversation that was deleted and created again never repeats an epoch. */
+  /** The next epoch, from one counter for the whole store: a conversation that was deleted and created again never repeats one. */
   const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates the counter
 
   return {

@@ -10,9 +10,9 @@ export interface Database {
   write<T>(work: () => T | Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
-  /** For use inside `write`. */
+  /** Prepares a statement for use inside `write`. */
   writeStatement<Row extends object>(sql: string): Statement<Row>
-  /** For use inside `read`. */
+  /** Prepares a statement for use inside `read`. */
   readStatement<Row extends object>(sql: string): Statement<Row>
   close(): Promise<void>
 }

@@ -109,7 +109,7 @@ function hasSqliteHeader(file: string): boolean {
 const hasWriteAheadLog = (file: string) => sizeOf(`${file}-wal`) > 0
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-/** With `immutable`, SQLite assumes that no process writes, and creates no files beside the one it reads. */
+/** The file as a URL with `immutable`: SQLite then assumes that no process writes, and creates no files beside it. */
 function immutableUrl(file: string): URL {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')

@@ -91,7 +91,10 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
     return blocksById(await readRows(conversationId, rows ?? []))
   }
 
-  /** Rows that may hold blocks with this value. The row of an import also carries the numbers of the blocks that it was the first to enter. */
+  /**
+   * Rows that may hold blocks with this value. The row of an import also carries the numbers of the blocks that it was the first to
+   * enter.
+   */
   const candidates = (conversationId: string, index: Statement<TypedRow>, value: string) =>
     inConversation(conversationId, ({ key, indexedSeq }) =>
       [...index.all(key, value), ...entriesAfter.all(key, indexedSeq, ALL)].map((row) => ({

@@ -35,7 +35,7 @@ export function createJournalWriter(database: Database) {
   const putFrame = database.writeStatement('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
 
   return {
-    /** `lastTs` is the time of the entry before: entries without a time of their own take it over. */
+    /** Writes entries. Those without a time of their own get the time of the entry before; `lastTs` is the time before the first one. */
     write(conversation: number, rows: readonly JournalRow[], lastTs: string): void {
       let ts = lastTs
       for (const { seq, change, body, blobs } of rows) {

@@ -8,7 +8,7 @@ import type { RecordedFiles } from '../../../ports/workspace.ts'
 import { type StoredFile, sha256Of, type Version, type VersionStore } from '../files.ts'
 
 export interface CustomVersions extends VersionStore {
-  /** Undefined when the turn left no version. */
+  /** The version of a turn with its manifest; undefined when the turn published none. */
   load(turnId: string, history: RecordedFiles): Promise<LoadedVersion | undefined>
 }
 
@@ -51,7 +51,7 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
   }
 }
 
-/** Applies the manifests from the one that names every file up to this one. */
+/** The version that a manifest describes: all manifests of its chain are applied, starting with the one that names every file. */
 async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
   const manifests = [top]
   const seen = new Set<string>()
@@ -89,9 +89,9 @@ async function readStoredFile(rel: string, { hash, recorded }: StoredFile, histo
  */
 interface Manifest {
   readonly parent?: string
-  /** How many manifests must be read before this one. */
+  /** How many manifests its chain has besides this one. */
   readonly depth: number
-  /** How many entries they and this one have together. */
+  /** How many entries all manifests of its chain have together. */
   readonly weight: number
   readonly files: ReadonlyMap<string, StoredFile | 'deleted'>
 }

@@ -5,7 +5,7 @@ import { stripAbsolutePaths } from '../../../core/secrets.ts'
 interface GitOptions {
   /** A promise lets git start before its input is known. */
   readonly input?: string | Uint8Array | Promise<string | Uint8Array>
-  /** For commands that look at files of a turn. git reads no config and no repository in there. */
+  /** The folder of a turn, for commands that look at its files. git reads neither configuration nor a repository in it. */
   readonly workTree?: string
   /** The index file to use. */
   readonly index?: string

@@ -30,7 +30,7 @@ export function renderAttachmentMeta(block: Block, { caps }: RenderContext): rea
   ]
 }
 
-/** Some clients send the whole path that a file had on the user's disk. */
+/** The last part of a path: some clients send the whole path that a file had on the user's disk. */
 const fileName = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 
 /** The image or document of a block, or a note that says why it is not sent. */
@@ -86,7 +86,7 @@ const refusalTexts: { readonly [R in RefusalReason]: string } = {
 export interface AttachmentLimiter {
   /** The number that the bytes would get in their round or input, or why they are refused; undefined when there are no bytes. */
   admit(block: Block, toolId: string | undefined): number | RefusalReason | undefined
-  /** Counts an admitted block that was really shown. */
+  /** Counts an admitted block. Call it only when the block was really shown. */
   record(block: Block, number: number): void
 }
 
@@ -115,7 +115,10 @@ const groupOf = (block: Block) => roundKey(block) ?? `input of ${block.turn_id}`
 
 const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** Why a block's bytes are never sent to a model. PDFs that a tool made are sent only on request: a page costs thousands of tokens. */
+/**
+ * Why the bytes of a block are not sent; undefined when they may be. A PDF that a tool made is sent only on request: a page costs
+ * thousands of tokens.
+ */
 function refusalReason(block: Block, toolId: string | undefined, limits: Caps): RefusalReason | undefined {
   const mime = mimeOf(block)
   const size = blobOf(block)?.size ?? 0

@@ -56,7 +56,7 @@ function pathList(paths: readonly string[], limits: Caps): string {
   return `[${shown.join(', ')}${more > 0 ? `, … ${more} more` : ''}]`
 }
 
-/** `refs` says where each path is visible: as a map from paths, or as rows with a path and a location. */
+/** The lines for paths that are already visible. `refs` says where: as a map from paths, or as rows with a path and a location. */
 function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps): readonly string[] {
   const locationOf = (path: string): string | undefined => {
     if (isObject(refs)) return stringsIn([refs[path]])[0] ?? stringsIn(refs[path])[0]
@@ -81,7 +81,10 @@ export function rowSids(payload: Json | undefined): readonly number[] {
   return sids
 }
 
-/** A search or fetch result with its path and its rows. The rows stay valid JSON: when they are too long, the last ones are left out whole. */
+/**
+ * A search or fetch result with its path and its rows. The rows stay valid JSON: when they are too long, the last ones are left out
+ * whole.
+ */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count] = rowsThatFit(payload, limits)
   return joinLines(

@@ -22,5 +22,5 @@ export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', 
 
 export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
 
-/** Equal for snapshots with the same steps and states. */
+/** The steps and states of a plan as text: equal for snapshots that look the same. */
 export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))

@@ -28,7 +28,10 @@ export function renderToolCode(block: Block, { caps }: RenderContext): readonly 
   return [textPart(`[AI Agent wrote code]${path === undefined ? '' : ` ${path}`}:\n${code}`)]
 }
 
-/** Written content is shown by its artifact block; the call shows only its beginning and where to see it. */
+/**
+ * The parameters of a call as the prompt shows them. Written content is shown by its artifact block, so the call shows only its
+ * beginning and path.
+ */
 function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: Caps): unknown {
   const { content } = params
   const isLong = typeof content === 'string' && content.length > limits.writtenContent

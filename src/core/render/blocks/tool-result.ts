@@ -74,7 +74,7 @@ function statusLine(problem: string | undefined, limits: Caps): string {
   return problem === undefined ? 'Status: success' : `Status: error — ${oneLine(problem, limits.errorMessage)}`
 }
 
-/** `<code> <message>`; undefined when the call succeeded. */
+/** The error of a call as `<code> <message>`; undefined when the call succeeded. */
 function errorText(report: { readonly [key: string]: unknown }): string | undefined {
   const { error, status, code, message } = report
   if (typeof error === 'string') return `error ${error}`
