@@ -83,7 +83,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
   }
 }
 
-/** Roles without a model of their own use the decision model. */
+/** The model of each role. A role without a model of its own uses the decision model. */
 function modelsByRole(model: AgentParts['model']): Models {
   if ('stream' in model) return { decision: model, gate: model, compaction: model }
   return { gate: model.decision, compaction: model.decision, ...model }

@@ -46,7 +46,7 @@ export interface AgentParts {
   readonly workspaces?: Workspaces
   /** Without it files are created and kept, but users get no links to them. */
   readonly hosting?: Hosting
-  /** Without it the text of PDFs is not checked or read. */
+  /** Reads PDFs. Without it, PDFs are not checked, and their text is not available. */
   readonly documents?: DocumentReader
   /** Checks of uploaded files, beyond those that always run. */
   readonly attachments?: AttachmentPolicy
@@ -75,11 +75,11 @@ export interface Agent {
   send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
   /** Interrupts the running turn: redirects it, or asks it to wrap up; an empty text stops it. False when no turn is running. */
   steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean>
-  /** Ends the running turn with what it has. False when no turn is running. */
+  /** Ends the running turn with the answer it has so far. False when no turn is running. */
   stop(conversationId: string): Promise<boolean>
-  /** An opinion about a past turn. It is announced to the model in the next turn. */
+  /** Stores an opinion about a past turn. It is announced to the model in the next turn. */
   feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
-  /** An event from outside the conversation, such as a service alert. The running turn reads it, else the next one. */
+  /** Delivers an event from outside the conversation, such as a service alert. The running turn reads it, else the next one. */
   notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
   /** The entries of a conversation, then its events as they happen. */
   follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
@@ -110,12 +110,12 @@ export function createAgentFrom(parts: AgentParts): Agent {
     return { event_id: eventId ?? clock.randomHex(12), kind, ts: clock.now(), text }
   }
 
-  /** Goes to the running turn. Without one it waits in the journal for the next. */
+  /** Gives the event to the running turn. Without one, the event waits in the journal for the next turn. */
   async function deliverEvent(conversationId: string, event: NewEvent): Promise<void> {
     await conversations.deliverOrStart(conversationId, { kind: 'event', event })
   }
 
-  /** Goes to the running turn as a followup. Without one it starts a turn: if the message has no files, before the first await. */
+  /** Gives the message to the running turn as a followup; without one, starts a turn: at once when the message has no files to check. */
   async function deliverMessage(
     conversationId: string,
     text: string,
@@ -138,7 +138,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     }
   }
 
-  /** Stops the current turn; between two turns, the next one. */
+  /** Stops the current turn. Between two turns it waits for the next one and stops that. */
   async function stopTurn(inbox: Inbox): Promise<void> {
     while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilTurnStarts()
   }

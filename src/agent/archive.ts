@@ -21,7 +21,7 @@ export type { ConversationInfo }
 /** Everything about stored conversations except running turns. Keys are the store's own: the caller has checked who may use them. */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
-  /** Throws `conversation.missing` when there is no such conversation. Reads no journal. */
+  /** What the list shows of one conversation. Throws `conversation.missing` when it does not exist. Reads no journal. */
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
@@ -50,11 +50,11 @@ interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
-  /** To rebuild prompts. */
+  /** The agent's tools and texts, from which prompts are rebuilt. */
   readonly agentParts: ReplayParts
   readonly bookkeeping: Bookkeeping
   publishEntry(key: string, event: EntryEvent): void
-  /** Ends the iterations of all followers. */
+  /** Tells the followers of the conversation that it was deleted, which ends their iterations. */
   announceDeleted(key: string): void
   /** Commits through the conversation that is running in this process. False when it is not running here. */
   commitToRunning(key: string, change: Change): Promise<boolean>

@@ -9,13 +9,13 @@ export interface HookFunctions {
   onAfterCompaction(report: unknown): void | Promise<void>
   /** Gets the summary that replaces the compacted blocks, for applications that store summaries elsewhere as well. */
   saveSummary(summary: Block): void | Promise<void>
-  /** A followup, steer or external event has become part of the turn. */
+  /** Called when a followup, steer or external event has become part of the turn. */
   onExternalEvent(folded: FoldedEvent): void | Promise<void>
   /** Returns blocks to put before the completion. Called again when the answer was deferred because an event came in. */
   onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
   /** Returns blocks to put after the completion. Called again when the answer was deferred. */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** The turn is closed, and its blocks and files are written. */
+  /** Called when the turn is closed, and its blocks and files are written. */
   onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>
 }
 
@@ -54,7 +54,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     }
     return results
   }
-  /** Each hook gets a copy: it may change its argument without an effect on the turn. */
+  /** Calls a hook without a return value. Each gets a copy of the argument, which it may change without an effect on the turn. */
   const notify = async <Name extends ObserverHook>(name: Name, argument: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
     if (registered.length === 0) return
     await callEach(name, (hooks) => (hooks[name] as ((argument: unknown) => void | Promise<void>) | undefined)?.(structuredClone(argument)))
@@ -76,7 +76,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
 /** Hooks without a return value. */
 type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
 
-/** The drafts of a hook are committed together with the answer: an invalid one must not make that commit fail. */
+/** Throws for an invalid block of a hook. Blocks of hooks are committed with the answer, and that commit must not fail. */
 function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
   for (const draft of drafts) {
     parseBlock({ id: 'b_0', ...draft })

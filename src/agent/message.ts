@@ -30,7 +30,7 @@ export interface SteerOptions extends EventOptions {
   readonly turnId?: string
 }
 
-/** The message is in the journal and can not be lost. */
+/** What became of a message that is in the journal and can not be lost. */
 export interface Accepted {
   /** `known`: a message with this event id was accepted before, and this one has no effect. */
   readonly how: 'turn' | 'followup' | 'known'
@@ -43,7 +43,7 @@ export interface Accepted {
 export interface NotifyOptions extends EventOptions {
   /** Where the event comes from. */
   readonly source?: string
-  /** The agent should react: a finished answer is deferred, and the turn gets an extra round. It does not start a turn. */
+  /** True when the agent should react: the running turn defers a finished answer and gets an extra round. No turn is started for it. */
   readonly reactive?: boolean
 }
 
@@ -56,12 +56,12 @@ export interface FeedbackOptions extends EventOptions {
   readonly confidence?: number
 }
 
-/** The id becomes part of a logical path. */
+/** Throws when an event id has other characters than those of a logical path, of which it becomes a part. */
 export function checkEventId(eventId: string): void {
   if (!isId(eventId)) throw new RangeError(`event id "${eventId}" may contain only letters, digits, "_" and "-"`)
 }
 
-/** For callers without a compiler. */
+/** Throws when a text is not a string. Types do not protect callers that are written in JavaScript. */
 export function checkText(what: string, text: unknown): void {
   if (typeof text !== 'string') throw new TypeError(`${what} must be a string, not ${text === null ? 'null' : `of type ${typeof text}`}`)
 }

@@ -5,9 +5,9 @@ import { defaultEligibleMimes } from '../core/sources/source.ts'
 
 /** How an agent behaves. Every setting has a default. */
 export interface AgentSettings {
-  /** Decisions a turn may take. Followups add to it. */
+  /** How many decisions the model may make in a turn. Followups add to it. */
   readonly maxRounds: number
-  /** Rounds that followups may add in total; `maxRounds` by default. */
+  /** How many rounds followups may add in total; `maxRounds` by default. */
   readonly creditCap: number | undefined
   readonly maxSeconds: number | undefined
   /** A limit for each turn, in the currency of `priceOf`, which must be set as well. */
@@ -16,9 +16,9 @@ export interface AgentSettings {
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
-  /** Rounds that a turn may still take after the user has asked it to wrap up. */
+  /** How many rounds a turn may still take after the user has asked it to wrap up. */
   readonly wrapUpRounds: number
-  /** How long a finished answer waits for a late followup before the turn is closed. */
+  /** How long a turn with a finished answer stays open for a late followup. */
   readonly exitGraceMs: number
   /** How long a tool or a model may take to stop after it was aborted. Then the turn goes on without it. */
   readonly stopGraceMs: number

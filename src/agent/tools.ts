@@ -15,11 +15,11 @@ import type { Tool } from '../tools/tool.ts'
 export interface Toolbox {
   readonly tools: readonly Tool[]
   find(id: string): Tool | undefined
-  /** For checking a call before it runs. */
+  /** The signatures by which a call is checked before it runs. */
   readonly signatures: ToolSignatures
 }
 
-/** Ids used by imported timelines. */
+/** Old ids of tools, which imported timelines use, and their present ids. */
 const aliases: ReadonlyMap<string, string> = new Map([['react.memory_hide', 'react.hide']])
 
 /** Tools that exist only inside programs run by exec tools. They have a signature so that a direct call gets a helpful error. */

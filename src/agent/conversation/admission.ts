@@ -25,7 +25,7 @@ export interface AdmittedMessage {
   readonly attachments: readonly Attachment[]
   /** Releases blobs of the message that the journal does not refer to. To be called when the message is journaled or was rejected. */
   releaseBlobs(): Promise<void>
-  /** Admits the next message. */
+  /** Lets the next message of the conversation be delivered. */
   done(): void
 }
 
@@ -37,12 +37,12 @@ interface AdmissionParts {
 }
 
 export function createAdmission({ store, documents, policy, onProblem }: AdmissionParts): Admission {
-  /** By conversation, resolves when the last message that was sent is delivered. */
+  /** For each conversation, a promise that resolves when the latest message sent to it is delivered. */
   const pending = new Map<string, Promise<void>>()
   const report = (where: string, error: unknown) => onProblem({ where, error })
   const releaseBlobs = (blobs: readonly BlobRef[]) => store.releaseBlobs(blobs)
 
-  /** Puts a message at the end of the order. Returns a function that ends its place in it. */
+  /** Puts a message at the end of the queue of its conversation. Returns a function that removes it from the queue. */
   function enqueue(conversationId: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     pending.set(conversationId, promise)

@@ -20,6 +20,6 @@ export interface ConversationContext {
   readonly records: Records
   /** The journal of the latest turn so far, read from the store. Only a resumed turn needs it. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>
-  /** Aborts when the conversation is cancelled: nothing more is committed. */
+  /** Aborted when the agent is closed or the lease is lost. After that, nothing more is committed. */
   readonly signal: AbortSignal
 }

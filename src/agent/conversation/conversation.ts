@@ -25,11 +25,11 @@ export interface RunningConversation {
   readonly firstTurnId: string
   readonly inbox: Inbox
   readonly results: ResultsByEvent
-  /** Resolves when what it was started for is in the journal, and can no longer be lost. */
+  /** Resolves when the message or event that started the conversation is in the journal, and can no longer be lost. */
   readonly journaled: Promise<void>
   /** Commits a change that belongs to the conversation, not to a turn. */
   commit(change: Change): Promise<void>
-  /** The result of what it was started for; undefined when that needed no turn. */
+  /** The result of the turn that the conversation was started for; undefined when no turn was needed. */
   readonly firstResult: Promise<TurnResult | undefined>
   /** Resolves when the first turn, and every turn started by a waiting followup, has ended. */
   readonly finished: Promise<void>
@@ -68,7 +68,7 @@ export async function startConversation(
 /** The owner of claims made by this process. */
 export const createOwner = (clock: Clock): Owner => ({ id: clock.randomHex(16), host: hostname(), pid: process.pid })
 
-/** A claim that can not be released expires by itself. */
+/** Releases a claim. A failure is only reported, because the claim then expires by itself. */
 const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim): Promise<void> =>
   store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
@@ -79,7 +79,7 @@ function hasNothingToDo(reason: StartReason, timeline: Timeline): boolean {
   return eventId !== undefined && isKnownEvent(timeline, eventId)
 }
 
-/** What a process that died has left to do: resume its turn, else start one for the oldest waiting followup. */
+/** Work that a process left when it died: a turn to resume, else a turn to start for the oldest waiting followup. */
 function findUnfinished(timeline: Timeline): TurnStart | undefined {
   if (timeline.openTurn) return { kind: 'unfinished' }
   const [oldest] = waitingFollowups(timeline)
@@ -99,7 +99,7 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
   const finished = runQueuedTurns(conversation, first)
-  if (start !== reason) journaled.resolve() // the inbox has committed the event
+  if (start !== reason) journaled.resolve() // the inbox has committed the message or event already
   finished.then(journaled.resolve, journaled.reject)
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
@@ -215,7 +215,7 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
 
 interface RunningTurn {
   readonly result: Promise<TurnResult>
-  /** What callers await: the same result, but not before the next turn begins or the conversation ends. */
+  /** The result that callers await. It resolves only when the next turn begins or the conversation ends. */
   readonly callerResult: PromiseWithResolvers<TurnResult>
 }
 
@@ -271,7 +271,7 @@ async function closeConversation(
   if (last) results.settleRest(last.result)
 }
 
-/** A message or event for a running conversation, or for one with unfinished work: a message is a followup there. */
+/** The inbox event for a conversation that is running or has unfinished work. A message becomes a followup. */
 export function eventFor(reason: Exclude<StartReason, { readonly kind: 'unfinished' }>, clock: Clock): NewEvent {
   if (reason.kind === 'event') return reason.event
   const { text, attachments, eventId } = reason.input
@@ -283,7 +283,7 @@ const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachmen
 
 const missingConversation = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
-/** Renews the lease. When it is lost, another process writes: the turn stops at once. Other failures are reported and the next beat tries again. */
+/** Renews the lease regularly. When it is lost to another process, the turn stops at once. Other failures are reported and retried. */
 function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversation): () => void {
   const timer = setInterval(() => {
     store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))
@@ -292,8 +292,8 @@ function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversat
   return () => clearInterval(timer)
 }
 
-/** Another process has claimed the conversation. */
+/** Whether an error means that another process has taken over the conversation from this one. */
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
 
-/** Another process holds the claim. */
+/** Whether an error means that another process holds the claim, so that this one can not get it. */
 export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'

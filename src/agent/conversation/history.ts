@@ -28,10 +28,10 @@ export interface TurnEntries {
   readonly events: ReadonlyMap<string, InboxEvent>
 }
 
-/** Entries read in the first attempt; each further attempt reads eight times as many. */
+/** How many entries are read first. If the turn began before them, eight times as many are read, and so on. */
 const FIRST_READ = 64
 
-/** Reads backwards from the end of the journal: the open turn is the last one, so the cost does not grow with the conversation. */
+/** Reads the entries of the open turn backwards from the end of the journal, so that the cost does not grow with the conversation. */
 export async function entriesOfTurn(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,

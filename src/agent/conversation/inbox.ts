@@ -14,18 +14,21 @@ export type NewEvent = Omit<InboxEvent, 'sequence'>
  * An event is journaled when it is accepted, so that a crash does not lose it and a second delivery has no effect.
  */
 export interface Inbox {
-  /** False when the inbox is closed: the sender must start the conversation again. For a steer also when no turn is open. */
+  /**
+   * Journals an event. False when the inbox is closed: the sender must then start the conversation again. False for a steer also when no
+   * turn is open.
+   */
   accept(event: NewEvent): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
-  /** A steer for the current turn is waiting. */
+  /** True while a steer for the current turn waits. */
   readonly hasSteer: boolean
   /** From now on a steer without a target is for this turn. */
   startTurn(turnId: string): void
-  /** Undefined between two turns. */
+  /** The id of the running turn; undefined between two turns. */
   readonly currentTurn: string | undefined
-  /** The turn is closed. Steers are not accepted until the next turn starts. */
+  /** Called when the turn is closed. Steers are not accepted until the next turn starts. */
   endTurn(): void
-  /** For a step that a steer may interrupt. The caller must call `end` when the step is done. */
+  /** Begins a step that a steer may interrupt. The caller must call `end` when the step is done. */
   beginActivity(): Activity
   /** Resolves when an event is accepted that the turn must answer, or after `ms`. */
   waitForEvents(ms: number): Promise<void>
@@ -133,7 +136,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   }
 }
 
-/** A steer without a target is for the turn that was open when it was accepted, and for no later one. */
+/** Numbers an event. A steer without a target gets the open turn as its target, so that it never affects a later one. */
 function withSequence(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {
   const numbered = { ...event, sequence: (lastEvent?.sequence ?? 0) + 1 }
   return event.kind === 'steer' && event.target_turn_id === undefined ? { ...numbered, target_turn_id: turnId } : numbered
@@ -145,14 +148,14 @@ const steeredError = () => new DOMException('The user steered.', 'AbortError')
 export interface Activity {
   /** Aborts when a steer comes in, or when the turn is cancelled. */
   readonly signal: AbortSignal
-  /** The step may also stop itself. */
+  /** Aborts the step from inside, as an invalid response does. */
   abort(reason: unknown): void
   /** Calls back when the signal aborts, at once if it has. Replaces an earlier callback. */
   onStop(callback: () => void): void
   end(): void
 }
 
-/** Activities may be nested: ending one ends those that began after it. */
+/** Begins an activity. Activities may be nested: ending one ends those that began after it. */
 export function openActivity(open: Activity[] = []): Activity {
   const controller = new AbortController()
   const { signal } = controller

@@ -33,7 +33,7 @@ export function openLedger(
     writing = true
     try {
       if (broken) throw broken.error
-      const made = typeof changes === 'function' ? changes(self.timeline) : changes // an error in here leaves the journal intact
+      const made = typeof changes === 'function' ? changes(self.timeline) : changes // when this function throws, nothing was written
       if (made.length === 0) return
       try {
         entries = await store.append(claim, made)
@@ -44,7 +44,7 @@ export function openLedger(
       apply(entries)
     } finally {
       writing = false
-      waiting.shift()?.() // also after a failure, which belongs to the caller of this commit alone
+      waiting.shift()?.() // the next commit runs also after a failure, which only the caller of this commit gets
     }
   }
 

@@ -3,9 +3,9 @@ import type { TurnResult } from '../turn/finish.ts'
 /** For each inbox event, the result of the turn that the event became part of. */
 export interface ResultsByEvent {
   of(eventId: string): Promise<TurnResult>
-  /** The events became part of the turn that has this result. */
+  /** Called when events have become part of a turn, with the result of that turn. */
   assign(eventIds: readonly string[], result: Promise<TurnResult>): void
-  /** The conversation ends: events that no turn took in get the result of the last turn. */
+  /** Called when the conversation ends: events that no turn took in get the result of the last turn. */
   settleRest(last: Promise<TurnResult>): void
 }
 

@@ -10,14 +10,14 @@ export interface RunningConversations {
   deliver(conversationId: string, event: NewEvent): Promise<RunningConversation | undefined>
   /** Gives the message or event to the running conversation; when it is not running, starts it for that reason. */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
-  /** Undefined when it is running already, or when there is nothing to do. */
+  /** Starts the conversation; undefined when it is running already, or when there is nothing to do. */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   find(conversationId: string): Promise<RunningConversation | undefined>
   readonly conversationIds: Iterable<string>
   readonly size: number
-  /** Resolves when none is running, or after `withinMs`. */
+  /** Resolves when no conversation is running, or after `withinMs`. */
   drain(withinMs: number): Promise<void>
-  /** Interrupts all of them and starts no other. Resolves when they have released everything. */
+  /** Interrupts all running conversations and starts no other. Resolves when they have released everything. */
   close(): Promise<void>
 }
 

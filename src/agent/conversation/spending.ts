@@ -15,7 +15,7 @@ export interface Spending {
 
 interface TurnSpending {
   readonly money: number
-  /** The price of a call is unknown: `money` is too little. */
+  /** True when the price of a call is unknown; then `money` is too low. */
   readonly unpriced: boolean
   /** The price of the latest decision, as an estimate for the next. */
   readonly last: number
@@ -23,7 +23,7 @@ interface TurnSpending {
 
 const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
 
-/** For agents without prices. */
+/** The spending of an agent without prices: always nothing. */
 const noSpending: Spending = { record: () => {}, of: () => nothingSpent }
 
 export function createSpending(priceOf: PriceOf | undefined): Spending {
@@ -46,7 +46,7 @@ export function createSpending(priceOf: PriceOf | undefined): Spending {
   }
 }
 
-/** Undefined when the application's function throws or returns no valid price. A turn with a limit then ends, and says why. */
+/** The price by the application's function; undefined when it throws or returns no valid price. A turn with a limit then ends. */
 function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
     const price = priceOf(...used)
@@ -75,7 +75,7 @@ export interface UsageReport {
   readonly cache: CacheReport
 }
 
-/** Reads the whole journal. */
+/** Makes the usage report of a conversation. Reads its whole journal. */
 export async function readUsageReport(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,

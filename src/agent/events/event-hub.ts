@@ -1,21 +1,21 @@
 import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 
-/** Publishes the events of running conversations to their listeners, in order. Keeps nothing for a conversation without either. */
+/** Publishes the events of conversations to their listeners, in order. Keeps something only for those that run or have listeners. */
 export interface EventHub {
-  /** The conversation runs from now on; `seq` is its last entry. */
+  /** Called when the conversation starts to run; `seq` is its last entry. */
   open(conversationId: string, seq: number): void
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
-  /** Returns a function that unsubscribes. A listener to entries only is no watcher: no live output is made for it. */
+  /** Returns a function that unsubscribes. A listener to entries only does not count as a watcher: no live output is made for it. */
   subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
-  /** The conversation was deleted: it will have no more events. */
+  /** Called when the conversation was deleted and will have no more events. */
   announceDeleted(conversationId: string): void
   /** Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
   live(conversationId: string): LiveFeed
   /** Live events of the response that is not journaled yet: a listener that joins in the middle of an answer begins with these. */
   inFlight(conversationId: string): readonly PublishedEvent[]
-  /** The number of conversations that something is kept for. */
+  /** The number of conversations that are running or have listeners. */
   readonly size: number
 }
 
@@ -25,7 +25,7 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly seq: number
 }
 
-/** The live events of one conversation. While it has no watchers, live output is not made until one joins. */
+/** The live events of one conversation. As long as it has no watchers, no live output is made. */
 export interface LiveFeed {
   emit(event: LaneEvent | StatusEvent): void
   hasWatchers(): boolean
@@ -70,7 +70,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     if (!live && listeners.everything.size === 0 && listeners.entries.size === 0) feeds.delete(conversationId)
   }
 
-  /** Adds the sequence number. A journaled decision replaces the live events of its response. */
+  /** An event with its sequence number. The entry of a decision discards the live events of its response, which it replaces. */
   function toPublished(live: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
       if (live) live.seq = event.seq
@@ -152,6 +152,6 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
   }
 }
 
-/** The entry of a decision: everything its live events showed can be read in the journal from now on. */
+/** Whether an entry is the response of a decision. It holds everything that the live events of the response showed. */
 export const isDecisionEntry = ({ change }: Pick<EntryEvent, 'change'>): boolean =>
   change.type === 'response.received' && change.role === undefined

@@ -4,7 +4,7 @@ import { type EventHub, isDecisionEntry, type PublishedEvent } from './event-hub
 import { createQueue } from './queue.ts'
 
 export interface FollowOptions {
-  /** The last entry that the caller has; from the beginning by default. */
+  /** The seq of the last entry that the caller has. Default: 0, which reads from the beginning. */
   readonly after?: number
   /** Ends the iteration at once. */
   readonly signal?: AbortSignal
@@ -29,7 +29,7 @@ export async function* follow(
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
-  let lastDecision = 0 // live events before it are covered by its entry
+  let lastDecision = 0 // the seq of the latest decision entry: it holds what the live events before it showed
   async function* readEntries(): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry })) {
       if (signal?.aborted) return

@@ -12,7 +12,7 @@ type Resolve<T> = (result: Result<T> | Promise<Result<T>>) => void
 
 /** `onAbandoned` is called when the reader stops. */
 export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
-  // One of the two is always empty.
+  // Either items wait for a reader, or readers wait for items: one of the two is always empty.
   const items = createFifo<T>()
   const readers = createFifo<Resolve<T>>()
   let closed: { readonly error?: unknown } | undefined

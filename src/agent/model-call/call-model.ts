@@ -28,11 +28,11 @@ export interface ModelCall {
   readonly attempt: number
   /** What the failed attempts cost. */
   readonly retried: readonly RetriedAttempt[]
-  /** A steer or the end of the turn aborted it. */
+  /** Whether a steer or the end of the turn aborted the call. */
   readonly interrupted: boolean
 }
 
-/** One for each level of forced compaction. */
+/** How often a prompt that the provider rejects as too long is compacted, each time more strongly. */
 const maxOverflows = 3
 
 /** When the provider asks for a longer pause, the turn ends and tells the user, instead of waiting. */

@@ -21,11 +21,11 @@ interface LiveOutput {
   end(how: 'whole' | 'aborted' | 'cut'): void
   /** Emits everything that was added and not emitted yet. */
   catchUp(): void
-  /** Catches up. */
+  /** Whether anything was shown to users. Catches up first. */
   showedAnything(): boolean
-  /** Catches up. True when more than thinking was shown. */
+  /** Whether more than thinking was shown to users. Catches up first. */
   showedContent(): boolean
-  /** Catches up. */
+  /** The answer as it was shown to users. Catches up first. */
   answer(): DeliveredAnswer | undefined
 }
 
@@ -76,7 +76,7 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
 
 /** Splits a response into channels while it is written, for its live output and for the decision. */
 export interface ChannelReader {
-  /** `raw` is everything received so far. `latest`, if given, is its end: when that is all that is new, `raw` need not be sliced. */
+  /** Reads the new text of `raw`, which is everything received so far. `latest`, if given, is the part of it that was received last. */
   readTo(raw: string, latest?: string): void
   end(how: Parameters<LiveOutput['end']>[0]): void
   readonly liveOutput: LiveOutput

@@ -14,20 +14,20 @@ import { type ChannelReader, createChannelReader } from './live-output.ts'
 /** One response of the model, split into channels. */
 export interface ModelResponse {
   readonly raw: string
-  /** In order of first opening. */
+  /** The channels in the order in which they were first opened. */
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
   /** Set when the model ended the response itself or reached the output limit. */
   readonly finish: { readonly reason: FinishReason; readonly modelName: string } | undefined
-  /** Set when it did not. */
+  /** Set when the response ended in another way: the provider failed, or the adapter threw. */
   readonly error: ServiceError | undefined
-  /** As billed by the provider, however the response ended. */
+  /** The usage that the provider billed, however the response ended. */
   readonly usage: ModelUsage | undefined
-  /** What the adapter threw. Never journaled, because it may contain anything. */
+  /** The error that the adapter threw. Never journaled, because it may contain anything, such as a key. */
   readonly thrown: unknown
-  /** The user has seen part of it: the call must not be repeated silently. */
+  /** Whether the user has seen a part of the response. Then the call must not be repeated silently. */
   showedAnything(): boolean
-  /** The user has seen more than the model's thinking. */
+  /** Whether the user has seen more than the model's thinking. */
   showedContent(): boolean
   answer(): DeliveredAnswer | undefined
   /** The protocol violation at the start of the response that ended the call early. */
@@ -35,7 +35,7 @@ export interface ModelResponse {
 }
 
 export interface ReadOptions {
-  /** How long the model may take to stop. */
+  /** How long the model may take to stop after the call was aborted. */
   readonly graceMs: number
   readonly channels: readonly Channel[]
   createLanes(): Lanes
@@ -124,7 +124,7 @@ const parsedBy = (reader: ChannelReader): Pick<ModelResponse, 'channels' | 'prea
 
 const ADAPTER = 'model'
 
-/** The adapter threw, as opposed to an error that the provider reported. */
+/** Whether the adapter threw the error. Other errors were reported by the provider. */
 export const isAdapterError = ({ service_name, provider }: ServiceError): boolean => service_name === ADAPTER && provider === ''
 
 function adapterError(thrown: unknown, afterOutput: boolean): ServiceError {
@@ -151,7 +151,7 @@ interface StreamHandlers {
   readonly activity: Pick<Activity, 'onStop'>
   /** How long the model may take to stop after the activity was aborted. */
   readonly graceMs: number
-  /** False ends the stream. */
+  /** Called for each event of the model. Returning false ends the stream. */
   onEvent(event: ModelEvent): boolean
 }
 

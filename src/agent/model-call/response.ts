@@ -23,7 +23,7 @@ export function toDecisionResponse(response: ModelResponse, maxTokens: number): 
   }
 }
 
-/** The change that journals a response. After that the model is never called again for it. */
+/** The change that journals a response. Once it is committed, the model is never called again for this decision. */
 export function responseReceived(origin: BlockOrigin, { response, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
   const usage = response.usage && toUsageRecord(response.usage)
   return {
@@ -48,7 +48,7 @@ export function retriedAttempt({ usage, raw }: ModelResponse, { record, countTok
   return raw === '' ? undefined : { usage: toUsageRecord(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
 }
 
-/** When the provider sent no usage, the size of the prompt is recorded, so that the cost of the call can be estimated. */
+/** The record of a prompt. It includes the size of the prompt when the provider sent no usage, so that the cost can be estimated. */
 function promptRecord(
   { record, tokens: known, countTokens }: DecisionPrompt,
   modelName: string | undefined,
@@ -102,7 +102,7 @@ export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: 
   }
 }
 
-/** The provider rejected the prompt as too long. Not every provider uses the error kind for it. */
+/** Whether the provider rejected the prompt as too long. Not every provider uses the error kind for it, so the message counts, too. */
 export const isOverflowError = (error: ServiceError): boolean =>
   error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 

@@ -6,7 +6,7 @@ import type { Tool } from '../../tools/tool.ts'
 
 interface SystemText {
   readonly instructions?: string
-  /** From the operator of the installation. Comes last and overrides the instructions, but not the protocol. */
+  /** Text from the operator of the installation. It comes last and overrides the instructions, but not the protocol. */
   readonly customisation?: string
   readonly tools: readonly Tool[]
 }
@@ -23,9 +23,9 @@ export function systemText({ instructions = defaultInstructions, customisation, 
 /** The system text of an agent: byte-stable for as long as the agent lives. */
 export interface SystemPrompt {
   readonly text: string
-  /** Tells whether the text has changed, and whether its tools have. */
+  /** Hashes that show whether the text or its list of tools has changed. */
   readonly fingerprint: SystemFingerprint
-  /** Counted at the first call. */
+  /** The size of the text in tokens. Counted at the first call. */
   tokens(): number
 }
 

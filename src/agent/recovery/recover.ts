@@ -3,7 +3,7 @@ import { isBusy, isSuperseded } from '../conversation/conversation.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/finish.ts'
 
-/** Conversations resumed at the same time: one that waits for its model must not hold up the others. */
+/** How many conversations are resumed at the same time, so that one that waits for its model does not hold up the others. */
 const maxConcurrent = 32
 
 /** Resumes all unfinished work in the store, and returns the results. Conversations that another process runs are skipped. */

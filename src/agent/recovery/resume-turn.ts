@@ -38,7 +38,7 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   return progress
 }
 
-/** In the first turn of a conversation, unless the journal has a response: the title is requested before anything else. */
+/** Whether the title must still be requested: in the first turn of a conversation, as long as the journal has no response. */
 function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
   return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
@@ -55,7 +55,8 @@ async function finishPendingCall(turn: Turn, progress: Progress, block: Block, c
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = agent.toolbox.find(toolId)
-  const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer // a steer would stop it before it starts, and its result would hide that it may have run before
+  // A steer would stop the tool before it starts, and the result would not say that the tool may have run before.
+  const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer
   const recorded = mayRepeat ? parseRecordedCall(agent, changes, origin.callId) : undefined
   if (!tool || !recorded) return commitResult(turn, progress, origin, toolId, unknownOutcome(toolId))
   return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(conversation.ledger.timeline, origin))
@@ -113,7 +114,7 @@ export function restoreProgress(opened: Progress, turnId: string, { changes, eve
   return progress
 }
 
-/** A followup that became a turn of its own is the prompt of the turn, not an event in it. */
+/** Whether a change opens a turn. The followup folded right after it is the prompt of the turn, not an event in it. */
 const opensTurn = (change: Change | undefined) => change?.type === 'turn.opened'
 
 function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string): Progress {

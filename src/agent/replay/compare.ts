@@ -59,16 +59,16 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
 }
 
-/** Without id and time: ids follow from the order of blocks, and times come from the recording. */
+/** A block without id and time, which are not compared: ids follow from the order of blocks, times come from the recording. */
 function comparableBlock(block: Block): unknown {
   const { id: _id, ts: _ts, ...rest } = dropEmptyMeta(block)
   return rest
 }
 
-/** Attachments are input, and their hosting keys are not made again by a replay. */
+/** Whether a block is an attachment. Attachments are input, and a replay does not make their hosting keys again. */
 const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
-/** Hooks do not run in a replay: the blocks that they added are not compared. */
+/** The recorded blocks without those of hooks, which do not run in a replay. */
 function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
   return ours.length === count ? ours : recorded
@@ -111,7 +111,7 @@ interface PresentPrompt {
 }
 
 interface PromptCompareOptions {
-  /** Do not compare the system text, to see what else a new one changes. */
+  /** When true, the system text is not compared: shows what else a new text changes. */
   readonly anySystem: boolean
 }
 

@@ -46,7 +46,7 @@ export const blockName = ({ id, type, path }: Block): Pick<Block, 'id' | 'type' 
   ...(path !== undefined && { path }),
 })
 
-/** A change in a few words. */
+/** Describes a change in a few words. */
 export function describeChange(change: Change | undefined): string {
   if (change === undefined) return 'nothing more'
   if (change.type === 'response.received') return `the model is asked (${change.role ?? 'decision'})`
@@ -71,7 +71,7 @@ const EXCERPT = 40
 
 const excerpt = (text: string, from: number): string => text.slice(from, from + EXCERPT)
 
-/** One line for a reader. */
+/** Describes a divergence in one line. */
 export function divergenceText(divergence: Divergence): string {
   const { seq, iteration } = divergence
   const at = iteration === undefined ? `entry ${seq}` : `round ${iteration}, entry ${seq}`

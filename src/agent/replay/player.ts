@@ -19,7 +19,7 @@ export interface Player {
   openingEvents(): readonly Entry[]
   /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError`. */
   append(changes: readonly Change[]): readonly Entry[]
-  /** Undefined, and a divergence, when the recording has no such call here. */
+  /** The recorded response of the model call that begins now. When the recording has no such call here: undefined, and a divergence. */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
   /** The outcome of the tool call that is running; undefined when the recording ends before it. */
   recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
@@ -30,11 +30,11 @@ export interface Player {
   now(): string
   callId(): string
   readonly divergence: Divergence | undefined
-  /** The turn has ended: entries that are left are a divergence. */
+  /** Called when the turn has ended. Entries of the recording that are left are a divergence. */
   end(): void
 }
 
-/** Ends the replayed turn. The difference itself is `Player.divergence`. */
+/** Thrown to end the replayed turn at the first difference, which is in `Player.divergence`. */
 export class DivergenceError extends Error {
   override readonly name = 'DivergenceError'
 }
@@ -155,7 +155,7 @@ export function createPlayer(
 }
 
 /**
- * The end of the events that the turn saw when it read its inbox. Events after it, but before the commit of the fold, arrived while that
+ * The position after the last event that the turn saw when it read its inbox. Later events before the commit of these arrived while that
  * commit was waiting.
  */
 function seenUpTo(entries: readonly Entry[], from: number, until: number): number {
@@ -171,7 +171,7 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number): numbe
   return from + seen + 1
 }
 
-/** Blocks, their sources, the events of the turn, and expired steers. */
+/** The most entries that taking in events commits: blocks, their sources, the events of the turn, and expired steers. */
 const MAX_FOLD_ENTRIES = 4
 
 const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])

@@ -49,7 +49,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   }
 }
 
-/** Answers with the recorded response; stops the turn with `halt` when the recording has none. */
+/** A model that answers with the recorded response, and stops the turn with `halt` when the recording has none. */
 export function recordedModel(role: ModelRole, player: Player, inbox: Inbox, window: number | undefined, halt: () => void): Model {
   return {
     name: 'recorded',
@@ -75,7 +75,7 @@ function* endEvents({ finish_reason, usage, error, prompt }: ResponseReceived): 
   const { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning = 0 } = usage
   yield {
     type: 'finish',
-    finishReason: finish_reason as FinishReason, // journaled as one
+    finishReason: finish_reason as FinishReason, // it was journaled as a FinishReason
     modelName: prompt?.model ?? '',
     usage: { uncached, cacheRead, cacheWrite, output, reasoning },
   }
@@ -93,7 +93,7 @@ const unknownError: ServiceError = {
 }
 const tooLong: ServiceError = { ...unknownError, kind: 'context_overflow', message: 'prompt is too long' }
 
-/** Returns the recorded outcome; stops the turn with `halt` when the recording has none. */
+/** A tool that returns the recorded outcome, and stops the turn with `halt` when the recording has none. */
 export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () => void): Tool {
   return {
     ...tool,

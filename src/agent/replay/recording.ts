@@ -19,7 +19,7 @@ export interface Recording {
   readonly entries: readonly Entry[]
   /** The blocks shown by the last prompt before this turn. */
   readonly shown: RecordedPrompt
-  /** A retention policy has removed entries before or in the turn: the timeline that it saw is unknown. */
+  /** True when a retention policy has removed entries before or in the turn: then the timeline that it saw is unknown. */
   readonly torn: boolean
 }
 
@@ -69,7 +69,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
   if (open) yield recordingOf(open, torn)
 }
 
-/** Changes that a turn commits before it is opened: it inserts feedback into earlier turns. */
+/** Whether a change belongs to the turn that is opened after it: before that, a turn inserts feedback into earlier turns. */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
 interface OpenRecording extends Pick<Recording, 'turnId' | 'before' | 'shown'> {

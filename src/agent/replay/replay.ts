@@ -10,11 +10,11 @@ import { type RecordedStore, type ReplayParts, type ReplaySetup, setUpReplay } f
 /** The outcome of replaying one turn. */
 export interface Replayed {
   readonly turnId: string
-  /** Decisions that were replayed. */
+  /** How many decisions were replayed. */
   readonly rounds: number
   /** Undefined when the present code does the same as the recording. */
   readonly divergence?: Divergence
-  /** The turn can not be replayed: a retention policy has removed entries that it saw. */
+  /** Set when the turn can not be replayed, because a retention policy has removed entries that it saw. */
   readonly torn?: true
 }
 
@@ -55,5 +55,5 @@ export async function runReplay({ turn, player }: ReplaySetup, recording: Record
   return player.divergence
 }
 
-/** The timeline before the turn. Commits are dropped: they are part of `start`. */
+/** A ledger with the timeline before the turn. It drops commits: the replay starts at `start`, which contains them. */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

@@ -29,7 +29,7 @@ import { type Recording, withShownBlocks } from './recording.ts'
 export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
   /** The context window of the model that decided; unlimited by default. */
   readonly window?: number
-  /** Do not compare the system text. */
+  /** When set, the system text is not compared. */
   readonly anySystem?: true
 }
 

@@ -38,7 +38,7 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
   const usage = new Set<number>()
   let index = 0
   let body = ''
-  /** Received from the model and in no delta yet. */
+  /** Text that was received from the model and is in no delta yet. */
   let pendingRaw = ''
   let replacer: BufferingReplacer | undefined
   let closed: ChannelResult['closed']
@@ -108,7 +108,7 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
   }
 }
 
-/** Raw channels are code: by default they contain no citations. */
+/** The replacer of citations and usage marks in a channel, if it needs one. Raw channels are code: by default they have no citations. */
 function replacerFor(spec: ChannelSpec, sources: () => SourceMap): BufferingReplacer | undefined {
   const byDefault = !isRaw(spec)
   const replaceCitations = spec.replaceCitations ?? byDefault
@@ -151,7 +151,7 @@ export async function channelResult(
   }
 }
 
-/** Custom parsers may throw instead of returning an error. */
+/** Runs a parser of the application, which may throw instead of returning an error. */
 function tryParse(parse: () => ParsedPayload): ParsedPayload {
   try {
     return parse()

@@ -5,9 +5,9 @@ interface ProviderCall {
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
   /** Aborts the call. */
   readonly signal: AbortSignal | undefined
-  /** False ends the call. */
+  /** Called for each event. Returning false ends the call. */
   onEvent(event: ModelEvent): Promise<boolean>
-  /** Gets an error that the provider threw while it was stopped. */
+  /** Called with an error that the provider threw while it was being stopped. */
   report(error: unknown): void
 }
 
@@ -17,9 +17,9 @@ export async function readProvider({ stream, signal: outer, onEvent, report }: P
   const signal = outer === undefined ? stopController.signal : AbortSignal.any([outer, stopController.signal])
   let hasOutput = false
   let iterator: AsyncIterator<ModelEvent> | undefined
-  /** Set while an event is awaited: stops waiting for it. */
+  /** Set while the next event is awaited. Calling it rejects that wait. */
   let stopWaiting: ((reason: unknown) => void) | undefined
-  /** Not immediately: a provider that handles the signal may still report how it ended. */
+  /** Stops waiting one timer tick after the abort, so that a provider that handles the signal can still report how the call ended. */
   const onAbort = () => void setTimeout(() => stopWaiting?.(signal.reason))
 
   async function next(): Promise<IteratorResult<ModelEvent> | ServiceError> {
@@ -46,7 +46,7 @@ export async function readProvider({ stream, signal: outer, onEvent, report }: P
     const eventPending = stopWaiting !== undefined
     stopController.abort(reason)
     const stopped = stopProvider()
-    if (!eventPending) await stopped // a provider that does not deliver its event may never stop
+    if (!eventPending) await stopped // a provider that is still busy with its next event may never stop, so it is not awaited
   }
 
   async function stopProvider(): Promise<void> {
@@ -85,7 +85,7 @@ export async function readProvider({ stream, signal: outer, onEvent, report }: P
   }
 }
 
-/** For the caller only: the text of the error is never shown to a model. */
+/** An error that the provider threw, for the caller of `streamWithChannels`. Its text is never shown to a model. */
 function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): ServiceError {
   return {
     kind: aborted ? 'aborted' : 'unknown',

@@ -126,7 +126,7 @@ interface StreamListeners {
   show(delta: Delta): Promise<void>
   /** Calls the subscribers of the channel, one after another. */
   notify(delta: Delta): Promise<void>
-  /** An instance of a channel begins: creates the subscribers that are made for each instance. */
+  /** Called when an instance of a channel begins: creates the subscribers that are made for each instance. */
   open(channel: string, instance: number): Promise<void>
   /** Runs an action and reports its error. False when it failed. */
   attempt(where: StreamProblem['where'], channel: string | undefined, action: () => unknown): Promise<boolean>

@@ -5,13 +5,13 @@ import type { Channel, ChannelFormat } from '../../core/stream/channel.ts'
 
 /** A channel of the call, and how its text is processed. */
 export interface ChannelSpec extends Channel {
-  /** The body is JSON of this shape: the result has `obj` if it is valid, else `error`. */
+  /** The shape of a channel whose body is JSON. The result has `obj` if the body is valid, else `error`. */
   readonly schema?: StandardSchemaV1
-  /** Default true; false for raw channels, which are code. */
+  /** Replaces citations in the shown text by links. Default true; false for raw channels, which are code. */
   readonly replaceCitations?: boolean
   /** Removes `[[USAGE:…]]` from the shown text. Default true; false for raw channels. */
   readonly stripUsage?: boolean
-  /** Where a client shows it. Default `answer`. A channel named `usage` is shown only if it has another marker. */
+  /** Where a client shows the channel. Default `answer`. A channel named `usage` is shown only if it has another marker. */
   readonly emitMarker?: string
 }
 
@@ -19,7 +19,7 @@ export interface ChannelSpec extends Channel {
 export interface Delta {
   readonly channel: string
   readonly instance: number
-  /** Counts the deltas of the channel from 0; for a composite, those of each artifact. */
+  /** The number of the delta in its channel, from 0; in a composite, its number in its artifact. */
   readonly index: number
   readonly text: string
   readonly raw: string
@@ -27,9 +27,9 @@ export interface Delta {
   readonly agent: string
   readonly format: ChannelFormat
   readonly artifact_name?: string
-  /** The last delta of the instance; its text is empty. */
+  /** True for the last delta of the instance; its text is empty. */
   readonly completed: boolean
-  /** The instance was completed because the service failed. */
+  /** Set when the instance was completed because the service failed. */
   readonly aborted?: true
   /** A client discards the output of an earlier attempt when it gets a later one. */
   readonly extra: { readonly attempt: number }
@@ -41,7 +41,7 @@ export type Subscriber = Emit
 export interface SubscriberFactory {
   forInstance(instance: number): Subscriber
 }
-/** By channel name. They are called in the given order. */
+/** The subscribers of each channel, by its name. They are called in the given order. */
 export type ChannelSubscribers = Readonly<Record<string, readonly (Subscriber | SubscriberFactory)[]>>
 
 /** Replaces the text of a JSON channel by deltas of its attributes. `createCompositeReader` makes one. */
@@ -63,10 +63,10 @@ export interface StreamWithChannelsOptions {
   readonly emit: Emit
   readonly agent: string
   readonly artifactName?: string
-  /** Called for each citation. */
+  /** The sources that citations refer to. Called for each citation, so that sources may be added during the call. */
   readonly sources?: () => SourceMap
   readonly subscribers?: ChannelSubscribers
-  /** Gets each piece before it is parsed. */
+  /** Called with each piece of text before it is parsed. */
   readonly onRaw?: (piece: string) => void | Promise<void>
   readonly composite?: Composite
   /** Parses a body before it is validated. The default tolerates common mistakes of models, and lists them in `repairs`. */
@@ -75,14 +75,14 @@ export interface StreamWithChannelsOptions {
   readonly attempt?: number
   /** Aborts the call. */
   readonly signal?: AbortSignal
-  /** In milliseconds; without it results have no times. */
+  /** The current time in milliseconds. Without a clock, results have no times. */
   readonly clock?: () => number
 }
 
 export interface ChannelResult {
   /** The model's text, all instances together. */
   readonly raw: string
-  /** For structured formats: the body without its code fence. */
+  /** The body without its code fence, for structured formats. */
   readonly payload?: string
   readonly obj?: unknown
   readonly error?: string
@@ -111,7 +111,7 @@ export interface StreamMeta {
   readonly preamble: string
   readonly strayTags: readonly string[]
   readonly unknownChannels: readonly string[]
-  /** Errors of listeners, the first 20. */
+  /** The first 20 errors of listeners. */
   readonly problems: readonly StreamProblem[]
 }
 

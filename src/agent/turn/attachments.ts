@@ -38,14 +38,14 @@ function isAttachment(value: unknown): value is Attachment {
   return isObject(value) && typeof value.name === 'string' && typeof value.mime === 'string' && typeof value.size_bytes === 'number'
 }
 
-/** The blobs of attachments. An event that carries attachments must list them in `keeps`. */
+/** The blobs of attachments. An event with attachments must list them in `keeps`, so that the store does not remove them. */
 export const attachmentBlobs = (attachments: readonly Attachment[]): readonly BlobRef[] =>
   attachments.flatMap(({ blob }) => (blob ? [blob] : []))
 
 export const attachmentDrafts = (attachments: readonly Attachment[], turnId: string, ts: string): readonly Draft[] =>
   attachments.flatMap((attachment) => attachmentBlocks(turnId, ts, attachment))
 
-/** Adds citable attachments to the sources. */
+/** The change that adds citable attachments to the sources. */
 export function attachedSources(
   attachments: readonly Attachment[],
   { turnId, ts }: { readonly turnId: string; readonly ts: string },
@@ -77,7 +77,7 @@ function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSour
   ]
 }
 
-/** Returns a function that writes the attachments of a turn into its workspace, each file once. Called again, it adds those of followups. */
+/** Makes a function that writes the attachments of a turn into its workspace, each file once. Called again, it adds those of followups. */
 export function createAttachmentPlacer(
   blobs: Pick<BlobStore, 'get'>,
 ): (workspace: Workspace, timeline: Timeline, turnId: string) => Promise<void> {
@@ -85,7 +85,7 @@ export function createAttachmentPlacer(
   return (workspace, timeline, turnId) => placeAttachments(workspace, timeline, turnId, blobs, placed)
 }
 
-/** Writes them read-only as `<turn>/attachments/<name>`. A file that exists with the same size is not fetched. */
+/** Writes attachments read-only as `<turn>/attachments/<name>`. A file that exists with the same size is not written again. */
 export async function placeAttachments(
   { files }: Pick<Workspace, 'files'>,
   timeline: Timeline,
@@ -125,7 +125,7 @@ export async function hostAllOrReject(turn: Turn, attachments: readonly Attachme
   return hosted
 }
 
-/** Hosts as many attachments as possible: the message was accepted before, and the store keeps the bytes in any case. */
+/** Hosts as many attachments as possible. A failure does not reject the message, which was accepted before; the store keeps the bytes. */
 export async function hostIfPossible(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting, onProblem } = turn.agent
   if (!hosting) return attachments

@@ -21,7 +21,7 @@ import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
 import type { AnswerAttempt, Progress } from './progress.ts'
 
-/** Every answer of the turn, attempts first, then its questions and suggested followups. */
+/** The blocks of every answer of the turn, attempts first, then of its questions and suggested followups. */
 export function completionDrafts(
   { turnId, ts, iteration }: Pick<BlockOrigin, 'turnId' | 'ts' | 'iteration'>,
   timeline: Timeline,
@@ -46,7 +46,7 @@ export function completionDrafts(
   ]
 }
 
-/** A deferred answer, and why it is not the last one. */
+/** The blocks of a deferred answer, and of the notice that says why it is not the last one. */
 export function attemptDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
@@ -81,7 +81,7 @@ export function attemptDrafts(
   ]
 }
 
-/** The warnings about an answer, and one more when it cites sources that do not exist. */
+/** The blocks of warnings about an answer, with one more warning when it cites sources that do not exist. */
 export function noticeDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
@@ -96,7 +96,7 @@ export function noticeDrafts(
   return [...warnings, warning('unknown_sources', text, { sids })].map((notice) => noticeBlock(origin, notice))
 }
 
-/** The close, with the sources used. Steers that came too late are discarded. */
+/** The changes that close a turn: the sources it used, and the removal of steers that came too late. */
 export function closingChanges(
   { turnId, ts }: Pick<BlockOrigin, 'turnId' | 'ts'>,
   timeline: Timeline,
@@ -117,7 +117,7 @@ export function citedSources(text: string, { sources }: Timeline): readonly numb
   return existingSids(extractSids(text), sources)
 }
 
-/** Without citations of sources that do not exist. The timeline keeps the text as the model wrote it. */
+/** A text without citations of sources that do not exist, for users. The timeline keeps the text as the model wrote it. */
 export const withExistingCitations = (text: string, timeline: Timeline): string =>
   rewriteSids(text, new Map(citedSources(text, timeline).map((sid) => [sid, sid])))
 

@@ -96,12 +96,12 @@ async function summarise(turn: Turn, request: SummaryRequest | undefined): Promi
 
 const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
 
-/** The context window of the model, minus its output, may be below the setting. */
+/** The most tokens of a prompt: the setting, or the context window of the model minus its output if that is less. */
 function contextLimit({ models, settings }: TurnServices): number {
   return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
 }
 
-/** Hides old content once the provider's cache has expired, so that it costs no cached prefix. Usually there is none. */
+/** The changes that hide old content, which wait until the provider's cache has expired: then no cached prefix is lost. Often none. */
 export function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): readonly Change[] {
   const { changes } = planExpiry(ledger.timeline, {
     now: agent.clock.now(),

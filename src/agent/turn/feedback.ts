@@ -40,7 +40,7 @@ function isCacheWarm({ cache }: Timeline, now: string, { expiry }: AgentSettings
   return Date.parse(now) - Date.parse(cache.touched_at) < (ttl - expiry.bufferSeconds) * 1000
 }
 
-/** Undefined when the turn is not visible any more, or when a machine is not confident enough. */
+/** Reads feedback from an event. Undefined when its turn is not visible any more, or when a machine is not confident enough. */
 function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback | undefined {
   const payload = isObject(event.payload) ? event.payload : {}
   const turnId = event.target_turn_id ?? ''

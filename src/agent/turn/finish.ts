@@ -36,7 +36,7 @@ export interface ModelAnswer {
   readonly decision: FinalDecision
   readonly warnings: readonly Notice[]
   readonly exitReason: ExitReason
-  /** False: it ends the turn even when there are events that the model has not seen. */
+  /** False when the answer ends the turn even if there are events that the model has not seen. */
   readonly deferrable: boolean
 }
 
@@ -54,7 +54,7 @@ export interface TurnResult {
   readonly answer: string
   readonly followups: readonly string[]
   readonly sourcesUsed: readonly number[]
-  /** The answer was cut off, or the budget was used up before the work was done. */
+  /** True when the answer was cut off, or when the budget was used up before the work was done. */
   readonly truncated: boolean
   readonly error?: Error
 }
@@ -173,7 +173,7 @@ function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision,
   }
 }
 
-/** For a turn that stays open, because the agent is closed or another process has claimed the conversation. */
+/** The result of a turn that stays open, because the agent is closed or another process has claimed the conversation. */
 export function cancelledResult(turnId: string): TurnResult {
   return { turnId, exitReason: 'cancelled', ok: false, answer: '', followups: [], sourcesUsed: [], truncated: false }
 }

@@ -39,7 +39,7 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
   return own.reduce((progress, event) => applyEvent(progress, event, agent.settings), before)
 }
 
-/** In order of acceptance, up to the last stop: events after it are for the next turn. */
+/** The waiting events for this turn in order of acceptance, up to the last stop: events after a stop are for the next turn. */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
   const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
@@ -73,7 +73,7 @@ const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.
 const wrapUpAllowance = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
-/** For each event its block, its attachments, and the end of a clarification. */
+/** The blocks of events: for each event its text, its attachments, and the end of a clarification that it answers. */
 function blocksFor(
   events: readonly InboxEvent[],
   attached: readonly Attachment[],
@@ -127,8 +127,8 @@ export function hasUnansweredEvents({ inbox }: Timeline, turnId: string): boolea
 }
 
 /**
- * Commits the end of a turn that can not be deferred. Events before a stop belong to the stopped turn: they are taken in first, though
- * they get no answer, so that they do not start another turn.
+ * Commits the changes that end a turn, even if events wait. Only if the user has stopped the turn, events that were sent before the stop
+ * are taken in first: otherwise they would start another turn, although the user wanted to stop.
  */
 export async function commitEnd(turn: Turn, progress: Progress, changes: (timeline: Timeline) => readonly Change[]): Promise<void> {
   const { turnId, conversation } = turn
@@ -146,7 +146,7 @@ const wasStopped = ({ inbox }: Timeline, turnId: string): boolean => inbox.some(
 /** Whether the event defers an answer that the model gave without having seen it. */
 export const needsAnswer = (event: InboxEvent, turnId: string): boolean => isForTurn(event, turnId) && asksForAnswer(event)
 
-/** Users always ask for one; an external event only when it is reactive. */
+/** Whether an event needs an answer: every message of a user does, an external event only when it is reactive. */
 const asksForAnswer = (event: InboxEvent): boolean => event.kind === 'followup' || event.kind === 'steer' || extraRoundsOf(event) > 0
 
 /** Removes steers that came too late for this turn: they must not affect the next one. */
@@ -160,7 +160,7 @@ export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Cha
 
 const clarificationResolvedText = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
 
-/** The user's next message, in the same turn or a later one, answers the open questions of the latest turn. */
+/** The block that marks the open questions of the latest turn as answered, which the user's next message does. None without questions. */
 export function clarificationResolved(timeline: Timeline, turnId: string, ts: string): readonly Draft[] {
   return hasOpenQuestions(timeline) ? [stageBlock('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
 }

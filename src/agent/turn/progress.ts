@@ -18,11 +18,11 @@ export interface Progress {
   readonly events: readonly LiveEvent[]
   /** Feedback on earlier turns, collected when the turn began and announced in every round. */
   readonly feedbacks: readonly AnnouncedFeedback[]
-  /** The user has stopped the turn: the model is not called again. */
+  /** True after the user has stopped the turn: the model is not called again. */
   readonly stopped: boolean
   /** Set after a compaction that freed nothing: do not try again below this many tokens. */
   readonly compactAbove?: number
-  /** The turn has used react.hide: the cache point of the previous turn is given up. */
+  /** True after the turn has used react.hide: then it has no cache point at the previous turn. */
   readonly hasHidden: boolean
   /** The state of the workspace at the start of the round, once the turn has opened it. */
   readonly workspace?: AnnouncedWorkspace
@@ -46,7 +46,7 @@ export function openProgress(startedAt: string, settings: AgentSettings, feedbac
   return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }
 }
 
-/** After a decision: counts the iteration and spends a round of the budget. */
+/** The progress after a decision: one iteration more, and one round of the budget spent. */
 export function nextRound(progress: Progress): Progress {
   return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
 }

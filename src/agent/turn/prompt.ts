@@ -14,11 +14,11 @@ import type { Turn } from './turn.ts'
 /** The prompt of one decision. */
 export interface DecisionPrompt {
   readonly parts: readonly Part[]
-  /** The part of it that is journaled with the response. */
+  /** Facts about the prompt that are journaled with the response. */
   readonly record: PromptRecord
-  /** Its size, system text included, when it is known without counting. */
+  /** The size of the prompt, system text included, when it is known without counting. */
   readonly tokens: number | undefined
-  /** Its size, system text included; counts when it is not known. */
+  /** The size of the prompt, system text included. Counts when it is not known. */
   countTokens(): number
 }
 

@@ -101,7 +101,7 @@ function readResponseDecision(
   const options = delivered === undefined ? { clarify, isSource } : { clarify, isSource, delivered }
   const first = readDecision(parsed, options)
   if (first.ok) return { decision: first.decision, notices: first.warnings }
-  // Read again if the user saw part of it, so that the violation can say so.
+  // If the user saw a part of the response, it is read again, so that the violation can say so.
   const reading = response.showedContent() ? readDecision(parsed, { ...options, shown: true }) : first
   if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
   const shownAnswer = response.answer()?.text ?? ''
@@ -153,7 +153,7 @@ async function rejectResponse(
   return { kind: 'next', progress: after } // without rounds left, the next round wraps up
 }
 
-/** A steer came while the model was writing. The model can read what it had written, and the next round takes in the steer. */
+/** Handles a response that a steer interrupted. The model can read what it had written, and the next round takes in the steer. */
 async function handleInterruption({ conversation }: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
   if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
   const { raw } = call.response
@@ -166,7 +166,7 @@ async function handleInterruption({ conversation }: Turn, progress: Progress, or
   return { kind: 'next', progress }
 }
 
-/** The budget is used up: one more call, which may only answer. If it does not, the turn ends with a fallback answer. */
+/** Ends a turn whose budget is used up: the model is called once more and may only answer. If it does not, there is a fallback answer. */
 async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<RoundResult> {
   const { exitReason, fallback } = exhausted[why]
   const { turnId, agent, conversation } = turn
@@ -203,7 +203,7 @@ const cancelled = { kind: 'cancelled' } as const
 const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
 const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })
 
-/** The call id is made before the model is called, so that the notices of a rejected response have one, too. */
+/** Ids and time for the blocks of the round. The call id is made before the model is called, because a rejected response needs one, too. */
 function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
   return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
 }

@@ -32,7 +32,7 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   return openProgress(ts, agent.settings, feedbacks)
 }
 
-/** A new message is accepted with all of its files or rejected. One that waited in the journal is accepted even when hosting fails. */
+/** Commits the user's message. A new message is rejected when a file can not be hosted; one that waited in the journal is not. */
 async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<void> {
   const { turnId, agent, conversation } = turn
   const attachments = input.attachments.length === 0 ? input.attachments : await hostAttachments(turn, input, ts)

@@ -35,7 +35,7 @@ export async function generateTitle(turn: Turn): Promise<void> {
   ])
 }
 
-/** Reads the output channel; if that is not valid JSON, any `"conversation_title": "…"` in the response. */
+/** Reads title and questions from the output channel. If that is not valid JSON, any `"conversation_title": "…"` in the response counts. */
 export function parseTitleResponse(raw: string): { readonly title: string | undefined; readonly questions: readonly string[] } {
   const { channels } = parseChannels(raw, titleChannels)
   const parsed = parseModelJson(channels.find(({ name }) => name === 'output')?.instances.join('') ?? '')

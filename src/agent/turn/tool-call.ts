@@ -80,7 +80,7 @@ function emitToolStatus(
   live.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
-/** In this order: thinking, notes, plan steps that the notes acknowledge, program, call, warnings. */
+/** The blocks of a call, in this order: thinking, notes, plan steps that the notes acknowledge, program, call, warnings. */
 function callDrafts(
   origin: BlockOrigin,
   { response }: ModelCall,
@@ -104,7 +104,7 @@ function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanA
   return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }
 
-/** Always returns an outcome. A steer or the end of the turn aborts the tool's signal. */
+/** Runs a tool; it always gets an outcome. A steer or the end of the turn aborts the tool's signal. */
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
@@ -172,7 +172,7 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
   }
 }
 
-/** The code of the protocol violation that made a call fail, from its error or from the notice of that error. Other notices do not count. */
+/** The code of the protocol violation that made a call fail, from its error or the notice of that error. Other notices do not count. */
 function violationCode({ ok, error, notices }: DeliveredOutcome): string | undefined {
   if (ok || !error) return undefined
   if (error.code.startsWith('protocol_violation.')) return error.code

@@ -20,14 +20,14 @@ import type { Turn } from './turn.ts'
 
 /** The workspace of a conversation, as one turn uses it. Opened at its first use: turns without files never open it. */
 export interface TurnWorkspace {
-  /** Opens it, starts the turn in it, and writes the attachments of the turn into it. After a failure the next call tries again. */
+  /** Opens the workspace, starts the turn in it, and writes the turn's attachments into it. After a failure the next call tries again. */
   open(): Promise<Workspace>
   readonly isOpen: boolean
-  /** Another process began the turn and may have opened it. */
+  /** True when another process began the turn, which may have opened the workspace. */
   readonly resumed: boolean
-  /** Undefined when the agent has no workspaces. */
+  /** How the workspace stores versions; undefined when the agent has no workspaces. */
   readonly implementation: Workspaces['implementation'] | undefined
-  /** Keeps the call for the context files. */
+  /** Adds a call to those that `writeContext` writes. */
   addCall(call: CallRecord): void
   /** Writes the context files, if the workspace is open. Never rejects: they are a copy of what is in the journal. */
   writeContext(): Promise<void>
@@ -134,7 +134,7 @@ export async function restoreWorkspace(workspace: Workspace, turnId: string, tim
   }
 }
 
-/** Read from the newest checkout block: it names everything that was checked out so far. */
+/** What the turn has checked out so far. The newest checkout block names all of it. */
 function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
   const checkout = blocks.flatMap((block) => readWorkspaceCheckout(block) ?? []).at(-1)
   return (checkout?.checked_out_from ?? []).flatMap((logical) => {
@@ -143,7 +143,7 @@ function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
   })
 }
 
-/** The block that records the publish; with the error when it failed. No block when there was nothing to publish. */
+/** The block that records a publish, and the error when the publish failed. No block when there was nothing to publish. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
   readonly error?: Failure
