@@ -6,7 +6,7 @@ const portRule = 'must be a whole number from 0 to 65535'
 
 /** Every setting, as it is in `daybook.config.ts`. */
 export const Settings = z.strictObject({
-  /** `provider/model`, with the key in the provider's own variable; in a file also a model object. */
+  /** `provider/model`, or `offline`. The key is read from the provider's own variable. In a configuration file also a model object. */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
   /** Folder for conversations and files. */
   data: text,
@@ -30,7 +30,7 @@ export const Settings = z.strictObject({
   /** Limits of one turn. */
   budget: z.strictObject({
     rounds: number(z.int().min(1).max(1_000)),
-    /** In US dollars. */
+    /** Cost of one turn in US dollars. */
     money: number(z.number().positive()).optional(),
   }),
   /** How tokens are estimated before a provider counts them: characters / 4, or the o200k encoding (takes 20 MB of memory). */
@@ -83,7 +83,7 @@ const defaults: SettingsLayer = {
 /** Settings that are never printed. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(['auth.secret', 'token'])
 
-/** Settings from one origin, by name. */
+/** Settings from one origin: flags, environment, a file, or the defaults. */
 export interface SettingsLayer {
   readonly origin: string
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
@@ -91,11 +91,11 @@ export interface SettingsLayer {
 
 export interface EffectiveSettings {
   readonly settings: Settings
-  /** Where each setting comes from. */
+  /** The origin of each setting. */
   readonly origins: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** Merges layers, the most important first, and validates the result. */
+/** Merges layers and validates the result. A setting comes from the first layer that has it. */
 export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSettings {
   const values: Partial<Record<SettingName, unknown>> = {}
   const origins: Partial<Record<SettingName, string>> = {}

@@ -68,7 +68,7 @@ function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): 
   }
 }
 
-/** The offline model answers from documents, so they must be citable. */
+/** Settings of an agent with the offline model. It answers from documents, so these must be citable. */
 function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
   const { name } = 'stream' in model ? model : model.decision
   return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
@@ -76,7 +76,7 @@ function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'source
 
 /** Callbacks and tools of an agent, besides its settings. */
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & {
-  /** How long a finished answer waits for another message. */
+  /** How long a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
 }
 
@@ -150,7 +150,7 @@ function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
 }
 
 async function openTokenCounter(): Promise<TokenCounter> {
-  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts') // 20 MB
+  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts') // loaded only when it is used: it takes 20 MB of memory
   return loadTokenCounter()
 }
 
@@ -184,7 +184,7 @@ const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
   blobs: createFileBlobs({ folder: join(data, 'blobs') }),
 })
 
-/** The workspaces of all conversations: folders beside the store, or in memory. `blobs` is the store's. */
+/** The workspaces of all conversations: folders beside the store, or in memory. `blobs` are those of the store. */
 export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore): Promise<Workspaces> {
   const { data, store, workspace, workspaceRemote: remote } = settings
   if (store === 'memory') {
@@ -215,7 +215,7 @@ export type ModelKey = Provider['key'] & { readonly provider: string }
 /** The keys of all providers of named models. */
 export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))
 
-/** How many blobs, and their size. */
+/** Number and total size of blobs that belong to no entry. */
 export interface UnreferencedBlobs {
   readonly blobs: number
   readonly bytes: number
@@ -256,7 +256,7 @@ const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
   bytes: blobs.reduce((sum, { size }) => sum + size, 0),
 })
 
-/** The agent that a module exports; a function that it exports is called each time. */
+/** Loads the export `agent` of a module: an object, or a function that is called each time and returns one. */
 export function loadAgentModule(
   file: string,
 ): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
