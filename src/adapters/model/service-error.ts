@@ -86,7 +86,7 @@ const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[-
 /** Goes by status and code first, and by the message only where providers give nothing better. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // before all else: the message quotes the stream
+  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // first: the message quotes the stream, which may contain any word
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return permanent('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKeyWords.test(words)) return permanent('authentication')
   if (status === 429) return /insufficient_quota/.test(words) ? permanent('rate_limited') : temporary('rate_limited')

@@ -60,7 +60,7 @@ describe('the announcement', () => {
 
   it('the bar rounds half up, the iteration never passes the limit, and the wrap-up says so', () => {
     const at = (iteration: number, max: number) => compose({ budget: { iteration, max, elapsedSeconds: 0 } })
-    expect(at(2, 20)).toContain('██░░░░░░░░  17 remaining') // 1.5 of 10
+    expect(at(2, 20)).toContain('██░░░░░░░░  17 remaining') // 3 of 20 are 1.5 of 10, which is rounded up
     expect(at(99, 15)).toContain('Iteration 15/15')
     expect(at(99, 15)).toContain('██████████  0 remaining')
     expect(compose({ budget: { iteration: 15, max: 15, elapsedSeconds: 0, wrapUp: true } })).toContain(

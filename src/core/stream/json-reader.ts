@@ -77,7 +77,7 @@ export function createJsonReader(): JsonReader {
 
   let events: JsonEvent[] = []
   let mode: Mode = 'lead'
-  let offset = 0 // of the first character of the text being read
+  let offset = 0 // the offset of the first character of the text being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
   let frame: Frame | undefined
   let path: JsonPath = []
@@ -272,7 +272,7 @@ export function createJsonReader(): JsonReader {
       held = ''
       const inside = mode
       if (inside === 'quote')
-        closeString(false) // no later text contradicts the quote
+        closeString(false) // the input ends here, so the quote ends the string
       else if (inside === 'string') closeString(true)
       mode = inside
       fail(inside === 'lead' ? 'json.missing' : 'json.unfinished', at)

@@ -131,7 +131,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       if (event.type === 'object.end' && !event.aborted) finishRoot()
       return
     }
-    if (isAt(event.path, 'tool_call')) return // like the root, it is not needed as a whole
+    if (isAt(event.path, 'tool_call')) return // its fields are stored one by one, like those of the root
     const value = collector.push(event)
     if (value === undefined || event.path.length > 3 || ('aborted' in event && event.aborted)) return
     store(event.path, value)

@@ -77,7 +77,7 @@ function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
 function insertAfter(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
   const nextBlock = nextBlockNumber(blocks, timeline.nextBlock)
   const position = positionOf(timeline, afterId)
-  if (position === undefined) return { ...timeline, nextBlock } // the block before it was compacted
+  if (position === undefined) return { ...timeline, nextBlock } // the block `afterId` was compacted
   const present = blocksOf(timeline)
   return { ...replaceBlocks(timeline, [...present.slice(0, position + 1), ...blocks, ...present.slice(position + 1)]), nextBlock }
 }

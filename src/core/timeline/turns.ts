@@ -67,7 +67,7 @@ export function createRoundNumbers(): (block: Block) => number | undefined {
   let last: { readonly turnId: string; readonly iteration: unknown; readonly number: number } | undefined
   return (block) => {
     const iteration = block.meta?.iteration
-    if (iteration !== undefined && last?.iteration === iteration && last.turnId === block.turn_id) return last.number // most blocks
+    if (iteration !== undefined && last?.iteration === iteration && last.turnId === block.turn_id) return last.number // a short cut for most blocks
     const key = roundKey(block)
     if (key === undefined) return undefined
     const number = numbers.get(key) ?? numbers.size

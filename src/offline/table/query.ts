@@ -137,7 +137,7 @@ export const ProgramResult = z.object({
 })
 export type ProgramResult = z.infer<typeof ProgramResult>
 
-const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // also in the text of the program
+const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // the program in program.ts has the same limits
 
 export function toProgramResult({ rows: all }: Table, { value, exact, matching, rows, groups }: QueryResult): ProgramResult {
   return {

@@ -69,7 +69,7 @@ export function visibleTimeline({ base, entries }: MemoryConversation): Timeline
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
   const { entries, base, info } = conversation
   const times = timesOf(conversation)
-  firstVersionsOf(conversation) // from all entries, before some are removed
+  firstVersionsOf(conversation) // indexes all entries before some are removed
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
   const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` has one for each entry
   const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))

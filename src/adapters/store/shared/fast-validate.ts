@@ -15,7 +15,7 @@ export function isPlainTextAppend(change: unknown): change is BlocksAppended {
   for (const key in change) if (key !== 'type' && key !== 'blocks') return false
   const { type, blocks } = change
   if (type !== 'blocks.appended' || !Array.isArray(blocks)) return false
-  for (let n = 0; n < blocks.length; n++) if (!isPlainTextBlock(blocks[n])) return false // also rejects holes
+  for (let n = 0; n < blocks.length; n++) if (!isPlainTextBlock(blocks[n])) return false // an index loop also rejects holes
   return true
 }
 

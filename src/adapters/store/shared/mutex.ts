@@ -4,7 +4,7 @@ type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 export function createMutex(): Mutex {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
-    const done = last.then(work, work) // also after a failure
+    const done = last.then(work, work) // runs also when the work before it failed
     last = done
     return done
   }

@@ -27,7 +27,7 @@ export async function publishGit(turnId: string, context: GitPublishContext): Pr
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
   let head = readHead(lineage) // runs while the turn's folder is read
-  head.catch(() => {}) // awaited below
+  head.catch(() => {}) // a failure is reported where `head` is awaited below
   const [checkedOut, hasNoFiles, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
     isEmpty(files, filesFolder(turnId)),
@@ -93,7 +93,7 @@ async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, 
     return true
   } catch (error) {
     await commit // rejects when the commit could not be made
-    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved: another problem
+    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved, so the failure has another cause
     return false
   }
 }

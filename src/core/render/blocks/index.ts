@@ -30,8 +30,8 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'stage.feedback': verbatim('stageText'),
   'stage.clarification': verbatim('stageText'),
   'stage.clarification.resolved': verbatim('stageText'),
-  'stage.suggested_followups': renderNothing, // for the user
-  'react.thinking': renderNothing, // for the user and the log
+  'stage.suggested_followups': renderNothing, // only for the user
+  'react.thinking': renderNothing, // only for the user and the log
   'react.decision.raw': renderInterrupted,
   'react.notes': (block, { caps }) => renderText(block, (text) => `[AI Agent say]: ${clip(text, caps.notes, shownPath(block, caps))}`),
   'react.tool.code': renderToolCode,
@@ -46,8 +46,8 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.plan.preserved': renderNothing, // keeps `ar:plan.latest:` readable; the history lists it
   'react.completion': renderNothing, // the completion itself is `assistant.completion`
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint'),
-  'react.workspace.checkout': renderNothing, // announced
-  'react.workspace.publish': renderNothing, // announced
+  'react.workspace.checkout': renderNothing, // the announcement shows it
+  'react.workspace.publish': renderNothing, // the announcement shows it
   'assistant.completion': renderCompletion,
   'assistant.completion.attempt': withHeading('[ASSISTANT MESSAGE, NOT YET FINAL]', 'completion'),
   'assistant.completion.attempt.outcome': verbatim('stageText'),

@@ -24,7 +24,7 @@ export function renderNotice(block: Block, { caps }: RenderContext): readonly Pa
   const notice = readNotice(block)
   if (!notice) return [textPart(`[REACT NOTICE]\n${clip(scrubBase64(block.text ?? ''), caps.noticeMessage)}`)]
   const { code, message, ...rest } = notice
-  if (code === 'plan_closed') return [] // the plan's own result says so
+  if (code === 'plan_closed') return [] // the result of the `react.plan` call says so
   const extra = JSON.stringify(rest, omitHostingFields, 2)
   return [
     textPart(
