@@ -18,13 +18,19 @@ export interface Envelope {
 /** Marks outcomes, so that `outcomeOf` can tell them from other objects that have a field `ok`. */
 const outcomePrototype = Object.freeze({})
 
-/** A successful outcome that is more than a value: artifacts, notices, sources, changes of the timeline. */
-export function succeeded(outcome: Omit<Outcome, 'ok' | 'error'>): Outcome {
+/** The parts of an outcome besides success and error. */
+export type OutcomeParts = Omit<Outcome, 'ok' | 'error'>
+
+/**
+ * A successful outcome that is more than a value: `output` with artifacts, notices, sources, changes of the timeline. A tool that has
+ * only an output returns it as it is.
+ */
+export function succeeded(outcome: OutcomeParts): Outcome {
   return createOutcome({ ...outcome, ok: true })
 }
 
 /** A failed outcome. The model reads code, message and details. */
-export function failed(code: string, message: string, more: Omit<Outcome, 'ok' | 'error'> & Pick<ToolError, 'details'> = {}): Outcome {
+export function failed(code: string, message: string, more: OutcomeParts & Pick<ToolError, 'details'> = {}): Outcome {
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }

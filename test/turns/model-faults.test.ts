@@ -107,7 +107,7 @@ describe.each(everyProvider)('%s', (name) => {
 /** The stall timeout of ten minutes fires when the provider has been silent for twenty checks. */
 const stallOptions = (provider: Pick<FakeProvider, 'silent'>): NamedModelOptions => ({
   stallMs: 600_000,
-  alarm(milliseconds, ring) {
+  startTimer(milliseconds, ring) {
     expect(milliseconds).toBe(600_000)
     let looks = 0
     const watch = setInterval(() => {

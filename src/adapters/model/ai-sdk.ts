@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { LanguageModelV3, LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { Part } from '../../core/render/types.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
 import { createCacheEnds, markOptions, selectMarks } from './cache-marks.ts'
@@ -8,8 +8,16 @@ import { buildPrompt, nonEmptyParts } from './prompt.ts'
 import { imageTypes, knownModel, type MarkRules, markRulesOf, type ProviderRules, pdfTypes } from './provider-rules.ts'
 import { streamCall } from './stream.ts'
 
-/** A model of the AI SDK, version 3 or 4 of its interface. */
-export type SdkModel = LanguageModelV4 | LanguageModelV3
+/**
+ * A model of the AI SDK, version 3 or 4 of its interface. Only the members that tell it from a `Model`: the SDK is an optional package,
+ * and its own types would be needed to compile against these.
+ */
+export interface SdkModel {
+  readonly specificationVersion: 'v3' | 'v4'
+  readonly provider: string
+  readonly modelId: string
+  doStream(options: never): PromiseLike<unknown>
+}
 
 export interface ModelOptions {
   /** Tokens that fit into prompt and answer together. Needed only for models that provider-rules.ts does not list. */
@@ -21,11 +29,12 @@ export interface ModelOptions {
   readonly images?: boolean
   /** Whether the model accepts PDF documents. Default: as listed for its provider. */
   readonly documents?: boolean
-  readonly reasoning?: NonNullable<LanguageModelV4CallOptions['reasoning']>
+  /** How much the model thinks before it answers. Default: as the provider chooses. */
+  readonly reasoning?: 'provider-default' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
   /** A call fails with a timeout when the provider sends nothing for this long. Default: five minutes. */
   readonly stallMs?: number
   /** Replaces the system timer in tests. */
-  readonly alarm?: StartTimer
+  readonly startTimer?: StartTimer
 }
 
 interface SdkModelSource {
@@ -83,7 +92,7 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
         longWritesPath: rules.longWritesPath,
         signal,
         idleMs: options.stallMs ?? defaultIdleMs,
-        startTimer: options.alarm ?? startSystemTimer,
+        startTimer: options.startTimer ?? startSystemTimer,
       })) {
         if (event.type === 'finish') cacheEnds.set(cacheEndKey, lastMarkedPart(parts))
         yield event

@@ -123,12 +123,12 @@ describe('errors inside a stream with status 200', () => {
     const body = new ReadableStream({ start: (controller) => controller.enqueue(bytes) })
     const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
     const waits: number[] = []
-    const alarm = (milliseconds: number, fire: () => void) => {
+    const startTimer = (milliseconds: number, fire: () => void) => {
       waits.push(milliseconds)
       if (milliseconds <= 1_000) queueMicrotask(fire)
       return () => {}
     }
-    const events = await ask(modelFrom(createOpenAI({ apiKey: 'k', fetch }).responses('gpt-6-sol'), { alarm }), requestOf([text('x')]))
+    const events = await ask(modelFrom(createOpenAI({ apiKey: 'k', fetch }).responses('gpt-6-sol'), { startTimer }), requestOf([text('x')]))
     expect(events).toMatchObject([{ text: 'Hi' }, { type: 'error', error: { stage: 'after_output' } }])
     expect(events.at(-1)).not.toHaveProperty('usage')
     expect(waits.at(-1)).toBe(1_000)

@@ -1,4 +1,10 @@
-import type { LanguageModelV3StreamPart, LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type {
+  LanguageModelV3,
+  LanguageModelV3StreamPart,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider'
 import { Failure } from '../../core/failure.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
@@ -84,12 +90,10 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
 }
 
 async function openStream(model: SdkModel, call: LanguageModelV4CallOptions): Promise<ReadableStream<StreamPart>> {
-  if (isV4(model)) return (await model.doStream(call)).stream
+  if (model.specificationVersion === 'v4') return (await (model as LanguageModelV4).doStream(call)).stream
   const { reasoning: _, prompt, ...rest } = call
-  return (await model.doStream({ ...rest, prompt: toV3Prompt(prompt) })).stream
+  return (await (model as LanguageModelV3).doStream({ ...rest, prompt: toV3Prompt(prompt) })).stream
 }
-
-const isV4 = (model: SdkModel): model is LanguageModelV4 => model.specificationVersion === 'v4'
 
 function deltaOf(part: StreamPart): Extract<ModelEvent, { readonly text: string }> | undefined {
   if (part.type === 'text-delta' && part.delta !== '') return { type: 'text.delta', text: part.delta }
