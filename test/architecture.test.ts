@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   server: ['core', 'agent'],
   'config.ts': ['core'],
   'wiring.ts': ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
-  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // fills in defaults
+  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // exports the SDK; wiring fills in the defaults
   cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring.ts'],
 }
 

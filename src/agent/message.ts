@@ -24,7 +24,7 @@ export interface SendOptions extends EventOptions {
 
 /** Options of `Agent.steer`. */
 export interface SteerOptions extends EventOptions {
-  /** `redirect` by default. */
+  /** What the turn shall do: change direction (`redirect`, the default), or wrap up. */
   readonly mode?: SteerMode
   /** The steer affects this turn only. By default it affects the turn that is running when it arrives. */
   readonly turnId?: string

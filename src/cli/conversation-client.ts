@@ -11,7 +11,7 @@ import type { TurnLog } from '../core/timeline/turn-log.ts'
 
 /** The stored conversations, of a local data folder or of a server. */
 export interface ConversationClient {
-  /** Most recently active first. `more`: there are others beyond the limit. */
+  /** The conversations, most recently active first. `more` is true when there are others beyond the limit. */
   list(query: { readonly limit: number; readonly search?: string }): Promise<{
     readonly conversations: readonly ConversationSummary[]
     readonly more: boolean

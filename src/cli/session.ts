@@ -34,9 +34,9 @@ interface ConversationSession {
   lastSeq(): Promise<number>
   /** Resolves when the message is durable, to the id of its turn. */
   submit(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
-  /** False when no turn is running. */
+  /** Redirects the running turn. False when no turn is running. */
   steer(text: string): Promise<boolean>
-  /** False when no turn is running. */
+  /** Stops the running turn. False when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
   /** Rejects when a turn fails in a way that no event reports; never resolves. */

@@ -70,7 +70,7 @@ function wantsColours({ isTTY }: { readonly isTTY?: boolean }, environment: Read
  */
 export const plainText = (text: string): string => text.replace(controlCharacters, visibleCharacter)
 
-/** Safe to print, and on one line. */
+/** Text from models, files and users that is safe to print, on one line. */
 export const plainLine = (text: string): string => plainText(text.replace(/\s+/g, ' ').trim())
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the subject of this expression

@@ -87,7 +87,7 @@ export function createClient(options: ClientOptions) {
     health: () => read<{ readonly status: string }>('/health'),
     /** Rejects while the server shuts down or its store does not work. */
     ready: () => read<{ readonly status: string }>('/ready'),
-    /** In the text format of Prometheus. */
+    /** The server's metrics, in the text format of Prometheus. */
     metrics: async () => (await request('/metrics')).text(),
     openapi: () => read<unknown>('/v1/openapi.json'),
   }

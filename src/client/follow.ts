@@ -38,7 +38,7 @@ export async function* follow(
       onConnection('open')
       for await (const { data } of serverSentEvents(chunksOf(response, idle))) {
         failures = 0
-        const frame = JSON.parse(data) as NativeFrame // from a Daybook server
+        const frame = JSON.parse(data) as NativeFrame // a Daybook server sends no other frames
         if (frame.type === 'resync' || frame.type === 'server_shutdown') break
         if (frame.type === 'ready' || (frame.type === 'entry' && frame.seq <= last)) continue
         if (frame.type === 'entry') last = frame.seq

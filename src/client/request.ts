@@ -16,7 +16,7 @@ export class RequestRefused extends Error {
 }
 
 export interface ClientOptions {
-  /** `http://127.0.0.1:4127`. */
+  /** The address of the server, such as `http://127.0.0.1:4127`. */
   readonly baseUrl: string
   /** A bearer token, or a function that is called for one before every request. */
   readonly token?: string | (() => string | Promise<string>)

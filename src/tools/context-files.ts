@@ -20,7 +20,7 @@ export interface CallLog {
   drain(): readonly CallRecord[]
 }
 
-/** An empty log. */
+/** Creates an empty log. */
 export function createCallLog(): CallLog {
   let records: CallRecord[] = []
   return {

@@ -194,7 +194,7 @@ describe('the return value of a tool', () => {
     expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
   })
 
-  it('an outcome is not changed', () => {
+  it('an outcome of succeeded or failed is passed on unchanged', () => {
     for (const outcome of [succeeded({ output: 1 }), failed('a', 'b', { details: 1 })]) expect(outcomeOf(outcome)).toBe(outcome)
   })
 

@@ -48,7 +48,7 @@ function createBinder(tool: Tool, call: Call) {
   const resolutions = new Map<string, ReferenceResolution>()
   let boundBytes = 0
 
-  /** Resolves each address once. */
+  /** Resolves an address; a repeated address is not resolved again. */
   async function resolve(address: string): Promise<ReferenceResolution> {
     const resolution = resolutions.get(address) ?? (await resolveReference(address, call))
     resolutions.set(address, resolution)

@@ -22,7 +22,7 @@ export interface ZipEntry {
   readonly next: number
 }
 
-/** Compression methods. */
+/** The two compression methods that the reader supports, as numbers of the ZIP format. */
 export const stored = 0
 export const deflated = 8
 
@@ -35,7 +35,7 @@ const maxCommentLength = 0xffff
 /** The end record of an archive: where it is, and what it declares. */
 interface ZipEnd {
   readonly offset: number
-  /** Offset behind the archive's comment. */
+  /** Offset of the first byte after the archive's comment. */
   readonly next: number
   readonly entryCount: number
   readonly directoryOffset: number
@@ -112,7 +112,7 @@ interface ZipData {
   readonly nameBytes: Buffer
   readonly method: number
   readonly packed: Uint8Array
-  /** Offset behind the data. */
+  /** Offset of the first byte after the data. */
   readonly end: number
 }
 

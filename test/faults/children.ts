@@ -51,7 +51,7 @@ export function startWriter(
   const [program, ...args] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
   return watch(
     spawn(program as string, args, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: codeCache } }),
-  ) // the command is never empty
+  ) // the cast is safe: the command is never empty
 }
 
 function watch(child: ChildProcess): Writer {

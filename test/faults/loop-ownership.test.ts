@@ -97,7 +97,7 @@ describe('the lease of a running turn', () => {
     }
     model.resume()
     expect(await turn.result).toMatchObject({ exitReason: 'complete' })
-    await store.claim('c1', otherProcess) // the lease was released
+    await store.claim('c1', otherProcess) // succeeds, because the lease was released
   })
 
   it('is not lost by one failed heartbeat: the turn continues, and onProblem reports the failure', async () => {

@@ -30,7 +30,7 @@ describe.each(everyProvider)('three turns with an image and a PDF, as %s gets th
         expect(marks.length).toBeGreaterThanOrEqual(2)
         expect(marks.length).toBeLessThanOrEqual(4)
         const content = contentIn(name, JSON.parse(raw) as Json)
-        expect(marksIn(content.slice(-2) as Json)).toEqual([]) // sources and announce
+        expect(marksIn(content.slice(-2) as Json)).toEqual([]) // the last two parts are the tail: sources and announce
         expect(marksIn(content.at(-3) as Json)).toHaveLength(1)
       }
     }

@@ -28,7 +28,7 @@ export interface RunningCommand {
   readonly text: string
   type(line: string): void
   endOfInput(): void
-  /** Ends the command like a signal. */
+  /** Ends the command as a signal of the operating system would. */
   end(signal?: EndSignal): void
   /** Waits until this text is printed after the previously awaited text. Resolves to the output since then. */
   until(words: string | RegExp): Promise<string>

@@ -21,7 +21,7 @@ export interface ServerFixture {
   readonly client: Client
   readonly store: ConversationStore
   readonly metrics: Metrics
-  /** The log lines. */
+  /** The lines that the server has logged. */
   readonly lines: readonly string[]
 }
 

@@ -10,7 +10,7 @@ import type { Spending } from './spending.ts'
 /** What the turns of one running conversation share. */
 export interface ConversationContext {
   readonly conversationId: string
-  /** The owner of the conversation. */
+  /** Tenant, project and user that own the conversation. */
   readonly scope: Scope
   readonly ledger: Ledger
   readonly inbox: Inbox

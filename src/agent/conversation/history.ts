@@ -22,7 +22,7 @@ export function recordsOf(store: RecordStore, conversationId: string): Records {
 
 /** The journal of one turn. */
 export interface TurnEntries {
-  /** Everything since the turn was opened. */
+  /** All changes of the conversation since the turn was opened. */
   readonly changes: readonly Change[]
   /** The events that the turn took in, by id. Some may have been accepted before it was opened. */
   readonly events: ReadonlyMap<string, InboxEvent>

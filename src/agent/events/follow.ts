@@ -6,7 +6,7 @@ import { createQueue } from './queue.ts'
 export interface FollowOptions {
   /** The seq of the last entry that the caller has. Default: 0, which reads from the beginning. */
   readonly after?: number
-  /** Ends the iteration at once. */
+  /** Ends the iteration at once when it is aborted. */
   readonly signal?: AbortSignal
 }
 

@@ -6,7 +6,7 @@ export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
 /** Where a replay differs from the journal. */
 export interface DivergencePlace {
-  /** The recorded entry that differs. */
+  /** The seq of the recorded entry that differs. */
   readonly seq: number
   readonly iteration?: number
 }

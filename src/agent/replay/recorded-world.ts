@@ -75,7 +75,7 @@ function* endEvents({ finish_reason, usage, error, prompt }: ResponseReceived): 
   const { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning = 0 } = usage
   yield {
     type: 'finish',
-    finishReason: finish_reason as FinishReason, // it was journaled as a FinishReason
+    finishReason: finish_reason as FinishReason, // the cast is safe: the journal holds what a model returned
     modelName: prompt?.model ?? '',
     usage: { uncached, cacheRead, cacheWrite, output, reasoning },
   }
@@ -133,7 +133,7 @@ function publishedIn(block: Block): PublishOutcome | undefined {
   const record = parseJson(block.text)
   if (!isObject(record) || typeof record.status !== 'string') return undefined
   const { keeps } = block.meta ?? {}
-  const publishRecord = record as unknown as PublishOutcome['record'] // journaled as one
+  const publishRecord = record as unknown as PublishOutcome['record'] // the cast is safe: the journal holds what a publish wrote
   return {
     status: publishRecord.status,
     record: publishRecord,

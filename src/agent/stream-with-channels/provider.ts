@@ -3,7 +3,7 @@ import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 
 interface ProviderCall {
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
-  /** Aborts the call. */
+  /** Aborts the call when it is aborted. */
   readonly signal: AbortSignal | undefined
   /** Called for each event. Returning false ends the call. */
   onEvent(event: ModelEvent): Promise<boolean>

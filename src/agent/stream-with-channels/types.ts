@@ -73,7 +73,7 @@ export interface StreamWithChannelsOptions {
   readonly parse?: (payload: string) => ParsedPayload
   /** The number of the attempt, from 0. */
   readonly attempt?: number
-  /** Aborts the call. */
+  /** Aborts the call when it is aborted. */
   readonly signal?: AbortSignal
   /** The current time in milliseconds. Without a clock, results have no times. */
   readonly clock?: () => number

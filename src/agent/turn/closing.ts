@@ -140,7 +140,7 @@ function turnTotals(
   const cited = new Set(extractSids(answer))
   let tokens = 0
   for (let position = 0; position < timeline.size; position++) {
-    const block = blockAt(timeline, position) as Block // exists below `size`
+    const block = blockAt(timeline, position) as Block // every position below `size` has a block
     if (block.turn_id !== turnId) continue
     tokens += contentTokens(block, count)
     for (const sid of block.meta?.sources_used ?? []) cited.add(sid)

@@ -69,7 +69,7 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
   if (conversation.signal.aborted) return false // commit nothing: the process that resumes the turn compacts again
   const responses = [history, prefix].filter((response) => response !== undefined)
   if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
-    await ledger.commit(responses) // a steer does not wait for a summary
+    await ledger.commit(responses) // a steer interrupted a summary: the turn reads the steer without compacting first
     return false
   }
   const finished = finishCompaction(

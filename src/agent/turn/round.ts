@@ -124,9 +124,9 @@ async function callTool(
   const { toolbox } = turn.agent
   const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
-  const tool = toolbox.find(decision.toolId) as Tool // checkCall has found its signature
+  const tool = toolbox.find(decision.toolId) as Tool // exists: checkCall has found its signature
   const { params } = checked
-  const { timeline } = turn.conversation.ledger // as the model saw it
+  const { timeline } = turn.conversation.ledger // the timeline that the model saw: nothing was committed since
   await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
   const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
   return repairsExhausted(after.repairs) ? ended(after, tooManyViolations) : { kind: 'next', progress: after }

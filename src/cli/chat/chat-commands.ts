@@ -11,9 +11,9 @@ export interface Chat {
   /** The folder that relative file names start from. */
   readonly folder: string
   exit(how: ChatExit): void
-  /** A turn is running. */
+  /** True while a turn is running. */
   running: boolean
-  /** Ctrl-C was pressed, and no message was sent since. */
+  /** True when Ctrl-C was pressed and no message was sent since. */
   interrupted: boolean
   /** Files to send with the next message. */
   attached: readonly AttachedFile[]
@@ -96,7 +96,7 @@ async function submitMessage(chat: Chat, text: string): Promise<void> {
   try {
     await chat.session.conversation.submit(text, before.attached)
   } catch (error) {
-    Object.assign(chat, before) // the message was not accepted
+    Object.assign(chat, before) // the message was not accepted: restores the state from before it
     throw error
   }
 }

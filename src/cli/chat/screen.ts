@@ -108,7 +108,7 @@ function createBufferedWriter(output: Writable) {
       write('')
       if (!lineStart) write('\n')
     },
-    /** The user pressed Enter: the terminal is at the start of a line. */
+    /** Called when the user has pressed Enter, which puts the cursor at the start of a line. */
     lineEnded() {
       lineStart = true
       write('')

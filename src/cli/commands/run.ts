@@ -115,6 +115,6 @@ const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined &&
 
 async function readText(input: AsyncIterable<unknown>): Promise<string> {
   const pieces: Buffer[] = []
-  for await (const piece of input) pieces.push(Buffer.from(piece as Uint8Array)) // a stream of bytes
+  for await (const piece of input) pieces.push(Buffer.from(piece as Uint8Array)) // the standard input yields bytes
   return Buffer.concat(pieces).toString('utf8')
 }

@@ -38,8 +38,8 @@ function withVisibleEvent(view: ConversationView, event: VisibleEvent): Conversa
       return { ...view, waiting: view.waiting.filter(({ eventId }) => !event.eventIds.includes(eventId)) }
     case 'history':
       return withHistory(view, event)
-    case 'sources.cited': // each answer has its own list
-    case 'compaction': // its summary is an event of its own
+    case 'sources.cited': // the view shows the sources of each answer with the answer
+    case 'compaction': // the view shows its summary, which is an event of its own
       return view
     default:
       return withBlockOfTurn(view, event)

@@ -3,7 +3,7 @@ import { type Authenticate, deny } from './authenticate.ts'
 /** The key that tokens are verified with. */
 export type TokenKey =
   | { readonly kind: 'HS256'; readonly secret: string }
-  /** `publicKey` is SPKI in PEM. */
+  /** `publicKey` is a key in the format SPKI, encoded as PEM. */
   | { readonly kind: 'EdDSA'; readonly publicKey: string }
   | { readonly kind: 'jwks'; readonly url: string }
 

@@ -76,7 +76,7 @@ function continues(before: LaneEvent, after: LaneEvent): boolean {
 /** Keeps the first index, so that index 0 still marks the start of the lane. */
 function joinRun(run: readonly LaneEvent[]): LaneEvent {
   const [first] = run as [LaneEvent]
-  const last = run.at(-1) as LaneEvent // a run is never empty
+  const last = run.at(-1) as LaneEvent // exists: a run has at least one event
   const text = run.map(({ delta }) => delta.text).join('')
   return { ...last, delta: { ...last.delta, index: first.delta.index, text } }
 }

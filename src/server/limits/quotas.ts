@@ -3,7 +3,10 @@ import { RequestProblem } from '../problem.ts'
 
 /** Limits how many turns a user may start per minute and run at the same time. */
 export interface TurnQuota {
-  /** Throws 429 when the user has reached a limit. Returns the release function: after it, a turn that began counts as running. */
+  /**
+   * Counts a turn that is about to start; throws 429 when the user has reached a limit. The caller calls the returned function when the
+   * turn has started, and then counts as running, or could not start.
+   */
   acquire(conversationKey: string): () => void
 }
 

@@ -72,7 +72,7 @@ function parseRange(header: string | undefined, size: number): 'all' | 'none' | 
   if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges are answered with the whole file
   if (first === '') return Number(last) === 0 || size === 0 ? 'none' : [Math.max(0, size - Number(last)), size - 1]
   const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)]
-  if (last !== '' && Number(last) < start) return 'all' // not a valid range
+  if (last !== '' && Number(last) < start) return 'all' // an invalid range is ignored
   return start >= size ? 'none' : [start, end]
 }
 

@@ -75,7 +75,7 @@ describe('examine', () => {
     expect(examine(name, typeof bytes === 'string' ? Buffer.from(bytes) : bytes)).toEqual(expected)
   })
 
-  it('is linear for a workbook with very many tags that are not closed', () => {
+  it('takes linear time for a workbook with very many tags that are not closed', () => {
     const bytes = zipOf({ 'xl/workbook.xml': '<sheet '.repeat(500_000) })
     expect(examine('a.xlsx', bytes).problem).toBe('xlsx_no_visible_sheets')
   })

@@ -89,7 +89,7 @@ function awaitVerdict(worker: Worker): Promise<Verdict> {
     const giveUp = () => resolve({})
     const timer = setTimeout(giveUp, maxCompileMs)
     worker.once('message', resolve)
-    worker.once('error', giveUp) // for example out of memory
+    worker.once('error', giveUp) // the thread died, for example because it ran out of memory
     worker.once('exit', () => {
       clearTimeout(timer)
       giveUp()
@@ -104,7 +104,7 @@ const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 function htmlProblem(html: string): string | undefined {
   const opening = new RegExp(rawTextElements)
   for (let match = opening.exec(html); match; match = opening.exec(html)) {
-    const name = (match[1] as string).toLowerCase() // the group always matches
+    const name = (match[1] as string).toLowerCase() // exists: the expression has no match without it
     const end = name === '!--' ? endOfComment(html, match.index) : endOfElement(html, name, opening.lastIndex)
     if (end === undefined) return `line ${lineNumberAt(html, match.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
     opening.lastIndex = end

@@ -113,7 +113,7 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
     if (bytes[at] !== 0xff) return damagedJpeg
     const marker = bytes[at + 1] ?? 0
     if (marker === 0xff) {
-      at += 1 // a fill byte
+      at += 1 // 0xFF before a marker may be repeated as padding
       continue
     }
     if (marker === endOfImage) return size && scanned ? size : damagedJpeg

@@ -62,7 +62,7 @@ describe('rejected files, of which nothing is stored', () => {
     expect(given.problems).toEqual([])
   })
 
-  it('have different messages', async () => {
+  it('have different messages for different defects', async () => {
     const names = new Set<string>()
     for (const { upload } of hostile)
       for (const { message, name } of await rejectionsOf([upload()], ports())) names.add(message.replace(name, ''))

@@ -58,7 +58,7 @@ export async function ingest(
   const attachments = accepted.map(({ upload: _upload, bytes, ...facts }, index) => ({
     ...facts,
     size_bytes: bytes.length,
-    blob: stored[index] as BlobRef, // one for each file
+    blob: stored[index] as BlobRef, // exists: every file was stored
     ...(summaries[index] !== undefined && { summary: summaries[index] }),
   }))
   return { attachments, written }
@@ -67,7 +67,7 @@ export async function ingest(
 type AcceptedFile = UploadedFile & FileFacts
 
 interface UploadedFile {
-  /** Safe to use in a path. */
+  /** The file's name, changed so that it is safe to use in a path. */
   readonly name: string
   readonly upload: Upload
   readonly bytes: Uint8Array

@@ -24,7 +24,7 @@ export interface FileFacts extends Partial<ImageSize> {
 }
 
 interface InspectInput {
-  /** Safe to use in a path. */
+  /** The file's name, changed so that it is safe to use in a path. */
   readonly name: string
   readonly mime?: string | undefined
   readonly bytes: Uint8Array

@@ -27,7 +27,7 @@ export interface MemoryQuery {
   readonly to?: string
 }
 
-/** One match. */
+/** One match of a memory search. */
 export interface MemoryHit {
   readonly turn_id: string
   readonly ts: string
@@ -40,7 +40,7 @@ export interface MemoryHit {
 
 /** The matches of a search. */
 export interface MemoryFindings {
-  /** Best first. */
+  /** The matches, best first. */
   readonly hits: readonly MemoryHit[]
   readonly warnings?: readonly string[]
 }

@@ -17,7 +17,7 @@ const params = z.object({
     .describe('fi:<turn>.files/<file or folder>, fi:<turn>.outputs/<file>, fi:<turn>.user.attachments/<name>'),
 })
 
-/** One requested path. */
+/** One path that the model wants to pull. */
 interface PullRequest {
   /** The path as the model wrote it. */
   readonly given: string

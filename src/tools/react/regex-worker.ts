@@ -12,7 +12,7 @@ export interface RegexMatcher {
 
 /** The matching lines of a text. */
 interface LineMatches {
-  /** Lines of the whole text. */
+  /** How many lines the whole text has. */
   readonly lines: number
   readonly matches: readonly { readonly line: number; readonly preview: string }[]
   /** There are more matches than requested. */

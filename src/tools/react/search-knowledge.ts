@@ -8,20 +8,20 @@ import type { Call, Tool } from '../tool.ts'
 
 /** Searches the knowledge space. Supplied by the application. */
 export interface KnowledgeSearch {
-  /** Best first. */
+  /** The matches for a query, best first. */
   search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
 }
 
 /** A search, after the limits of the tool are applied. */
 export interface KnowledgeQuery {
   readonly query: string
-  /** Only below this `ks:` path. */
+  /** Only content below this `ks:` path is searched. */
   readonly root: string
   readonly maxHits: number
   readonly keywords: readonly string[]
 }
 
-/** One match. */
+/** One match of a knowledge search. */
 export interface KnowledgeHit {
   readonly path: string
   readonly title: string

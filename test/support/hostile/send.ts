@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 /** A request that is sent without normalisation or checks. */
 export interface HostileRequest {
   readonly method?: string
-  /** Sent exactly as given. */
+  /** The path, which is sent exactly as given. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string | Uint8Array | Iterable<Uint8Array>
@@ -37,7 +37,7 @@ export function send(url: string, { method = 'GET', path, headers = {}, body }: 
       }
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        if (response.headers['content-type']?.startsWith('text/event-stream')) done() // the stream does not end
+        if (response.headers['content-type']?.startsWith('text/event-stream')) done() // an event stream does not end: its first piece is enough
       })
       response.once('end', done)
       response.once('error', done)

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** Small valid images. */
+// Functions that create small valid images.
 
 export interface PngOptions {
   readonly width?: number
@@ -14,7 +14,7 @@ export function png({ width = 2, height = 2, interlaced = false, extra = [] }: P
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([8, 0, 0, 0, interlaced ? 1 : 0], 8) // eight bits of grey
+  header.set([8, 0, 0, 0, interlaced ? 1 : 0], 8) // eight bits per pixel, grey
   const pixels = deflateSync(Buffer.alloc(interlaced ? interlacedSize(width, height) : height * (width + 1)))
   return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', header), chunk('IDAT', pixels), ...extra, chunk('IEND')])
 }
