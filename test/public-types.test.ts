@@ -13,7 +13,8 @@ const { exportsOf, typesIn } = createDeclarationReader(folder)
 const { exports: packageExports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, unknown> }
 const entries = Object.entries(packageExports).flatMap(([entry, target]) => {
   const source = (target as { readonly 'daybook-source'?: string })['daybook-source']
-  return source === undefined ? [] : [{ entry: entry.replace(/^\./, 'daybook'), declarations: exportsOf(source.replace('./src/', '')) }]
+  const file = source?.replace('./src/', '')
+  return file === undefined ? [] : [{ entry: entry.replace(/^\./, 'daybook'), file, declarations: exportsOf(file) }]
 })
 const keyOf = ({ file, name }: Declaration) => `${file}#${name}`
 
@@ -43,3 +44,20 @@ it('every type that an exported type names can be imported from some entry', () 
         if (!exported.has(keyOf(type))) missing.set(`${type.name} (${type.file})`, `${entry}: ${declaration.name}`)
   expect([...missing].map(([type, user]) => `${type} of ${user}`)).toEqual([])
 })
+
+it.each(entries)('the types of $entry need no optional package, except those of the server', ({ entry, file }) => {
+  const allowed = entry === 'daybook/server' ? /^(?:zod|node:.*|hono|@hono\/zod-openapi)$/ : /^(?:zod|node:.*)$/
+  expect([...packagesNeededBy(file)].filter((name) => !allowed.test(name))).toEqual([])
+})
+
+/** The packages that the declarations of a file import, directly or through other files. */
+function packagesNeededBy(file: string, seen = new Set<string>(), packages = new Set<string>()): ReadonlySet<string> {
+  seen.add(file)
+  const text = readFileSync(join(folder, file.replace(/\.ts$/, '.d.ts')), 'utf8')
+  for (const [, name = ''] of text.matchAll(/\b(?:from |import\()['"]([^'"]+)['"]/g)) {
+    const next = join(file, '..', name)
+    if (!name.startsWith('.')) packages.add(name)
+    else if (!seen.has(next)) packagesNeededBy(next, seen, packages)
+  }
+  return packages
+}

@@ -1,4 +1,4 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { SdkModel } from './ai-sdk.ts'
 import type { RulesName } from './provider-rules.ts'
 
 /** How a provider is opened: its environment variables, and the AI SDK package for it, which is loaded when the model is first used. */
@@ -8,7 +8,7 @@ export interface Provider {
   /** Variables that may hold the key; messages name the first. */
   readonly key: { readonly variables: readonly string[]; readonly required: boolean }
   readonly address: { readonly variable: string; readonly usual?: string }
-  open(options: OpenOptions): Promise<LanguageModelV4>
+  open(options: OpenOptions): Promise<SdkModel>
 }
 
 export interface OpenOptions {
@@ -17,8 +17,11 @@ export interface OpenOptions {
   readonly address: string | undefined
 }
 
+/** The names of the providers, as in `anthropic/claude-sonnet-5-5`. */
+export type ProviderName = 'anthropic' | 'openai' | 'google' | 'ollama' | 'compatible'
+
 /** All providers by name. A new one needs an entry here, its facts in provider-rules.ts and its prices in prices.ts. */
-export const providers = {
+export const providers: Readonly<Record<ProviderName, Provider>> = {
   anthropic: {
     rules: 'anthropic',
     packageName: '@ai-sdk/anthropic',
@@ -63,11 +66,9 @@ export const providers = {
     address: { variable: 'OPENAI_COMPATIBLE_BASE_URL' },
     open: (opening) => openCompatible('compatible', opening),
   },
-} as const satisfies Record<string, Provider>
+}
 
-export type ProviderName = keyof typeof providers
-
-async function openCompatible(name: string, { model, key, address = '' }: OpenOptions): Promise<LanguageModelV4> {
+async function openCompatible(name: string, { model, key, address = '' }: OpenOptions): Promise<SdkModel> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
   return createOpenAICompatible({ name, baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }).chatModel(model)
 }
