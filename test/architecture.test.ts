@@ -63,7 +63,7 @@ function forbiddenImports(sources: readonly Source[]): readonly string[] {
   ])
 }
 
-/** Ways around the table: the package's own public name, or a computed name, which only the wiring may use. */
+/** Imports that get around `mayImport`: by the package's own public name, or by a computed name, which only the wiring may use. */
 function indirectImports({ path, text }: Source): readonly string[] {
   const code = withoutComments(text)
   const packageNames = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"`](daybook(?:\/[^'"`]*)?)['"`]/g)].map(

@@ -45,7 +45,7 @@ export function outcomeOf(returned: Returned): Outcome {
   return createOutcome({ ok: false, error: toToolError(error), ...(output !== undefined && output !== null && { output }) })
 }
 
-/** The other fields of `{ ok: false, … }` without `ret`: they become the output. */
+/** The output of a tool that returned `{ ok: false, error, … }` without `ret`: the other fields of that object. */
 function remainingFields(returned: { readonly [key: string]: unknown }): Json | undefined {
   const { ok: _ok, error: _error, ...rest } = returned
   return Object.keys(rest).length === 0 ? undefined : (rest as Json)
@@ -55,7 +55,7 @@ function isOutcome(returned: Returned): returned is Outcome {
   return typeof returned === 'object' && returned !== null && Object.getPrototypeOf(returned) === outcomePrototype
 }
 
-/** Tools often pass on messages of libraries, which may contain paths or credentials: these are redacted. */
+/** An error with code and message, from any value. Paths and credentials are redacted, because tools often pass on messages of libraries. */
 function toToolError(error: unknown): ToolError {
   if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: redact(error) }
   if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }

@@ -44,7 +44,7 @@ async function journalOf(name: string, cache: ReturnType<typeof cacheOf>) {
   return (await harness.journal()).map((change, index) => ({ seq: index + 1, change }))
 }
 
-describe.each(Object.keys(providers) as (keyof typeof providers)[])('with a provider cache by %s', (kind) => {
+describe.each(Object.keys(providers) as (keyof typeof providers)[])('at a provider whose cache works by %s', (kind) => {
   it.each(names)('%s: the report has only the expected misses, and every breakdown adds up to the total usage', async (name) => {
     const { rules, cache } = providers[kind]
     const journal = await journalOf(name, cache())

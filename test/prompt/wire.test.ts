@@ -117,7 +117,7 @@ function shortened(value: Json): Json {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner as Json)])) : value
 }
 
-/** `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
+/** Compares with a golden file. `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
 function compare(file: string, actual: string): void {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, actual)
   expect(actual).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')

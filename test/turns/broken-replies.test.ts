@@ -33,7 +33,7 @@ function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   return gaps
 }
 
-/** Conversations of five replies each: ten thousand replies in all, in batches so that a failure shows early. */
+/** In all, ten thousand replies: in each batch 250 conversations of five replies. Batches let a failure show early. */
 const batches = 8
 const conversations = 250
 const replies = 5

@@ -39,9 +39,9 @@ export interface RunningConversation {
 /** Why a conversation is started. */
 export type StartReason =
   | { readonly kind: 'message'; readonly input: TurnInput }
-  /** To resume an open turn, or to start a turn for a waiting followup. */
+  /** The conversation has an open turn to resume, or a waiting followup to start a turn for. */
   | { readonly kind: 'unfinished' }
-  /** To journal an event that waits for the next turn. */
+  /** An event is to be journaled. It waits for the next turn. */
   | { readonly kind: 'event'; readonly event: NewEvent }
 
 /** Claims the conversation and starts its turns. Resolves when its inbox is open; undefined when there is nothing to do. */

@@ -16,7 +16,7 @@ export interface Ledger {
 /** Changes, or a function that makes them from the timeline they will be applied to: block ids depend on it. */
 export type Changes = readonly Change[] | ((timeline: Timeline) => readonly Change[])
 
-/** Commits run one at a time, in order. After the store has failed, every commit fails: a turn must not go on without its journal. */
+/** Opens a ledger. Commits run one at a time, in order. Once the store has failed, every commit fails: a turn needs its journal. */
 export function openLedger(
   start: Saved,
   claim: Claim,

@@ -17,7 +17,7 @@ import type { ReadOptions } from './read-response.ts'
 interface LiveOutput {
   /** Adds events without emitting anything. */
   add(events: readonly ChannelEvent[]): void
-  /** `whole`: the model ended the response; `aborted`: the output limit did; `cut`: the stream broke off. */
+  /** Called at the end of the response. `whole`: the model ended it; `aborted`: it reached the output limit; `cut`: the stream broke off. */
   end(how: 'whole' | 'aborted' | 'cut'): void
   /** Emits everything that was added and not emitted yet. */
   catchUp(): void

@@ -58,7 +58,7 @@ function promptRecord(
   return { ...record, ...(modelName !== undefined && { model: modelName }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
 }
 
-/** Token usage as it is journaled. */
+/** Token usage in the form in which it is journaled. */
 export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
   uncached,
   cache_read: cacheRead,

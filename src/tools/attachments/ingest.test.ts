@@ -128,7 +128,7 @@ describe('a blob store that fails or is missing', () => {
 describe('a scanner', () => {
   const upload = { name: 'a.png', content: png() }
 
-  it('can reject a file', async () => {
+  it('that finds malware rejects the file', async () => {
     const found = ports({ scan: async () => ({ clean: false, found: 'Eicar' }) })
     expect(await rejectionsOf([upload], found)).toMatchObject([
       { finding: 'infected', message: 'a.png contains malicious software (Eicar).' },
