@@ -1,10 +1,9 @@
 import type { BlobRef } from '../../core/block/index.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
-import { readModelStream } from './read-response.ts'
+import { openModelStream } from './model-stream.ts'
 import { toUsageRecord } from './response.ts'
 
 /** A call without live output: for a title or a summary. */
@@ -22,7 +21,10 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   let usage: ResponseReceived['usage']
   let modelName = model.name
   const activity = conversation.inbox.beginActivity()
-  const onEvent = (event: ModelEvent): boolean => {
+  const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
+  const stream = openModelStream(() => model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal))
+  activity.onStop(() => stream.abandonAfter(agent.settings.stopGraceMs))
+  for await (const event of stream) {
     if (event.type === 'text.delta') raw += event.text
     else if (event.type === 'error') {
       finish_reason = 'error'
@@ -32,13 +34,9 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
       usage = event.usage && toUsageRecord(event.usage)
       modelName = event.modelName
     }
-    return true
   }
-  const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
-  const open = () => model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)
-  const failure = await readModelStream(open, { activity, graceMs: agent.settings.stopGraceMs, onEvent })
   activity.end()
-  if (failure) finish_reason = 'error'
+  if (stream.failure) finish_reason = 'error'
   if (activity.signal.aborted) finish_reason = 'interrupted'
   return {
     type: 'response.received',

@@ -10,6 +10,7 @@ import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ChannelReader, createChannelReader } from './live-output.ts'
+import { openModelStream } from './model-stream.ts'
 
 /** One response of the model, split into channels. */
 export interface ModelResponse {
@@ -72,7 +73,7 @@ export async function readResponse(
   }
   const liveOutput = () => parse().liveOutput
 
-  function onEvent(event: ModelEvent): boolean {
+  function receive(event: ModelEvent): void {
     if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
@@ -86,13 +87,18 @@ export async function readResponse(
       error = event.error
       usage = event.usage
     }
-    if (reader?.violation === undefined) return true
-    activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-    return false
   }
 
   live.onJoin(() => liveOutput().catchUp())
-  const failure = await readModelStream(open, { activity, graceMs, onEvent })
+  const stream = openModelStream(open)
+  activity.onStop(() => stream.abandonAfter(graceMs))
+  for await (const event of stream) {
+    receive(event)
+    if (reader?.violation === undefined) continue
+    activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+    break
+  }
+  const { failure } = stream
   if (failure && !reader?.violation) {
     finish = undefined
     usage = undefined
@@ -145,40 +151,4 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   const parser = createChannelParser(channels)
   const events = [...parser.push(raw), ...parser.end()]
   return { channels: collectChannels(events), preamble: parser.preamble }
-}
-
-interface StreamHandlers {
-  readonly activity: Pick<Activity, 'onStop'>
-  /** How long the model may take to stop after the activity was aborted. */
-  readonly graceMs: number
-  /** Called for each event of the model. Returning false ends the stream. */
-  onEvent(event: ModelEvent): boolean
-}
-
-/**
- * Reads the events of a model to the end, and returns the error if its adapter throws one. Never rejects. A model that does not stop
- * within `graceMs` after an abort is abandoned: its later events are ignored.
- */
-export async function readModelStream(
-  open: () => AsyncIterable<ModelEvent>,
-  { activity, graceMs, onEvent }: StreamHandlers,
-): Promise<{ readonly thrown: unknown } | undefined> {
-  const abandoned = Promise.withResolvers<void>()
-  let timer: NodeJS.Timeout | undefined
-  let ended = false
-  activity.onStop(() => {
-    if (!ended) timer = setTimeout(abandoned.resolve, graceMs)
-  })
-  async function read(): Promise<void> {
-    for await (const event of open()) if (ended || !onEvent(event)) break
-  }
-  try {
-    await Promise.race([read(), abandoned.promise])
-    return undefined
-  } catch (thrown) {
-    return { thrown }
-  } finally {
-    ended = true
-    clearTimeout(timer)
-  }
 }

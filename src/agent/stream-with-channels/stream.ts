@@ -1,9 +1,10 @@
 import type { SourceMap } from '../../core/citations/replace.ts'
+import { errorMessage } from '../../core/failure.ts'
 import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
+import { openModelStream } from '../model-call/model-stream.ts'
 import { type ChannelOutput, channelResult, createChannelOutput } from './channel.ts'
-import { readProvider } from './provider.ts'
 import {
   type ChannelResult,
   type ChannelStream,
@@ -36,7 +37,8 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   let finish: Extract<ModelEvent, { type: 'finish' }> | undefined
   let serviceError: ServiceError | undefined
 
-  async function onEvent(event: ModelEvent): Promise<boolean> {
+  /** False when the call is over. */
+  async function receive(event: ModelEvent): Promise<boolean> {
     switch (event.type) {
       case 'text.delta':
         raw += event.text
@@ -55,6 +57,38 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
       default:
         return event satisfies never
     }
+  }
+
+  /** Reads the provider to its end. Returns its error, unless it has reported one itself. */
+  async function readEvents(): Promise<ServiceError | undefined> {
+    const { stream: source, signal: outer } = options
+    const stop = new AbortController()
+    const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
+    if (signal.aborted) return thrownError(signal.reason, false, true)
+    const stream = openModelStream(() => (typeof source === 'function' ? source(signal) : source))
+    const abandon = () => stream.abandonAfter(0) // one timer tick later: a provider that handles the signal can still report how the call ended
+    let hasOutput = false
+    let stopped = false
+    outer?.addEventListener('abort', abandon)
+    try {
+      for await (const event of stream) {
+        hasOutput ||= event.type === 'text.delta' || event.type === 'reasoning.delta'
+        try {
+          if (!(await receive(event))) stop.abort()
+        } catch (violation) {
+          stop.abort(violation)
+          throw violation
+        }
+        stopped = signal.aborted
+        if (stopped) break
+      }
+    } finally {
+      outer?.removeEventListener('abort', abandon) // the outer signal may outlive many calls
+    }
+    const { failure, abandoned } = stream
+    if (failure && !stopped) return thrownError(failure.thrown, hasOutput, signal.aborted)
+    if (failure) listeners.report('provider', undefined, failure.thrown)
+    return outer?.aborted && (stopped || abandoned) && serviceError === undefined ? thrownError(signal.reason, hasOutput, true) : undefined
   }
 
   async function route(event: ChannelEvent): Promise<void> {
@@ -97,9 +131,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     for (const delta of deltas) await listeners.show({ ...delta, channel: event.channel, instance: event.instance, raw: '', agent, extra })
   }
 
-  const report = (error: unknown) => listeners.report('provider', undefined, error)
-  const thrown = await readProvider({ stream: options.stream, signal: options.signal, onEvent, report })
-  serviceError ??= thrown
+  serviceError = (await readEvents()) ?? serviceError
   for (const event of parser.end()) await route(event)
 
   const results = new Map<string, ChannelResult>()
@@ -176,5 +208,19 @@ function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamLis
       }
       active.set(channel, created)
     },
+  }
+}
+
+/** An error that the provider threw, for the caller of `streamWithChannels`. Its text is never shown to a model. */
+function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): ServiceError {
+  return {
+    kind: aborted ? 'aborted' : 'unknown',
+    service_name: 'model',
+    provider: '',
+    model_name: '',
+    error_type: error instanceof Error ? error.name : typeof error,
+    message: errorMessage(error),
+    stage: afterOutput ? 'after_output' : 'before_output',
+    retryable: false,
   }
 }
