@@ -58,7 +58,7 @@ function reminder({ requests, answers, paths }: ConversationFacts): readonly str
   ]
 }
 
-/** Lines of the previous summary come first; each section keeps its latest 24 lines. */
+/** The summary of earlier turns. Lines of the previous summary come first; each section keeps its latest 24 lines. */
 function historySummary(facts: ConversationFacts, previous: string): string {
   const { requests, answers, notes } = facts
   const previousLines = (section: string) => [...sectionOf(previous, section).matchAll(/^- (.+)$/gm)].map(([, line]) => line as string)

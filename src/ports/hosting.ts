@@ -2,8 +2,8 @@ import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 
 /**
- * Makes files available to users. The bytes are in the blob store under their hash; a key points to them and may later point to other
- * bytes, so that blocks that refer to the earlier bytes stay valid. A handle grants no access: `resolve` checks the viewer.
+ * Makes files available to users. The bytes are in the blob store under their hash; a key points to them, and may later point to other
+ * bytes. Blocks refer to bytes by their hash, so they stay valid then. A handle grants no access: `resolve` checks the viewer.
  * Every implementation passes testing/conformance/hosting.ts.
  */
 export interface Hosting {

@@ -63,7 +63,7 @@ export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimul
 }
 
 const maxMarks = 4
-/** Parts, including the marked one. */
+/** How many parts a read looks back, including the marked one. */
 const defaultLookBack = 20
 
 /** The kind `anthropic`: explicit marks with a limited look-back. */

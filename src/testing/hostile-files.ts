@@ -166,7 +166,7 @@ function plantMisplaced(at: At): readonly HostileThing[] {
   ]
 }
 
-/** Names that are valid on disk but not in our paths, and some that are valid nowhere. */
+/** Plants files with names that are valid on disk but not in our paths, and lists some paths that are valid nowhere. */
 function plantNames(at: At): readonly HostileThing[] {
   const onDisk = ['a\nb', 'a\\b', 'a:b', 'evil\u202etxt.exe', 'zero\u200bwidth', 'e\u0301', '%2e%2e', 'a%2fb', 'git~1']
   for (const name of onDisk) writeFileSync(at(name), 'a file')

@@ -117,7 +117,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
   }
 }
 
-/** Checked before a hash becomes part of a path: the argument may come from an untrusted caller. */
+/** Whether a name is a SHA-256. Checked before it becomes part of a path, because it may come from an untrusted caller. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'
 
-/** Random bytes that are drawn together: a system call for each id costs 3 µs. */
+/** How many random bytes are drawn together: a system call for each id would cost 3 µs. */
 const POOL_BYTES = 4_096
 const POOL_DIGITS = 2 * POOL_BYTES
 

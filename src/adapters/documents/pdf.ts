@@ -47,7 +47,7 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
   }
 }
 
-/** Runs the file beside this one, in the sources and in the build, without the environment and the options of this process. */
+/** Starts the thread of pdf-thread.ts (or .js in the build), without the environment and the options of this process. */
 function startThread(): Worker {
   const file = new URL(import.meta.url.replace(/pdf\.(ts|js)$/, 'pdf-thread.$1'))
   const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }

@@ -11,7 +11,7 @@ export function createMemoryFiles(): Files {
   const contents = new Map<string, MemoryFile>()
   const folders = new Set<string>()
 
-  /** Throws as a disk would: for a file in the place of a folder, and for a folder in the place of a file. */
+  /** The file at a path. Throws as a disk would: for a file in the place of a folder, and for a folder in the place of a file. */
   function find(path: string): MemoryFile | undefined {
     checkFolders(path, safeSegments(path))
     if (folders.has(path)) throw unsafeFile('not_a_file', path)

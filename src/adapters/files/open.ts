@@ -94,7 +94,7 @@ function openFolderAt(path: string, handle: FileHandle): OpenFolder {
   return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Used only to choose the reason of a failure, so it does not matter when the entry changes meanwhile. */
+/** Whether an entry is a symbolic link. Used only to choose the reason of a failure, so a change after the check does no harm. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()

@@ -120,10 +120,10 @@ export function parseModelName(name: string): ModelName {
   return { provider: provider as ProviderName, model, ...(addressAt !== -1 && { address: rest.slice(addressAt + 1) }) }
 }
 
-/** Model ids become part of URLs, logs and journals, so only harmless characters and no `..` segments are allowed. */
+/** Whether a model id is harmless in URLs, logs and journals: it has only these characters and no `..` segments. */
 const isValidModelId = (model: string) => /^[\w.:@/+~-]{1,200}$/.test(model) && !model.split('/').includes('..')
 
-/** Addresses are printed, so they must not contain credentials. */
+/** Checks the address of a provider. Addresses are printed, so they must not contain credentials. */
 function checkAddress(address: string | undefined, name: string): string | undefined {
   if (address === undefined || address === '') return undefined
   const url = URL.canParse(address) ? new URL(address) : undefined

@@ -133,7 +133,10 @@ const google: ProviderRules = {
   ],
 }
 
-/** Servers with the chat completions API. Many of their models fail on anything but text, so images must be switched on by option. */
+/**
+ * The rules for servers with the chat completions API. Many of their models fail on anything but text, so images must be switched
+ * on by option.
+ */
 const compatible: ProviderRules = {
   optionsName: 'compatible',
   marks: [automaticCache],
@@ -166,7 +169,7 @@ export const markRulesOf = (rules: ProviderRules, model: string): MarkRules =>
 export const knownModel = (rules: ProviderRules, model: string): KnownModel | undefined =>
   rules.models.find(({ id }) => isVersionOf(model, id))
 
-/** What the cache report may expect of `provider/model`; undefined for providers that do not report cached tokens. */
+/** The cache rules of `provider/model` for the cache report; undefined for providers that do not report cached tokens. */
 export const cacheRulesOf: RulesOf = (name) => {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))

@@ -83,7 +83,7 @@ const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
-/** Goes by status and code first, and by the message only where providers give nothing better. */
+/** The kind of an error, by status and code first, and by the message only where providers give nothing better. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
   if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // first: the message quotes the stream, which may contain any word
@@ -156,7 +156,7 @@ function innermostError(body: unknown): Readonly<Record<string, unknown>> {
 
 const nonEmptyText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
 
-/** Searches the chain of causes, up to eight deep because it may be circular. */
+/** The system's error code in the chain of causes, which is searched up to eight deep because it may be circular. */
 function networkCode(error: unknown): string | undefined {
   let current = error
   for (let depth = 0; depth < 8 && isObject(current); depth++) {

@@ -37,7 +37,7 @@ const interruptions: { readonly [I in Interruption]: Classification } = {
   stalled: { kind: 'timeout', retryable: true },
 }
 
-/** Far more characters than a token has on average: a longer answer proves that the provider ignores the output limit. */
+/** Far more than a token has on average. An answer with more characters per allowed token proves that the provider ignores the limit. */
 const maxCharactersPerToken = 64
 
 /**

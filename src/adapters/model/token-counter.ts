@@ -3,7 +3,7 @@ import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 /** Characters. The tokenizer needs quadratic time for text without word breaks: half a minute for a page of one letter or of Chinese. */
 const maxPieceLength = 256
 
-/** Text that looks like a control token of a model (`<|endoftext|>`) is counted as plain text. */
+/** Options by which text that looks like a control token of a model (`<|endoftext|>`) is counted as plain text. */
 const asText = { disallowedSpecial: new Set<string>() }
 
 /**

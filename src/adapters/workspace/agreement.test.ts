@@ -126,8 +126,8 @@ async function openWorkspaces(): Promise<readonly TestedWorkspace[]> {
 }
 
 /**
- * Disks refuse a file in the place of a folder, and a folder in the place of a file. The model does not cover that, nor folders that
- * stay when their files are removed: `ever` holds every path that the turn has had.
+ * False for steps that the model does not cover: a disk rejects a file in the place of a folder, and a folder in the place of a file.
+ * Folders stay when their files are removed, so `ever` holds every path that the turn has had.
  */
 const isPossible = (files: Tree, ever: ReadonlySet<string>, each: Step) =>
   each.do !== 'write' ||

@@ -34,7 +34,7 @@ export async function describeTurn(
 const pathsBelow = (folder: string, listed: readonly FileInfo[]) =>
   listed.filter(({ path }) => path.startsWith(`${folder}/`)).map(({ path }) => path.slice(folder.length + 1))
 
-/** Turn ids begin with their time, so the order of names is the order of turns. */
+/** The folders of turns, oldest first: turn ids begin with their time. */
 function turnRoots(listed: readonly FileInfo[]): readonly string[] {
   return [...new Set(listed.map(({ path }) => scopeOf(path)))].filter((root) => isTurnFolder(root)).sort()
 }

@@ -37,7 +37,7 @@ interface TurnFiles {
   readonly missing: readonly string[]
 }
 
-/** Looks in the version that the turn left, then in the journal, then in the turn's folder on this machine. */
+/** Finds files of a turn: in the version that it published, then in the journal, then in its folder on this machine. */
 export async function findTurnFiles(
   turnId: string,
   { area, rel }: HydrationRef,

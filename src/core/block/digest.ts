@@ -25,7 +25,7 @@ export const Digest = z.looseObject({
 })
 export type Digest = z.infer<typeof Digest>
 
-/** Hosting handles and local paths: they stay in `meta` of the content block. */
+/** Fields that a digest never has: hosting handles and local paths, which stay in `meta` of the content block. */
 const hostingFields = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 
 /** The digest as stored text, without empty values and hosting fields. */

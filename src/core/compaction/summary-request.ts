@@ -65,7 +65,7 @@ const create = 'Summarise the conversation above.'
 const update = `Update the previous summary with the conversation above, which is what happened since.
 Keep what is there, add what is new, move what was finished from In Progress to Done, and drop only what is obsolete.`
 
-/** Asks for a first summary, or for an update of the previous one. */
+/** The prompt that asks for a first summary, or for an update of the previous one. */
 export function historyPrompt(material: { readonly conversation: string; readonly previous?: string; readonly working?: string }): string {
   const { conversation, previous, working } = material
   return [
@@ -92,7 +92,7 @@ early_progress:
 context_for_suffix: what the steps that follow rely on
 compacted_large_results: large results by logical path, and what they held`
 
-/** Asks for a summary of the beginning of the running turn, whose later steps stay visible. */
+/** The prompt that asks for a summary of the beginning of the running turn, whose later steps stay visible. */
 export function prefixPrompt(conversation: string): string {
   return [
     tagged('conversation', conversation),
@@ -123,7 +123,10 @@ export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, max
   return newestParagraphs(serialized, paragraphs(serialized, tokens, textLimits.at(-1) as number), maxChars)
 }
 
-/** Up to half of the room goes to artifact metadata, because its paths can not be guessed; the rest to the newest paragraphs. */
+/**
+ * The paragraphs that fit: artifact metadata in up to half of the room, because its paths can not be guessed, then the newest
+ * paragraphs.
+ */
 function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxChars: number): string {
   const kept = new Set<number>()
   let room = maxChars - 80

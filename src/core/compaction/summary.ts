@@ -24,7 +24,7 @@ export interface CompactedRange {
 
 const NARRATIVE_CHARS = 24_000
 const MAX_LISTED = 40
-/** Per list, so that the narrative, all lists and the preferences together fit into the part of a summary that is shown. */
+/** The most characters of one list, so that the narrative, all lists and the preferences fit into the part of a summary that is shown. */
 const LISTED_CHARS = 4000
 const SELECTOR_CHARS = 1000
 

@@ -27,7 +27,7 @@ export type Contract =
   | { readonly ok: true; readonly files: readonly ContractedFile[] }
   | { readonly ok: false; readonly problems: readonly ContractProblem[] }
 
-/** At most this many problems are reported. */
+/** The most problems that are reported for one contract. */
 export const maxContractProblems = 8
 
 /** Reads a contract, which is a list of files or the JSON text of one. `resolveContract` also checks the paths. */

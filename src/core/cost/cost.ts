@@ -164,7 +164,7 @@ function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   return usage ? fromRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
 }
 
-/** Usage of a call for which the provider reported none: the sent tokens, and the received text. */
+/** Estimates the usage of a call for which the provider reported none, from the sent tokens and the received text. */
 export const estimatedUsage = (sent: number, raw: string): ModelUsage => ({
   uncached: sent,
   cacheRead: 0,

@@ -41,7 +41,7 @@ export const promptTokens = ({ uncached, cacheRead, cacheWrite }: ModelUsage): n
 
 export const totalOf = ({ uncached, cacheRead, cacheWrite, output }: Charge): number => uncached + cacheRead + cacheWrite + output
 
-/** Prices are per million tokens, money is in billionths. */
+/** From a price per million tokens to billionths of the currency per token. */
 const PER_TOKEN = 1_000
 
 export function chargeFor(usage: ModelUsage, price: Price): Charge {

@@ -28,7 +28,7 @@ export function readPlainChannels(raw: string, channels: readonly Channel[]): re
   return received.length === 0 ? undefined : received
 }
 
-/** Tags as the prompt asks for them. A name that is an alias of an earlier channel means that channel and is left out. */
+/** The open and close tags of each channel as the prompt asks for them. A name that is an alias of an earlier channel is left out. */
 const exactTags = oncePerBlock((channels: readonly Channel[]) => {
   const names = channelNames(channels)
   return channels

@@ -41,6 +41,6 @@ function sameWords(a: string, b: string): boolean {
   return common >= similarity * all
 }
 
-/** Runs of letters and digits; single characters in scripts without spaces between words. */
+/** The words of a text: runs of letters and digits, or single characters in scripts without spaces between words. */
 const wordsOf = (text: string): readonly string[] =>
   text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}]+|\S/gu) ?? []

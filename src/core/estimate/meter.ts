@@ -25,7 +25,7 @@ export function createMeter(estimator: Estimator): Meter {
   let countedBlocks = 0 // how many blocks are in `exact`
   let exact = 0
 
-  /** Appending never changes how earlier blocks are shown, so the sums stay valid while the buffer only grows. */
+  /** Clears the sums after an edit. While the timeline only grows they stay valid: appending never changes how earlier blocks are shown. */
   function resetIfEdited(timeline: Timeline) {
     if (timeline.buffer !== buffer || timeline.size < size) boundedBlocks = upperBound = countedBlocks = exact = 0
     buffer = timeline.buffer

@@ -92,8 +92,8 @@ interface ScopedGroup {
 }
 
 /**
- * Old turns are hidden whole, recent turns only lose content that is cheap to recover. Blocks are chosen one by one, never by path alone: a copy
- * that was read again in a newer turn stays visible when its original is hidden.
+ * The groups of blocks to hide. Old turns are hidden whole, recent turns only lose content that is cheap to recover. Blocks are chosen one
+ * by one, never by path alone: a copy that was read again in a newer turn stays visible when its original is hidden.
  */
 function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
   const blocks = blocksOf(timeline)
@@ -148,13 +148,13 @@ const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Se
   'event.external.preserved',
 ])
 
-/** Every visible block with a path may expire, except the agent's memory: notes, plans, summaries, followups and steers. */
+/** True for every visible block with a path, except the agent's memory: notes, plans, summaries, followups and steers. */
 function mayExpire(block: Block): boolean {
   if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
   return readToolCall(block)?.tool_id !== 'react.plan'
 }
 
-/** Results of searches and fetches, skill texts, pictures that are not kept, and other large bytes. */
+/** True for results of searches and fetches, skill texts, pictures that are not kept, and other large bytes. */
 function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
   if (isImageOrPdf(block)) return !kept.has(block.path as string) // expirable blocks have a path
   if (base64Chars(block) > settings.maxBase64Chars) return true

@@ -109,7 +109,7 @@ export const canonicalAddress = (path: string): string => canonicalPath(path.tri
 
 const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? undefined : canonicalAddress(block.path)))
 
-/** Rows of a search are stored at their call's path but shown by the selector of their sids. The agent may use either. */
+/** The selector under which the rows of a search are shown. They are stored at the path of their call, and the agent may use either. */
 const selectorOf = oncePerBlock((block: Block) => {
   const sids = block.type === 'react.tool.result' ? rowSids(parseJson(block.text)) : []
   return sids.length === 0 ? undefined : canonicalAddress(sourcesPath(sids))

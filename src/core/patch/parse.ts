@@ -97,7 +97,7 @@ const strayLine = (at: number) =>
 /** The signature at the end of `git format-patch` output: `-- ` and the version of git. */
 const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
 
-/** Blank lines after a hunk usually separate it from the next one; they count as context only if the hunk has no other. */
+/** The body without blank lines at its end: they usually separate hunks, and count as context only if the hunk has no other. */
 function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
   const rest = body.slice(0, body.length - blanks)
   return rest.some(({ side }) => side !== 'new') ? rest : body

@@ -56,7 +56,7 @@ function isLongerThan(bytes: number, text: string): boolean {
   return text.length > bytes || encoder.encode(text).length > bytes
 }
 
-/** Turn, call and conversation ids have no dot and no slash, so that a path can be parsed from left to right. */
+/** The characters of turn, call and conversation ids: no dot and no slash, so that a path can be parsed from left to right. */
 const idShape = /^[A-Za-z0-9_-]+$/
 
 export const isId = (text: string): boolean => idShape.test(text)

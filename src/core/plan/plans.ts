@@ -12,7 +12,7 @@ export function planState(plan: Plan): PlanState {
   return plan.steps.length > 0 && plan.steps.every((_, index) => isFinished(stepStatus(plan, index + 1))) ? 'complete' : 'open'
 }
 
-/** Steps are numbered from 1. A step without a recorded status is pending. */
+/** The status of a step, counted from 1. A step without a recorded status is pending. */
 export function stepStatus(plan: Plan, step: number): StepStatus {
   const key = String(step)
   return (Object.hasOwn(plan.status, key) ? plan.status[key] : undefined) ?? 'pending'

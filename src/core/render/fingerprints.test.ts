@@ -72,7 +72,7 @@ describe('the hash of the sent parts', () => {
   })
 })
 
-/** Rounds are added, a turn begins, a block is hidden. */
+/** Steps of a conversation: a round is added, a turn begins, or the block with this number is hidden. */
 const steps = fc.array(fc.oneof(fc.constant('round' as const), fc.constant('turn' as const), fc.nat(30)), { maxLength: 15 })
 
 describe('the record of a prompt', () => {

@@ -95,8 +95,8 @@ interface MarkedParts {
 }
 
 /**
- * Consecutive blocks of one round form a run, and a run becomes one text part and its images. A run is closed when the next one
- * starts; only the last run can still grow, so only the last run is coalesced again.
+ * Lays out the blocks of a walk as parts. Consecutive blocks of one round form a run, and a run becomes one text part and its images. A
+ * run is closed when the next one starts; only the last run can still grow, so only the last run is coalesced again.
  *
  *   closed parts   [ header ][ prompt ][ round 0 ][ image ][ round 1 ]      open run: round 2, still growing
  *   last part of       0         1         ·   3       ·       4            by position; · inside a run

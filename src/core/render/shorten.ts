@@ -66,7 +66,7 @@ function describe(value: Json, label: string, indent: string, depth: number, lim
   return more <= 0 || add(`${indent}  ... ${more} more`)
 }
 
-/** Consecutive items with the same keys are described once, by the first of them: `[0-399]`. */
+/** The items to describe: of consecutive items with the same keys only the first, with a label such as `[0-399]`. */
 function groupAlike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
   const groups: { from: number; to: number; structure: string }[] = []
   items.forEach((item, index) => {

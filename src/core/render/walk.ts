@@ -166,7 +166,7 @@ function callInPath(path: string | undefined): string | undefined {
   return parsed?.space === 'tc' ? parsed.call : undefined
 }
 
-/** Blocks are immutable, so equal contexts give equal parts. */
+/** True for contexts in which a block is rendered to the same parts. */
 function sameContext(a: RenderContext, b: RenderContext): boolean {
   return (
     a.caps === b.caps &&

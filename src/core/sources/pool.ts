@@ -87,7 +87,7 @@ export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool
 /** The next sid. It is above every existing row, even if the counter is too low: a pool from a snapshot has no counter of its own. */
 const firstFreeSid = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
 
-/** Rows with the same key are the same source: a file is identified by its path, everything else by its normalised URL. */
+/** The key that identifies a source: for a file its path, for everything else its normalised URL. */
 export function sourceKey(row: { readonly url?: string; readonly physical_path?: string }): string {
   return row.physical_path === undefined ? normalizeUrl(row.url ?? '') : `local:${row.physical_path}`
 }

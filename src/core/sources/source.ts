@@ -49,7 +49,7 @@ export interface SourceRow extends SourceFields {
 /** A row that is to be merged into the pool. Its `sid` is a tool's own number; it is used only to renumber the tool's citations. */
 export type IncomingSource = SourceFields & { readonly sid?: number } & ({ readonly url: string } | { readonly physical_path: string })
 
-/** Sids are positive integers. */
+/** True for a valid sid, which is a positive integer. */
 export const isSid = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0 // safe integers are numbers
 
 const maximumBase64 = 4000

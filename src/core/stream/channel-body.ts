@@ -24,11 +24,11 @@ export interface ChannelBody {
   readonly tags: BodyTags
   /** Fences and backticks, for bodies of the kind `text`; undefined for other kinds. */
   readonly code: CodeContext | undefined
-  /** For JSON only: inside a string, after a backslash in it, and the number of backticks in it. */
+  /** For JSON only: whether the position is in a string, whether it follows a backslash, and how many backticks the string has so far. */
   inString: boolean
   escaped: boolean
   backticks: number
-  /** For raw bodies only: nothing but blanks since the last line break. False in the first line. */
+  /** For raw bodies only: true when there are only blanks since the last line break. False in the first line. */
   atLineStart: boolean
 }
 

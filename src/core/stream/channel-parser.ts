@@ -28,7 +28,7 @@ export interface ChannelParser {
   readonly unknownChannels: readonly string[]
 }
 
-/** In characters: how far after a tag to look for the closing backtick of a quotation, and for the open tag that confirms a close tag. */
+/** How many characters after a tag to search for the closing backtick of a quotation, and for the open tag that confirms a close tag. */
 const lookahead = 256
 const maxStrayTags = 256
 const maxUnknownChannels = 64

@@ -24,7 +24,7 @@ export type JsonRepair =
   | 'inner_quote'
   | 'unknown_escape'
 
-/** Deeper than any real action, and shallow enough for recursive functions. */
+/** The deepest nesting that is read: deeper than any real action, and shallow enough for recursive functions. */
 export const maxJsonDepth = 128
 
 /** Character codes. */
@@ -63,7 +63,7 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** “ ” „ ‟: typographic double quotes. */
+/** True for the typographic double quotes “ ” „ ‟. */
 export function isTypographicQuote(code: number): boolean {
   return code >= 0x201c && code <= 0x201f
 }

@@ -33,7 +33,7 @@ function contentField(toolId: string): 'content' | 'patch' | undefined {
   return toolId === 'react.patch' ? 'patch' : undefined
 }
 
-/** Content is shown once nothing can forbid it any more: it belongs to no other action, is not internal and is not a reference. */
+/** Decides whether to show content: once it is certain that it belongs to a tool call, is not internal and is not a reference. */
 export function decideContent(state: ContentState): ContentVerdict {
   if (state.action !== undefined && state.action !== 'call_tool') return 'drop'
   if (state.toolId !== undefined && contentField(state.toolId) !== state.field) return 'drop'

@@ -122,8 +122,8 @@ function noSuchTurn(conversationId: string, wanted: string | undefined, latest: 
 }
 
 /**
- * Numbers of sources and blocks stay far below the limit of exact integers, because the conversation continues to count after the
- * import.
+ * The highest number of a source or block that a bundle may have: far below the limit of exact integers, because the conversation
+ * continues to count after the import.
  */
 const MAXIMUM_NUMBER = 1e12
 

@@ -78,7 +78,7 @@ function findAnswer(situation: Situation, documents: readonly OpenDocument[]): s
   return computed.length > 0 ? computed.join('\n\n') : answerFromPassages(request, documents)
 }
 
-/** When the documents have no answer: search the knowledge space, use the notes, or list the documents that were searched. */
+/** The decision when the documents have no answer: search the knowledge space, use the notes, or list the documents that were searched. */
 function withoutDocuments(situation: Situation, opened: readonly OpenDocument[] = []): Decision {
   const { request } = situation
   const step = searchKnowledge(situation) ?? closePlan(situation)

@@ -7,7 +7,7 @@ import type { Decision } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** Visible windows of one text; more would fill the context. */
+/** The most visible windows of one text; more would fill the context. */
 const maxWindows = 4
 
 /**

@@ -55,7 +55,7 @@ export function averageOf(numbers: readonly Decimal[]): { readonly value: Decima
   return { value: { units: exact ? units / count : (units + half) / count, scale }, exact }
 }
 
-/** Plain digits without trailing zeros, but with at least `keep` decimal places if it has as many. */
+/** The number in plain digits, without trailing zeros beyond the first `keep` decimal places. */
 export function decimalText({ units, scale }: Decimal, keep = 0): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
   const whole = digits.slice(0, digits.length - scale)

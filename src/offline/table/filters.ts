@@ -26,7 +26,7 @@ interface FilterMatches {
   readonly rest: string
 }
 
-/** "revenue above 1,000": applies to the column named nearest before the number, else after it, else to the only numeric column. */
+/** Filters such as "revenue above 1,000", for the column named nearest before the number, else after it, else the only numeric column. */
 function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')
   const filters: Filter[] = []
@@ -52,7 +52,7 @@ function nearestColumn(text: string, at: number, columns: readonly Column[]): Co
   return lastNamedFirst(text.slice(0, at))[0] ?? lastNamedFirst(text.slice(at)).at(-1)
 }
 
-/** "in 2024", "in March": applies to the first column of dates. */
+/** Filters such as "in 2024" and "in March", for the first column of dates. */
 function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   const column = columns.find(({ kind }) => kind === 'date')
   if (!column) return { filters: [], rest: text }
@@ -67,7 +67,7 @@ function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   return { filters, rest: prefix === undefined ? text : text.replace(prefix, ' ') }
 }
 
-/** Cell values that occur in the question, the longest first. Words that are column names are not taken for values. */
+/** Filters by cell values that occur in the question, the longest first. Words that are column names are not taken for values. */
 function parseValues(text: string, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const names = new Set(columns.flatMap(({ stems }) => (stems.length === 1 ? stems : [])))
   const values = columns
@@ -88,7 +88,7 @@ function parseValues(text: string, { rows }: Table, columns: readonly Column[]):
   return { filters, rest }
 }
 
-/** A word that occurs in some values of a column without a filter: "cups" means "Cups, blue" and "Cups, red". */
+/** Filters by a word that occurs in some values of a column without a filter: "cups" means "Cups, blue" and "Cups, red". */
 function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const excluded = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
   const names = new Set(columns.flatMap(({ stems }) => stems))

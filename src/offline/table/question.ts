@@ -150,7 +150,7 @@ const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus
 export interface UnknownWords {
   /** Ordinary words, which may be synonyms of something in the table. */
   readonly words: readonly string[]
-  /** Names and numbers, which are conditions that no row can meet. */
+  /** Names and numbers that are not in the table: no row can meet such a condition. */
   readonly names: readonly string[]
 }
 

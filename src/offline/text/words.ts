@@ -19,7 +19,7 @@ export interface Word {
 
 const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
-/** Lower case without accents, for comparisons. */
+/** The text in lower case without accents, for comparisons. */
 export const foldCase = (text: string): string =>
   text
     .normalize('NFKD')

@@ -13,7 +13,7 @@ export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, own
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }
 
-/** Correct handles, resolved for another viewer. */
+/** Attempts with correct handles, resolved for another viewer. */
 function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope): readonly Attempt[] {
   const { tenant, project, user } = owner
   const viewers: readonly (readonly [string, Scope])[] = [
@@ -43,7 +43,7 @@ function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope):
   ])
 }
 
-/** Altered handles, which must resolve neither for the intruder nor for the owner. */
+/** Attempts with altered handles, which must resolve neither for the intruder nor for the owner. */
 function byAnotherSpelling(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   const mine = own.key.slice(0, own.key.indexOf(`/${intruder.user}/`))
   const climbs = ['..', '%2e%2e', '%2E%2E', '%252e%252e', '.%2e', '..%2f..', '\uff0e\uff0e', '..\0', '.. ', '...'].map(

@@ -44,7 +44,7 @@ async function rich({ store }: Awaited<ReturnType<CreateStore>>, name = 'c1'): P
   return store.exportBundle(name)
 }
 
-/** Export and import of conversations. */
+/** Tests of the export and import of conversations. */
 export function describeBundles({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('bundles', () => {
     it('hold the visible blocks, the sources pool, every turn log, the blocks that belong to no turn log, and all blobs', async () => {

@@ -43,7 +43,7 @@ function overwriteAll(value: object): void {
   }
 }
 
-/** Appends to the journal, and the visible timeline that results. */
+/** Tests of appends to the journal, and of the visible timeline that results. */
 export function describeJournal({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the journal', () => {
     it('numbers the entries of each conversation from 1 without gaps, also across a change of the owner', async () => {

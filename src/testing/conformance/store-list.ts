@@ -18,7 +18,7 @@ async function pages(store: ConversationStore, query: ListQuery, between: () => 
   return found
 }
 
-/** The list of conversations: order, pages, search, waiting followups. */
+/** Tests of the list of conversations: order, pages, search, waiting followups. */
 export function describeList({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the list', () => {
     it('shows title, times, last entry, open turn and waiting followups of each conversation, most recently active first', async () => {

@@ -21,7 +21,7 @@ const withBytes = (id: number, text: string): Block => ({
   base64: Buffer.from(text).toString('base64'),
 })
 
-/** Deletion of conversations, old history and unused blobs. */
+/** Tests of the deletion of conversations, old history and unused blobs. */
 export function describeRetention({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('deletion and retention', () => {
     it('deletes a conversation with all its entries, and returns whether it existed', async () => {

@@ -20,7 +20,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
   })
 }
 
-/** Claims, leases and epochs. */
+/** Tests of claims, leases and epochs. */
 function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('one writer per conversation', () => {
     it('creates a conversation with an empty timeline, and returns when the lease expires', async () => {

@@ -75,7 +75,7 @@ function stripStaleHidingFields(change: Change): Change {
   )
 }
 
-/** Nested lists and objects. Real changes are less than 50 deep; JSON parsers fail beyond limits of their own. */
+/** How deep lists and objects may be nested. Real changes are less than 50 deep; JSON parsers fail beyond limits of their own. */
 const maxDepth = 500
 
 /**

@@ -34,7 +34,7 @@ export function openConnections(file: string): Connections {
   }
 }
 
-/** Readable by its owner only; SQLite gives the same permissions to the files that it creates beside it. */
+/** Creates a file that only its owner can read; SQLite gives the same permissions to the files that it creates beside it. */
 function createPrivateFile(file: string): void {
   makeFolder(dirname(file))
   closeSync(openSync(file, 'a', 0o600))
@@ -86,7 +86,10 @@ export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => 
   }
 }
 
-/** SQLite notices a truncated file only when it reads a missing page. While a write-ahead log exists, the file may be shorter. */
+/**
+ * Throws for a truncated file, which SQLite would notice only when it reads a missing page. While a write-ahead log exists, the file may
+ * be shorter.
+ */
 function checkNotTruncated(database: DatabaseSync, file: string): void {
   if (hasWriteAheadLog(file)) return
   const expected = pragma(database, 'page_count') * pragma(database, 'page_size')

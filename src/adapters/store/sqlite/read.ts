@@ -140,7 +140,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
 
 export type Reader = ReturnType<typeof createReader>
 
-/** SQLite's limit for "no limit". */
+/** The value of LIMIT that means "no limit" in SQLite. */
 const ALL = -1
 
 const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)

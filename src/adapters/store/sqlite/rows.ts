@@ -55,7 +55,7 @@ export function createJournalWriter(database: Database) {
 
 export type JournalWriter = ReturnType<typeof createJournalWriter>
 
-/** Changes of the sources pool, which loading needs from all history. */
+/** Types of changes of the sources pool, which loading needs from all history. */
 const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
 
 export interface StoredRow {
@@ -67,7 +67,7 @@ export interface TypedRow extends StoredRow {
   readonly type: string
 }
 
-/** Blobs that one call fetches at the same time. */
+/** How many blobs one call fetches at the same time. */
 const PARALLEL_FETCHES = 16
 
 /** Turns rows into entries again, with their large texts. A row that can not be read throws `store.damaged`, which names it. */

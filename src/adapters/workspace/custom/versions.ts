@@ -71,7 +71,7 @@ async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs:
   return new Map([...version].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Bytes from a block of the turn count only when they match the hash in the manifest. */
+/** The bytes of a file: from a block of the turn if they match the hash in the manifest, else from the blob store. */
 async function readStoredFile(rel: string, { hash, recorded }: StoredFile, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>) {
   const fromBlock = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
   if (fromBlock && sha256Of(fromBlock) === hash) return fromBlock

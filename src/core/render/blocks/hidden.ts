@@ -36,8 +36,9 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
 }
 
 /**
- * Hiding puts the replacement text on the first block that it hides. When that block is gone (compacted, or never imported), the
- * first hidden block that is left shows a line instead. Never a later one: hiding more blocks must not change the cached prefix.
+ * True for the first hidden block of its path. Hiding puts the replacement text on the first block that it hides; when that block is
+ * gone (compacted, or never imported), the first hidden block that is left shows a line instead. Never a later one: hiding more blocks
+ * must not change the cached prefix.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 

@@ -132,7 +132,7 @@ function renderArtifact(block: Block, context: RenderContext): readonly Part[] {
   return content === '' ? [header] : [header, textPart(content)]
 }
 
-/** Results of `react.read` and source rows were already cut to what the model asked for. */
+/** True for results of `react.read` and source rows: they were already cut to what the model asked for. */
 const isLimitedByReader = (toolId: string | undefined, path: string | undefined) =>
   toolId === 'react.read' || path?.startsWith('so:') === true
 
