@@ -53,7 +53,7 @@ it.each(entries)('the types of $entry need no optional package, except those of 
 /** The packages that the declarations of a file import, directly or through other files. */
 function packagesNeededBy(file: string, seen = new Set<string>(), packages = new Set<string>()): ReadonlySet<string> {
   seen.add(file)
-  const text = readFileSync(join(folder, file.replace(/\.ts$/, '.d.ts')), 'utf8')
+  const text = readFileSync(join(folder, file.replace(/\.ts$/, '.d.ts')), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
   for (const [, name = ''] of text.matchAll(/\b(?:from |import\()['"]([^'"]+)['"]/g)) {
     const next = join(file, '..', name)
     if (!name.startsWith('.')) packages.add(name)

@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions) {
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
     /** The bytes of a file, by its resource name. */
-    resource: async (rn: string) => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
+    resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),
     /** Rejects while the server shuts down or its store does not work. */
     ready: () => read<{ readonly status: string }>('/ready'),

@@ -1,7 +1,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -46,6 +46,18 @@ describe('the package, installed from its tarball into an empty folder', () => {
       env: environment,
     })
     expect(stdout).toContain('All good!')
+  }, 60_000)
+
+  it('has types that compile without skipLibCheck', async () => {
+    const { exports: entries } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: object }
+    const names = Object.keys(entries).filter((entry) => entry !== './package.json')
+    writeFileSync(
+      join(home, 'entries.ts'),
+      names.map((entry, n) => `export type * as entry${n} from '${entry.replace('.', 'daybook')}'`).join('\n'),
+    )
+    const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
+    const roots = ['--typeRoots', resolve('node_modules/@types')]
+    await run(resolve('node_modules/.bin/tsc'), [...options, ...roots, 'entries.ts'], { cwd: home, env: environment })
   }, 60_000)
 
   it('answers a question about a PDF from its text', async () => {

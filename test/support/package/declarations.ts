@@ -65,15 +65,21 @@ export function createDeclarationReader(folder: string) {
 const statement = /^(?:export |declare |import |interface |type |class |function |const |let |abstract )/
 
 function parse(file: string, source: string): DeclarationFile {
-  const text = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+  const imports = new Map<string, { file: string; name: string }>()
+  const pathOf = (specifier: string) => join(file, '..', specifier)
+  const text = source
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*\/\/.*$/gm, '')
+    .replace(/\bimport\("(\.[^"]+)"\)\.([\w$]+)/g, (_, from: string, name: string) => {
+      imports.set(name, { file: pathOf(from), name })
+      return name
+    })
   const statements: string[] = []
   for (const line of text.split('\n')) {
     if (statement.test(line)) statements.push(line)
     else if (statements.length > 0) statements.push(`${statements.pop()}\n${line}`)
   }
-  const pathOf = (specifier: string) => join(file, '..', specifier)
   const declarations = new Map<string, Declaration>()
-  const imports = new Map<string, { file: string; name: string }>()
   const exports = new Map<string, { file: string; name: string }>()
   const exportAllFrom: string[] = []
   for (const one of statements) {
