@@ -13,7 +13,7 @@ export interface ModelRequest {
   readonly parts: readonly Part[]
   readonly maxTokens: number
   readonly temperature: number
-  /** The same for all calls of a conversation, so that the provider can route them to the same cache. */
+  /** A key that is the same for all calls of a conversation, so that the provider can route them to the same cache. */
   readonly cacheKey: string
   /** The bytes of a part. */
   read(blob: BlobRef): Promise<Uint8Array>

@@ -72,7 +72,7 @@ export interface FolderPath extends InConversation {
   readonly kind: 'folder'
   readonly turn: string
   readonly area: Area
-  /** Without its closing slash; empty for the whole area. */
+  /** The path of the folder below the area, without its closing slash; empty for the whole area. */
   readonly rel: string
 }
 

@@ -19,7 +19,7 @@ export interface Fingerprints {
   texts(from: number): readonly string[]
 }
 
-/** `blocks` may grow, but must not change otherwise. */
+/** Hashes these blocks on demand. The list may grow later, but must not change otherwise. */
 export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   const own: number[] = []
   const chained = [0]

@@ -16,7 +16,7 @@ import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-t
 /** Splits a model's output into channels while it streams. Accepts any text, and the result does not depend on where chunks were cut. */
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
-  /** Ends the input: decides about held text and closes an open channel. */
+  /** Ends the input: decides whether held text is a tag, and closes an open channel. */
   end(): readonly ChannelEvent[]
   /** The text before the first tag. */
   readonly preamble: string

@@ -18,7 +18,10 @@ export interface TurnIndex {
 interface TurnChanges {
   /** Hashes of the files that are as the checkout put them, by path below `files/`. */
   readonly unchanged: ReadonlyMap<string, string>
-  /** Files that were changed, added or removed since. A path that ends in a slash is a nested repository, which git does not list further. */
+  /**
+   * Files that were changed, added or removed since the checkout. A path with a slash at its end is a nested repository, which git
+   * does not list further.
+   */
   readonly changed: ReadonlySet<string>
 }
 
