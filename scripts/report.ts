@@ -28,7 +28,9 @@ const [longestFunction] = functions
 
 console.log(`source files      ${sources.length} (${files.length - sources.length} test files beside them)`)
 console.log(`lines             ${total}`)
-console.log(`median file       ${sources[Math.floor(sources.length / 2)]?.lines} lines; under 60 lines: ${count(({ lines }) => lines < 60)}`)
+console.log(
+  `median file       ${sources[Math.floor(sources.length / 2)]?.lines} lines; under 60 lines: ${count(({ lines }) => lines < 60)}`,
+)
 console.log(`longest file      ${longestFile?.lines} lines, ${longestFile?.path}; over 300 lines: ${count(({ lines }) => lines > 300)}`)
 console.log(`fullest folder    ${fullestFolder?.[1].length} files, ${fullestFolder?.[0]}`)
 console.log(`longest function  ${longestFunction?.lines} lines, ${longestFunction?.name} in ${longestFunction?.path}`)
