@@ -3,8 +3,8 @@ import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
-import { openModelStream } from './model-stream.ts'
 import { toUsageRecord } from './response.ts'
+import { createStopTimer } from './stop-timer.ts'
 
 /** A call without live output: for a title or a summary. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
@@ -22,21 +22,27 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   let modelName = model.name
   const activity = conversation.inbox.beginActivity()
   const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
-  const stream = openModelStream(() => model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal))
-  activity.onStop(() => stream.abandonAfter(agent.settings.stopGraceMs))
-  for await (const event of stream) {
-    if (event.type === 'text.delta') raw += event.text
-    else if (event.type === 'error') {
-      finish_reason = 'error'
-      usage = event.usage && toUsageRecord(event.usage)
-    } else if (event.type === 'finish') {
-      finish_reason = event.finishReason
-      usage = event.usage && toUsageRecord(event.usage)
-      modelName = event.modelName
+  const stopTimer = createStopTimer()
+
+  async function readEvents(): Promise<void> {
+    for await (const event of model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)) {
+      if (stopTimer.expired) break
+      if (event.type === 'text.delta') raw += event.text
+      else if (event.type === 'error') {
+        finish_reason = 'error'
+        usage = event.usage && toUsageRecord(event.usage)
+      } else if (event.type === 'finish') {
+        finish_reason = event.finishReason
+        usage = event.usage && toUsageRecord(event.usage)
+        modelName = event.modelName
+      }
     }
   }
+
+  activity.onStop(() => stopTimer.start(agent.settings.stopGraceMs))
+  const failure = await stopTimer.waitFor(readEvents())
   activity.end()
-  if (stream.failure) finish_reason = 'error'
+  if (failure) finish_reason = 'error'
   if (activity.signal.aborted) finish_reason = 'interrupted'
   return {
     type: 'response.received',

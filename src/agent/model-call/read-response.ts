@@ -10,7 +10,7 @@ import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ChannelReader, createChannelReader } from './live-output.ts'
-import { openModelStream } from './model-stream.ts'
+import { createStopTimer, type StopTimer } from './stop-timer.ts'
 
 /** One response of the model, split into channels. */
 export interface ModelResponse {
@@ -89,16 +89,20 @@ export async function readResponse(
     }
   }
 
-  live.onJoin(() => liveOutput().catchUp())
-  const stream = openModelStream(open)
-  activity.onStop(() => stream.abandonAfter(graceMs))
-  for await (const event of stream) {
-    receive(event)
-    if (reader?.violation === undefined) continue
-    activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-    break
+  async function readEvents(stopTimer: StopTimer): Promise<void> {
+    for await (const event of open()) {
+      if (stopTimer.expired) break
+      receive(event)
+      if (reader?.violation === undefined) continue
+      activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+      break
+    }
   }
-  const { failure } = stream
+
+  live.onJoin(() => liveOutput().catchUp())
+  const stopTimer = createStopTimer()
+  activity.onStop(() => stopTimer.start(graceMs))
+  const failure = await stopTimer.waitFor(readEvents(stopTimer))
   if (failure && !reader?.violation) {
     finish = undefined
     usage = undefined

@@ -3,7 +3,7 @@ import { errorMessage } from '../../core/failure.ts'
 import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
-import { openModelStream } from '../model-call/model-stream.ts'
+import { createStopTimer } from '../model-call/stop-timer.ts'
 import { type ChannelOutput, channelResult, createChannelOutput } from './channel.ts'
 import {
   type ChannelResult,
@@ -60,35 +60,43 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   }
 
   /** Reads the provider to its end. Returns its error, unless it has reported one itself. */
-  async function readEvents(): Promise<ServiceError | undefined> {
-    const { stream: source, signal: outer } = options
+  async function callProvider(): Promise<ServiceError | undefined> {
+    const { stream, signal: outer } = options
     const stop = new AbortController()
     const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
     if (signal.aborted) return thrownError(signal.reason, false, true)
-    const stream = openModelStream(() => (typeof source === 'function' ? source(signal) : source))
-    const abandon = () => stream.abandonAfter(0) // one timer tick later: a provider that handles the signal can still report how the call ended
+    const stopTimer = createStopTimer()
+    const onAbort = () => stopTimer.start(0) // one timer tick: a provider that handles the signal can still report how the call ended
+    let handling: Promise<boolean> | undefined
+    let violation: { readonly thrown: unknown } | undefined
     let hasOutput = false
     let stopped = false
-    outer?.addEventListener('abort', abandon)
-    try {
-      for await (const event of stream) {
+
+    async function readEvents(): Promise<void> {
+      for await (const event of typeof stream === 'function' ? stream(signal) : stream) {
+        if (stopTimer.expired) break
         hasOutput ||= event.type === 'text.delta' || event.type === 'reasoning.delta'
         try {
-          if (!(await receive(event))) stop.abort()
-        } catch (violation) {
-          stop.abort(violation)
-          throw violation
+          handling = receive(event)
+          if (!(await handling)) stop.abort()
+        } catch (thrown) {
+          violation = { thrown }
+          stop.abort(thrown)
         }
         stopped = signal.aborted
         if (stopped) break
       }
-    } finally {
-      outer?.removeEventListener('abort', abandon) // the outer signal may outlive many calls
     }
-    const { failure, abandoned } = stream
+
+    outer?.addEventListener('abort', onAbort)
+    const failure = await stopTimer.waitFor(readEvents())
+    outer?.removeEventListener('abort', onAbort) // the outer signal may outlive many calls
+    await handling?.catch(() => {}) // listeners are never abandoned
+    if (violation) throw violation.thrown
     if (failure && !stopped) return thrownError(failure.thrown, hasOutput, signal.aborted)
     if (failure) listeners.report('provider', undefined, failure.thrown)
-    return outer?.aborted && (stopped || abandoned) && serviceError === undefined ? thrownError(signal.reason, hasOutput, true) : undefined
+    const aborted = outer?.aborted && (stopped || stopTimer.expired)
+    return aborted && serviceError === undefined ? thrownError(signal.reason, hasOutput, true) : undefined
   }
 
   async function route(event: ChannelEvent): Promise<void> {
@@ -131,7 +139,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     for (const delta of deltas) await listeners.show({ ...delta, channel: event.channel, instance: event.instance, raw: '', agent, extra })
   }
 
-  serviceError = (await readEvents()) ?? serviceError
+  serviceError = (await callProvider()) ?? serviceError
   for (const event of parser.end()) await route(event)
 
   const results = new Map<string, ChannelResult>()
