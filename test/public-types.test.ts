@@ -35,6 +35,16 @@ it.each(entries)('$entry exports every type that the signatures of its values na
   expect(missing).toEqual([])
 })
 
+it.each(entries)('$entry has a doc comment on every export', ({ declarations }) => {
+  const withoutComment = declarations.filter(({ file, name }) => {
+    const before = readFileSync(join('src', file), 'utf8').split(
+      new RegExp(`^export (?:async )?(?:interface|type|class|function\\*?|const) ${name}\\b`, 'm'),
+    )[0]
+    return !before?.trimEnd().endsWith('*/')
+  })
+  expect(withoutComment.map(({ file, name }) => `${name} (${file})`)).toEqual([])
+})
+
 it('every type that an exported type names can be imported from some entry', () => {
   const exported = new Set(entries.flatMap(({ declarations }) => declarations.map(keyOf)))
   const missing = new Map<string, string>()

@@ -37,11 +37,13 @@ export interface AgentSettings {
   readonly clarify: boolean
 }
 
+/** Which files become sources. */
 export interface SourceSettings {
   /** Types of files that can be cited, as MIME types or `kind/*` patterns. Web pages can always be cited. */
   readonly eligibleMimes: readonly string[]
 }
 
+/** Limits of one kind of model call. */
 export interface ModelSettings {
   readonly maxTokens: number
   readonly temperature: number
@@ -62,6 +64,7 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
   return settings
 }
 
+/** The settings of an agent for which none are given. */
 export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,
   creditCap: undefined,

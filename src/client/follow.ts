@@ -2,6 +2,7 @@ import type { NativeFrame, TurnEvent } from '../core/event.ts'
 import { type Request, RequestRefused } from './request.ts'
 import { serverSentEvents } from './server-sent-events.ts'
 
+/** Options of `Client.follow`. */
 export interface FollowOptions {
   /** Only entries after this one; 0 is the beginning. */
   readonly after?: number

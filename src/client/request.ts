@@ -15,6 +15,7 @@ export class RequestRefused extends Error {
   }
 }
 
+/** Where the server is, and how the client identifies itself. */
 export interface ClientOptions {
   /** The address of the server, such as `http://127.0.0.1:4127`. */
   readonly baseUrl: string

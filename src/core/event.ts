@@ -35,6 +35,7 @@ export interface StatusEvent {
   readonly error?: ServiceError
 }
 
+/** What a turn is doing. */
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
 
 /**

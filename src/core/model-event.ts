@@ -49,6 +49,7 @@ export interface ServiceError {
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }
 
+/** The kinds of errors of a model provider. */
 export type ServiceErrorKind =
   | 'aborted'
   | 'authentication'

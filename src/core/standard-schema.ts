@@ -11,8 +11,10 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   }
 }
 
+/** The parsed value, or why it does not match. */
 export type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
 
+/** Why a value does not match a schema. */
 export interface StandardIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined

@@ -9,6 +9,7 @@ import { escapeMarkup, writeDecision } from './decide/decision.ts'
 import { openDocument } from './decide/open-documents.ts'
 import { readSituation } from './prompt/situation.ts'
 
+/** Options of `createOfflineModel`. */
 export interface OfflineOptions {
   /** Reads PDF. Without it the content of PDF files is not available, and the answer says so. */
   readonly documents?: DocumentReader

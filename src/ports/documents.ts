@@ -3,6 +3,7 @@ export interface DocumentReader {
   pdf(bytes: Uint8Array, options?: { readonly maxPages?: number }): Promise<PdfText>
 }
 
+/** The text of a PDF. */
 export interface PdfText {
   readonly pages: number
   /** The text of each page that was read, in order. */

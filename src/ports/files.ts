@@ -28,6 +28,7 @@ export interface Files {
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
 }
 
+/** A file of a listing. */
 export interface FileInfo {
   /** Relative to the root. */
   readonly path: string
@@ -35,18 +36,21 @@ export interface FileInfo {
   readonly readOnly: boolean
 }
 
+/** Options of a listing. */
 export interface ListOptions {
   readonly limit?: number
   /** Include files and folders whose name begins with a dot. */
   readonly dotEntries?: boolean
 }
 
+/** The files below a folder. */
 export interface Listing {
   readonly files: readonly FileInfo[]
   /** There were more files than `limit`. */
   readonly truncated: boolean
 }
 
+/** Why a path or a file is refused. */
 export type UnsafeFileReason =
   | 'unsafe_path'
   | 'symlink_blocked'

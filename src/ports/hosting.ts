@@ -16,6 +16,7 @@ export interface Hosting {
   remove(owner: Scope, conversationId: string, turnId?: string): Promise<void>
 }
 
+/** A file to host. */
 export interface NewFile {
   readonly owner: Scope
   /** The conversation's id within its scope. */
@@ -39,6 +40,7 @@ export interface HostingHandles {
   readonly blob: BlobRef
 }
 
+/** A hosted file, with the facts that its handles lead to. */
 export interface HostedFile extends HostingHandles {
   readonly owner: Scope
   readonly conversationId: string

@@ -5,6 +5,7 @@ import type { Part } from '../core/render/types.ts'
 /** The purpose of a call. It selects the model and groups the costs. */
 export type ModelRole = 'decision' | 'gate' | 'compaction'
 
+/** One call of a model. */
 export interface ModelRequest {
   readonly role: ModelRole
   /** The system text, with the same bytes in all rounds of a turn, so that the provider can cache it. */

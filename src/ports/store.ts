@@ -98,6 +98,7 @@ export interface Saved {
   readonly lastSeq: number
 }
 
+/** Which conversations `list` returns. */
 export interface ListQuery {
   readonly limit?: number
   /** `next` of the previous page. */
@@ -112,6 +113,7 @@ export interface ListQuery {
   readonly open?: true
 }
 
+/** What a list shows of a conversation. */
 export interface ConversationInfo {
   readonly conversationId: string
   readonly title: string | null
@@ -126,6 +128,7 @@ export interface ConversationInfo {
   readonly waiting: readonly string[]
 }
 
+/** One page of a list. */
 export interface ConversationPage {
   readonly conversations: readonly ConversationInfo[]
   readonly next?: string
@@ -139,6 +142,7 @@ export interface RetentionPolicy {
   readonly historyBefore?: string
 }
 
+/** How much `retain` has removed. */
 export interface RetentionReport {
   readonly conversations: number
   readonly entries: number
@@ -147,4 +151,5 @@ export interface RetentionReport {
 
 /** A lease is renewed every 10 seconds and expires after 30. */
 export const HEARTBEAT_MS = 10_000
+/** How long a lease lives without being renewed. */
 export const LEASE_MS = 30_000

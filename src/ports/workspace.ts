@@ -57,12 +57,14 @@ export interface RecordedFiles {
   manifest(turnId: string): Promise<unknown>
 }
 
+/** A file or folder of a turn to fetch into the workspace. */
 export interface HydrationRef {
   readonly area: 'files' | 'outputs' | 'attachments'
   /** A file, or in `files` also a folder; '' is the whole area. */
   readonly rel: string
 }
 
+/** Which of the requested files are present now. */
 export interface Hydration {
   /** Paths are relative to OUT_DIR. */
   readonly present: readonly { readonly ref: HydrationRef; readonly files: readonly { readonly path: string; readonly size: number }[] }[]
@@ -73,6 +75,7 @@ export interface Hydration {
   readonly fetched: number
 }
 
+/** Which versions a checkout puts into the current turn. */
 export interface CheckoutRequest {
   readonly mode: 'replace' | 'overlay'
   /** In order: files of later sources replace those of earlier ones. */
@@ -81,12 +84,14 @@ export interface CheckoutRequest {
   readonly force?: boolean
 }
 
+/** A folder of the version of a turn. */
 export interface CheckoutSource {
   readonly turnId: string
   /** Below `files/`; '' is the whole folder. */
   readonly rel: string
 }
 
+/** The result of a checkout; a refused one has changed nothing. */
 export type CheckoutOutcome =
   | {
       readonly ok: true
@@ -102,6 +107,7 @@ export type CheckoutOutcome =
       readonly problems: readonly { readonly source?: CheckoutSource; readonly message: string }[]
     }
 
+/** What `publish` is told about earlier versions. */
 export interface PublishRequest {
   /** The turn with the latest version according to the journal. An implementation may use its own records instead. */
   readonly previous: string | undefined
@@ -114,6 +120,7 @@ export interface PublishOutcome {
   readonly keeps?: readonly BlobRef[]
 }
 
+/** What the journal says about a published version. */
 export interface PublishRecord {
   readonly status: PublishOutcome['status']
   readonly turn_id: string

@@ -24,6 +24,7 @@ export interface ServerSettings {
   readonly drainMs: number
 }
 
+/** The settings of a server for which none are given. */
 export const defaultServerSettings: ServerSettings = {
   host: '127.0.0.1',
   port: 4127,

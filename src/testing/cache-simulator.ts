@@ -46,6 +46,7 @@ export interface CacheSimulator {
   call(call: ModelCall): Bill
 }
 
+/** Which provider's cache is simulated. */
 export interface CacheSimulatorOptions {
   readonly kind: 'anthropic' | 'prefix'
   readonly minimumTokens: number

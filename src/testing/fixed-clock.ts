@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 
+/** A clock that only `set` and `advance` move. */
 export interface FixedClock extends Clock {
   set(now: string): void
   advance(milliseconds: number): void

@@ -33,6 +33,7 @@ export interface RecordedTurn extends TurnResult {
   readonly events: readonly TurnEvent[]
 }
 
+/** Options of `createHarness`; everything but `replies` has a default. */
 export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
   readonly replies: readonly Reply[]
   readonly store?: ConversationStore

@@ -30,6 +30,7 @@ export interface HostileThing {
   readonly asFolder: UnsafeFileReason | undefined
 }
 
+/** A folder with hostile files. */
 export interface HostilePlace {
   readonly things: readonly HostileThing[]
   /** The content of the files outside that links point to: output with it proves that a link was followed. */

@@ -15,8 +15,10 @@ export interface ScriptedModel extends Model {
   readonly left: number
 }
 
+/** The reply to one call: a text, an object, or a function of the request. */
 export type Reply = string | ScriptedReply | ((request: ModelRequest) => string | ScriptedReply)
 
+/** A reply with more than a text. */
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
@@ -34,6 +36,7 @@ export interface ScriptedReply {
   readonly onChunk?: (index: number) => unknown
 }
 
+/** Options of `scriptedModel`. */
 export interface ScriptSettings {
   readonly name?: string
   readonly window?: number

@@ -108,6 +108,7 @@ export interface Outcome {
   readonly sources?: readonly IncomingSource[]
 }
 
+/** The error of a failed call, as the model reads it. */
 export interface ToolError {
   readonly code: string
   readonly message: string

@@ -13,6 +13,7 @@ export interface FileBlobs extends BlobStore {
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
 }
 
+/** A blob and when it was stored. */
 export interface StoredBlob extends BlobRef {
   /** When the blob was last put, in milliseconds. */
   readonly putAt: number

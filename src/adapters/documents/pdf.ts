@@ -3,6 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
+/** A reader with a thread, which `close` ends. */
 export interface PdfReader extends DocumentReader {
   close(): Promise<void>
 }

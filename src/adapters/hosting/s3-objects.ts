@@ -2,6 +2,7 @@ import { Failure } from '../../core/failure.ts'
 import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
 
+/** Options of `createS3Objects`. */
 export interface S3Options {
   /** Such as `https://s3.eu-west-1.amazonaws.com`; the bucket is the first segment of the path. */
   readonly endpoint: string

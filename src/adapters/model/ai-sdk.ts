@@ -19,6 +19,7 @@ export interface SdkModel {
   doStream(options: never): PromiseLike<unknown>
 }
 
+/** Options of a model of the AI SDK. */
 export interface ModelOptions {
   /** Tokens that fit into prompt and answer together. Needed only for models that provider-rules.ts does not list. */
   readonly window?: number

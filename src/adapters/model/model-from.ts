@@ -8,6 +8,7 @@ import { type Provider, type ProviderName, providers } from './providers.ts'
 /** A model by name (`anthropic/claude-sonnet-5-5`, `offline`), a model of the AI SDK, or an implementation of the `Model` port. */
 export type ModelChoice = string | Model | SdkModel
 
+/** Options of a model that is given by name. */
 export interface NamedModelOptions extends ModelOptions {
   /** Where keys and addresses are looked up. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>

@@ -3,6 +3,7 @@ import type { ConversationStore } from '../../ports/store.ts'
 import { type EventHub, isDecisionEntry, type PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
+/** Options of `Agent.follow`. */
 export interface FollowOptions {
   /** The seq of the last entry that the caller has. Default: 0, which reads from the beginning. */
   readonly after?: number

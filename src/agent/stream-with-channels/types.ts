@@ -35,7 +35,9 @@ export interface Delta {
   readonly extra: { readonly attempt: number }
 }
 
+/** Receives the deltas of a call, in order. The call waits for its promise. */
 export type Emit = (delta: Delta) => void | Promise<void>
+/** Receives the deltas of one channel. */
 export type Subscriber = Emit
 /** Creates a subscriber for each instance of a channel, when the instance begins. */
 export interface SubscriberFactory {
@@ -50,12 +52,15 @@ export interface Composite {
   push(text: string): readonly CompositeDelta[]
   end(): readonly CompositeDelta[]
 }
+/** A delta of one attribute of a JSON channel. */
 export type CompositeDelta = Pick<Delta, 'marker' | 'artifact_name' | 'format' | 'index' | 'text' | 'completed' | 'aborted'>
 
+/** The body of a JSON channel as a value, or why it has none. */
 export type ParsedPayload =
   | { readonly ok: true; readonly value: unknown; readonly repairs?: readonly string[] }
   | { readonly ok: false; readonly error: { readonly message: string } }
 
+/** Options of `streamWithChannels`. */
 export interface StreamWithChannelsOptions {
   /** The model's events; as a function of a signal, so that the call can be aborted. */
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
@@ -79,6 +84,7 @@ export interface StreamWithChannelsOptions {
   readonly clock?: () => number
 }
 
+/** What one channel contained. */
 export interface ChannelResult {
   /** The model's text, all instances together. */
   readonly raw: string
@@ -98,6 +104,7 @@ export interface ChannelResult {
   readonly finishedAt?: number
 }
 
+/** Facts about the call as a whole. */
 export interface StreamMeta {
   /** The whole text of the model. */
   readonly raw: string
@@ -115,12 +122,14 @@ export interface StreamMeta {
   readonly problems: readonly StreamProblem[]
 }
 
+/** An error of a listener or of the provider. It did not end the call. */
 export interface StreamProblem {
   readonly where: 'emit' | 'subscriber' | 'onRaw' | 'composite' | 'provider'
   readonly channel?: string
   readonly error: unknown
 }
 
+/** What `streamWithChannels` resolves with: the result of each channel, and facts about the call. */
 export interface ChannelStream {
   readonly results: ReadonlyMap<string, ChannelResult>
   readonly meta: StreamMeta

@@ -21,6 +21,7 @@ export interface ConversationView {
   readonly live: LiveRound | undefined
 }
 
+/** What a person sees of a turn. */
 export interface TurnView {
   readonly id: string
   readonly startedAt: string
@@ -43,6 +44,7 @@ export interface TurnView {
   readonly usage: Required<Omit<Usage, 'cache_write_long'>>
 }
 
+/** An answer of the agent. */
 export interface AnswerView {
   /** Markdown as the model wrote it, citations included. */
   readonly text: string
@@ -50,18 +52,22 @@ export interface AnswerView {
   readonly truncated: boolean
 }
 
+/** A step of a turn. */
 export type StepView = ThinkingStep | NotesStep | ToolStep | NoticeStep | MessageStep | SummaryStep
 
+/** The model's thinking. */
 export interface ThinkingStep {
   readonly kind: 'thinking'
   readonly iteration: number
   readonly text: string
 }
+/** Notes that the model wrote beside a call. */
 export interface NotesStep {
   readonly kind: 'notes'
   readonly iteration: number
   readonly text: string
 }
+/** A tool call and its results. */
 export interface ToolStep {
   readonly kind: 'tool'
   readonly callId: string
@@ -73,11 +79,13 @@ export interface ToolStep {
   readonly notices: readonly { readonly code: string; readonly message: string }[]
   readonly results: readonly ResultView[]
 }
+/** A part of the result of a tool call. */
 export interface ResultView {
   readonly path: string | undefined
   readonly mime: string | undefined
   readonly text: string | undefined
 }
+/** A notice of the runtime to the model. */
 export interface NoticeStep {
   readonly kind: 'notice'
   readonly code: string
@@ -95,12 +103,14 @@ export interface SummaryStep {
   readonly text: string
 }
 
+/** A message that was accepted and not read by a turn yet. */
 export interface WaitingMessage {
   readonly eventId: string
   readonly kind: 'followup' | 'steer' | 'feedback' | 'external'
   readonly text: string
 }
 
+/** The round that is running, and what it has written so far. */
 export interface LiveRound {
   readonly turnId: string
   readonly iteration: number
@@ -112,6 +122,7 @@ export interface LiveRound {
   readonly lanes: readonly LiveLane[]
 }
 
+/** A text that is being written. */
 export interface LiveLane {
   /** The kind of lane: thinking, answer, canvas, timeline_text, subsystem. Kinds may be added. */
   readonly marker: string
@@ -121,6 +132,7 @@ export interface LiveLane {
   readonly completed: boolean
 }
 
+/** The view before the first event. */
 export const emptyView: ConversationView = {
   lastSeq: 0,
   title: undefined,

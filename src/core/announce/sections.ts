@@ -128,6 +128,7 @@ export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits:
   return joinLines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
 }
 
+/** A top-level folder of the workspace and how many files it has. */
 export interface WorkspaceScope {
   readonly name: string
   readonly files: number

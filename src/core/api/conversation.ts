@@ -3,6 +3,7 @@ import { z } from 'zod'
 /** The id of a conversation in the HTTP API; the server adds the caller's scope. */
 export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, "_" and "-", at most 128')
 
+/** What a list shows of a conversation. */
 export const ConversationSummary = z.object({
   id: ConversationId,
   title: z.string().nullable(),
@@ -22,12 +23,15 @@ const Title = z
   .max(200)
   .regex(/^\P{Cc}*$/u, 'one line, without control characters')
 
+/** A conversation to create; the server chooses an id when none is given. */
 export const NewConversation = z.strictObject({ id: ConversationId.optional(), title: Title.optional() })
 export type NewConversation = z.infer<typeof NewConversation>
 
+/** What can be changed about a conversation. */
 export const ConversationChange = z.strictObject({ title: Title })
 export type ConversationChange = z.infer<typeof ConversationChange>
 
+/** Which conversations are listed. */
 export const ConversationQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   cursor: z.string().max(1024).optional(),
@@ -35,9 +39,11 @@ export const ConversationQuery = z.strictObject({
 })
 export type ConversationQuery = z.input<typeof ConversationQuery>
 
+/** One page of the list; `next` is the cursor of the next page. */
 export const ConversationList = z.object({ conversations: z.array(ConversationSummary), next: z.string().optional() })
 export type ConversationList = z.infer<typeof ConversationList>
 
+/** How a conversation is copied. */
 export const ForkRequest = z.strictObject({
   id: ConversationId.optional(),
   /** The last turn to copy; by default the latest finished one. */

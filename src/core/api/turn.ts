@@ -28,9 +28,11 @@ export const TurnAccepted = z.object({
 })
 export type TurnAccepted = z.infer<typeof TurnAccepted>
 
+/** Whether a turn was running. */
 export const StopAccepted = z.object({ stopped: z.boolean() })
 export type StopAccepted = z.infer<typeof StopAccepted>
 
+/** An opinion about a past turn. */
 export const FeedbackBody = z.strictObject({
   turn_id: z.string().min(1).max(200),
   reaction: z.enum(['ok', 'not_ok', 'neutral']).optional(),

@@ -31,11 +31,15 @@ export interface BlobRef {
   readonly size: number
 }
 
+/** Why a block is hidden. */
 export type HiddenReason = 'hide' | 'cache_ttl' | 'cache_ttl_light' | 'compaction'
+/** Whether a hidden block was in an old turn or a recent one. */
 export type HiddenScope = 'old_turn' | 'recent'
+/** Whether users see an artifact. */
 export type Visibility = 'external' | 'internal'
 export type ArtifactKind = 'file' | 'display'
 
+/** Facts about a block that its type does not imply. Unknown keys are kept. */
 export interface Meta {
   readonly tool_call_id?: string
   readonly tool_id?: string
@@ -152,4 +156,5 @@ export const blockTypes = [
   'system.message',
 ] as const
 
+/** The block types that Daybook writes. */
 export type BlockType = (typeof blockTypes)[number]

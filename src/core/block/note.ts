@@ -90,4 +90,5 @@ export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }
 
+/** The segments of a note; undefined for other blocks. */
 export const readNote = oncePerBlockOfType(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))

@@ -47,6 +47,7 @@ export function planBlock(turnId: string, ts: string, plan: Plan, iteration?: nu
   }
 }
 
+/** The plan of a plan block; undefined for other blocks. */
 export const readPlan = oncePerBlockOfType(['react.plan', 'react.plan.preserved'], (block): Plan | undefined => {
   const payload = parseJson(block.text)
   const plain = Plan.safeParse(payload)

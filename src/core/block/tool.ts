@@ -133,4 +133,5 @@ export function noticeBlock(origin: BlockOrigin, message: Notice, rel: 'call' | 
   }
 }
 
+/** The content of a notice; undefined for other blocks. */
 export const readNotice = oncePerBlockOfType(['react.notice'], (block) => parseJsonAs(Notice, block.text))

@@ -30,6 +30,7 @@ export interface Buckets {
   readonly uncached: number
 }
 
+/** How a conversation has used the provider's cache. */
 export interface CacheReport {
   readonly rows: readonly CacheRow[]
   readonly billed: Buckets

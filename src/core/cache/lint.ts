@@ -10,6 +10,7 @@ export interface CacheFinding {
   readonly words: string
 }
 
+/** The rules of the cache lint. */
 export type LintRule =
   | VolatileTextRule
   | 'unstable text'
@@ -60,6 +61,7 @@ export function lintStability(one: readonly PromptText[], other: readonly Prompt
   ]
 }
 
+/** What `lintCacheReport` accepts. */
 export interface CacheBudget {
   /** The least share of prompt tokens that must be read from the cache. */
   readonly hitRate: number
@@ -69,6 +71,7 @@ export interface CacheBudget {
   readonly roundParts: number
 }
 
+/** The budget of `daybook cachelint`. */
 export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
 
 /** Finds avoidable losses in a recorded conversation. Hiding, compaction and long pauses are not reported. */

@@ -22,6 +22,7 @@ export type MissCause =
   | 'not reported'
   | 'dropped by provider'
 
+/** Tokens that a call should have read from the cache and did not, and why. */
 export interface Miss {
   readonly cause: MissCause
   /** Tokens that should have been read from the cache, or kept in it, and were not. */

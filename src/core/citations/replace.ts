@@ -33,6 +33,7 @@ export interface BufferingReplacer extends CitationReplacer {
   readonly held: number
 }
 
+/** Options of `createCitationReplacer`. */
 export interface CitationReplacerOptions {
   readonly format: CitationFormat
   /** Called for each citation, so that sources added while the model writes are found. */
@@ -122,6 +123,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   return { push: scanner.push, flush: scanner.flush, held: scanner.held, cited }
 }
 
+/** Options of `replaceBatch`. */
 export interface BatchOptions extends Pick<CitationReplacerOptions, 'keepUnresolved' | 'firstOnly' | 'embedImages'> {
   readonly mode?: 'links' | 'superscript'
   readonly stripUsage?: boolean

@@ -18,6 +18,7 @@ export interface CostReport {
   readonly blocks: ReadonlyMap<string, Sum>
 }
 
+/** The cost of one model call. */
 export interface CallCost {
   readonly seq: number
   readonly turnId: string

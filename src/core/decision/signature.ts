@@ -1,7 +1,9 @@
 /** Signatures of tools: the parameters, their types and the order in which the model has to write them. */
 
+/** The JSON type of a parameter. */
 export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
 
+/** A parameter of a tool. */
 export interface Parameter {
   readonly name: string
   readonly type: ParameterType

@@ -31,6 +31,7 @@ export interface InConversation {
   readonly conversationId?: string
 }
 
+/** `ar:<turn>.user.prompt`: a block of a turn by its name. */
 export interface RecordPath extends InConversation {
   readonly space: 'ar' | 'su' | 'ws'
   readonly kind: 'record'
@@ -39,6 +40,7 @@ export interface RecordPath extends InConversation {
   readonly record: string
 }
 
+/** `ar:plan.latest:<plan id>`: the newest version of a plan. */
 export interface LatestPlanPath extends InConversation {
   readonly space: 'ar'
   readonly kind: 'latest-plan'
@@ -46,8 +48,10 @@ export interface LatestPlanPath extends InConversation {
 }
 
 const toolRecords = ['call', 'result', 'notice', 'code'] as const
+/** The blocks of a tool call that have a path. */
 export type ToolRecord = (typeof toolRecords)[number]
 
+/** `tc:<turn>.<call>.result`: a block of a tool call. */
 export interface ToolPath extends InConversation {
   readonly space: 'tc'
   readonly turn: string
@@ -55,8 +59,10 @@ export interface ToolPath extends InConversation {
   readonly record: ToolRecord
 }
 
+/** The folders of a turn. */
 export type Area = 'files' | 'outputs' | 'attachments'
 
+/** `fi:<turn>.files/app/main.py`: a file of a turn. */
 export interface FilePath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'file'

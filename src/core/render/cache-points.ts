@@ -28,6 +28,7 @@ export interface CachePoints {
   readonly marks: readonly number[]
 }
 
+/** Where cache points are placed. */
 export interface CachePolicy {
   /** The least number of rounds for which there is a pre-tail point. */
   readonly minRounds: number

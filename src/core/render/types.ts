@@ -4,6 +4,7 @@ import type { Caps } from './caps.ts'
 /** One element of the message a model reads. Bytes stay a reference until an adapter needs them. */
 export type Part = TextPart | BinaryPart
 
+/** A text of a prompt. */
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
@@ -11,6 +12,7 @@ export interface TextPart {
   readonly cache?: true
 }
 
+/** An image or a document of a prompt. */
 export interface BinaryPart {
   readonly type: 'image' | 'document'
   readonly media_type: string

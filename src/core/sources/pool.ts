@@ -10,6 +10,7 @@ export interface SourcePool {
 
 export const emptyPool: SourcePool = { rows: [], next_sid: 1 }
 
+/** The pool after `mergeSources`, and which numbers the incoming rows got. */
 export interface MergeResult {
   readonly pool: SourcePool
   /** The new and changed rows: all that has to be stored. */

@@ -8,6 +8,7 @@ import { citationFormat } from './lanes-content.ts'
 /** How a top-level attribute is shown: a format, or a schema with or without a format. The default is markdown. */
 export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }
 
+/** Options of `createCompositeReader`. */
 export interface CompositeSettings {
   /** The JSON channel whose attributes are shown instead of its text. */
   readonly channel: string
@@ -25,6 +26,7 @@ export interface CompositeReader {
 
 const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
 
+/** Reads a JSON channel while it is written, and shows each top-level attribute as a lane of its own. */
 export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
   const buffer = createDeltaBuffer()
   let reader: JsonReader = createJsonReader()

@@ -1,6 +1,7 @@
 /** The keys and indices from the root to a value. The root itself has the empty path. */
 export type JsonPath = readonly (string | number)[]
 
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
 /**

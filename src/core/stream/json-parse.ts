@@ -18,6 +18,7 @@ export interface JsonProblem {
   readonly count?: number
 }
 
+/** The value of a text, or why it has none. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: JsonValue; readonly repairs: readonly JsonRepair[] }
   | { readonly ok: false; readonly error: JsonProblem }

@@ -65,6 +65,7 @@ const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 const starts = { object: 'object.start', array: 'array.start' } as const
 const ends = { object: 'object.end', array: 'array.end' } as const
 
+/** Reads JSON while it is written, piece by piece, and repairs common mistakes of models. */
 export function createJsonReader(): JsonReader {
   const root = createRootFinder()
   const closing = createClosingQuoteRule()

@@ -15,6 +15,7 @@ export interface LaneDelta {
   readonly extra?: LaneExtra
 }
 
+/** Groups the lanes of one program. */
 export interface LaneExtra {
   readonly execution_id: string
   readonly sub_type: string
@@ -28,6 +29,7 @@ export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
 /** Changes text before it is shown, to replace citations; for lanes without citations it changes nothing. */
 export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
+/** Creates a rewriter of citations for one lane. */
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
 /** Turns text into deltas. */

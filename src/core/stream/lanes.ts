@@ -14,6 +14,7 @@ import {
 } from './lane.ts'
 import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 
+/** Options of `createLanes`. */
 export interface LaneSettings {
   /** Number of the round in its turn, from 0; part of the lane names. */
   readonly iteration: number
@@ -55,6 +56,7 @@ export interface Lanes {
   answer(): DeliveredAnswer | undefined
 }
 
+/** Turns the channels of a decision into the lanes that users watch. */
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createDeltaBuffer()
   const open = new Set<string>()

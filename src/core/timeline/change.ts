@@ -34,6 +34,7 @@ export interface TurnOpened {
   readonly ts: string
 }
 
+/** A turn has ended. */
 export interface TurnClosed {
   readonly type: 'turn.closed'
   readonly turn_id: string
@@ -44,6 +45,7 @@ export interface TurnClosed {
   readonly tokens?: number
 }
 
+/** Adds blocks at the end. */
 export interface BlocksAppended {
   readonly type: 'blocks.appended'
   readonly blocks: readonly Block[]
@@ -77,6 +79,7 @@ export interface ResponseReceived {
   readonly retried?: readonly RetriedAttempt[]
 }
 
+/** A failed attempt of a model call, and what it cost. */
 export interface RetriedAttempt {
   readonly usage: Usage
   readonly model?: string

@@ -26,6 +26,7 @@ export interface TimelinePayload {
   readonly forked_from: { readonly conversation_id: string; readonly turn_id: string } | null
 }
 
+/** The visible timeline in the exchange format `conv.timeline.v1`. */
 export function toPayload(timeline: Timeline): TimelinePayload {
   return {
     version: 1,

@@ -32,6 +32,7 @@ export interface Timeline {
   readonly forkedFrom?: { readonly conversation_id: string; readonly turn_id: string }
 }
 
+/** The turn that has begun and not ended. */
 export interface OpenTurn {
   readonly turn_id: string
   readonly ts: string
@@ -43,6 +44,7 @@ export interface CacheTouch {
   readonly ttl_seconds: number | null
 }
 
+/** The timeline of a new conversation. */
 export function emptyTimeline(): Timeline {
   return { buffer: createBuffer([]), size: 0, nextBlock: 1, sources: emptyPool, inbox: [] }
 }

@@ -34,9 +34,12 @@ export interface FakeProvider {
   close(): Promise<void>
 }
 
+/** The providers that can be simulated. */
 export type FakeProviderName = keyof typeof formats
+/** The replies, one for each request. */
 export type FakeScript = readonly (string | FakeReply | ((request: FakeRequest) => string | FakeReply))[]
 
+/** Options of `startFakeProvider`. */
 export interface FakeProviderOptions {
   readonly key?: string
   /** The time of the cache in milliseconds. Default: `Date.now`. */

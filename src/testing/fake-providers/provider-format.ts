@@ -26,6 +26,7 @@ export interface FakeReply {
  */
 export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
 
+/** The errors that a fake provider can return. */
 export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
 
 /** Token counts in buckets that do not overlap. Each format reports them in its provider's way. */

@@ -50,6 +50,7 @@ export const defaultAttachmentLimits: AttachmentLimits = {
   zipRatio: 200,
 }
 
+/** Why an attachment is rejected. */
 export type RejectionReason =
   | 'message_size_limit'
   | 'empty'

@@ -7,6 +7,7 @@ import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
 const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
+/** Which messages a memory search looks at. */
 export type MemoryTarget = (typeof memoryTargets)[number]
 
 /** Searches earlier messages. Supplied by the application; must not search beyond the scope of the call. */

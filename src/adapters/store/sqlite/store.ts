@@ -11,6 +11,7 @@ import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
 import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
 
+/** Options of `createSqliteStore`. */
 export interface SqliteSettings {
   /** The database file. Created with its folder when it does not exist. */
   readonly file: string

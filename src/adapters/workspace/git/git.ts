@@ -13,6 +13,7 @@ import { publishGit } from './publish.ts'
 import { fillIndex, readTurnChanges, type TurnIndex } from './turn-index.ts'
 import { makeTurnRepository } from './turn-repository.ts'
 
+/** Options of `createGitWorkspaces`. */
 export interface GitWorkspacesOptions extends FolderProvider {
   /** The folder on disk below which `openFiles` opens folders; absolute. */
   readonly root: string
