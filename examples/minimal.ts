@@ -8,7 +8,7 @@ const agent = createAgent({ model })
 const turn = agent.run('first', 'What is a daybook?')
 
 for await (const event of turn) {
-  if (event.type === 'entry') console.log(event.seq, event.change.type) // durable before you hear of it
+  if (event.type === 'entry') console.log(event.seq, event.change.type) // already in the journal
   if (event.type === 'lane.delta' && event.delta.marker === 'answer') console.log(event.delta.text) // live
 }
 console.log((await turn.result).exitReason)

@@ -7,7 +7,7 @@ const weather = defineTool({
   id: 'weather.today',
   description: 'The weather in a city.',
   params: z.object({ city: z.string().describe('which city') }),
-  repeatable: true, // it only looks: after a crash it is simply run again
+  repeatable: true, // it changes nothing, so it may run again after a crash
   run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
 })
 

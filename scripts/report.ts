@@ -1,6 +1,7 @@
 /** Prints the sizes of source files, folders and functions. It reports and never fails: a long file is a question, not an error. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { filesOfToolRound } from './round-files.ts'
 
 interface SourceFile {
   readonly path: string
@@ -34,6 +35,10 @@ console.log(
 console.log(`longest file      ${longestFile?.lines} lines, ${longestFile?.path}; over 300 lines: ${count(({ lines }) => lines > 300)}`)
 console.log(`fullest folder    ${fullestFolder?.[1].length} files, ${fullestFolder?.[0]}`)
 console.log(`longest function  ${longestFunction?.lines} lines, ${longestFunction?.name} in ${longestFunction?.path}`)
+
+const unwatched = await filesOfToolRound({ watched: false })
+const watched = await filesOfToolRound({ watched: true })
+console.log(`a tool round      runs code of ${unwatched.length} files; ${watched.length} while a listener reads its events`)
 
 print('the ten longest files', sources.slice(0, 10), ({ lines, path }) => [lines, path])
 print('the ten fullest folders', folders.slice(0, 10), ([folder, inside]) => [inside.length, folder])

@@ -1,4 +1,4 @@
-/** Lists the source files whose code runs during one tool round: from one model call to the next, in memory, with a listener. */
+/** Lists the source files whose code runs during one tool round: from one model call to the next, with a store in memory. */
 import { Session } from 'node:inspector'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,7 @@ const { defineTool } = await import('../src/tools/define.ts')
 const { reply, scriptedModel } = await import('../src/testing/scripted-model.ts')
 
 /** The source files with code that runs in the second of three tool rounds. Test support and the tool's own schema do not count. */
-export async function filesOfToolRound(): Promise<readonly string[]> {
+export async function filesOfToolRound({ watched }: { readonly watched: boolean }): Promise<readonly string[]> {
   const add = defineTool({
     id: 'sum.add',
     description: 'Adds.',
@@ -45,7 +45,9 @@ export async function filesOfToolRound(): Promise<readonly string[]> {
   ])
   const clock = createSystemClock()
   const agent = createAgentFrom({ model, clock, tools: [add], store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) })
-  for await (const _event of agent.run('c1', 'Add up.'));
+  const turn = agent.run('c1', 'Add up.')
+  if (watched) for await (const _event of turn);
+  await turn.result
   await agent.close()
   return files.filter((path) => !path.startsWith('testing/'))
 }
@@ -73,4 +75,4 @@ function openCoverage() {
 /** Whether a function was called. The module itself, a function without a name, runs at import and does not count. */
 const wasCalled = ({ functionName, ranges }: FunctionCoverage) => functionName !== '' && (ranges[0]?.count ?? 0) > 0
 
-if (import.meta.main) for (const file of await filesOfToolRound()) console.log(file)
+if (import.meta.main) for (const file of await filesOfToolRound({ watched: true })) console.log(file)
