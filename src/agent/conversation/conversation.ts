@@ -58,6 +58,7 @@ export async function startConversation(
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
     if (!hasNothingToDo(reason, saved.timeline)) return await startTurns(agent, claim, saved, reason)
   } catch (error) {
+    agent.hub.close(conversationId)
     await releaseClaim(agent, claim)
     throw error
   }
@@ -92,10 +93,9 @@ function findUnfinished(timeline: Timeline): TurnStart | undefined {
  */
 async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
   const conversation = openConversation(agent, claim, saved)
-  const { conversationId, firstTurnId, ledger, inbox, results, journaled, abort } = conversation
+  const { firstTurnId, ledger, inbox, results, journaled, abort } = conversation
   const { start, event } = firstTurn(saved.timeline, reason, agent.clock)
   if (event) await inbox.accept(event)
-  agent.hub.open(conversationId, ledger.lastSeq)
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
   const finished = runQueuedTurns(conversation, first)
@@ -144,7 +144,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     firstTurnId,
     ledger,
     inbox: createInbox(ledger, firstTurnId, signal),
-    live: hub.live(conversationId),
+    live: hub.open(conversationId, saved.lastSeq),
     renderers: agent.createRenderers(),
     spending: createSpending(settings.priceOf),
     records,
@@ -162,13 +162,16 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
 const newTurnId = (clock: Clock) => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
 
 /** Called for every entry that the conversation commits, in order. */
-function onEntry({ agent, conversationId, spending, inbox, results, journaled, currentResult }: Conversation, event: EntryEvent): void {
+function onEntry(
+  { agent, conversationId, live, spending, inbox, results, journaled, currentResult }: Conversation,
+  event: EntryEvent,
+): void {
   const { change } = event
   spending.record(change)
   if (change.type === 'turn.opened') journaled.resolve()
   else if (change.type === 'turn.closed') inbox.endTurn()
   else if (change.type === 'event.folded' && currentResult) results.assign(change.event_ids, currentResult)
-  agent.hub.publish(conversationId, event)
+  live.emit(event)
   agent.onEntry?.(conversationId, event)
 }
 

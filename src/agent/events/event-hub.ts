@@ -2,8 +2,8 @@ import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../../core/e
 
 /** Publishes the events of conversations to their listeners, in order. Keeps something only for those that run or have listeners. */
 export interface EventHub {
-  /** Called when the conversation starts to run; `seq` is its last entry. */
-  open(conversationId: string, seq: number): void
+  /** Called when the conversation starts to run; `seq` is its last entry. The feed is valid until `close`. */
+  open(conversationId: string, seq: number): LiveFeed
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
   /** Returns a function that unsubscribes. A listener to entries only does not count as a watcher: no live output is made for it. */
@@ -12,7 +12,6 @@ export interface EventHub {
   announceDeleted(conversationId: string): void
   /** Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
-  live(conversationId: string): LiveFeed
   /** Live events of the response that is not journaled yet: a listener that joins in the middle of an answer begins with these. */
   inFlight(conversationId: string): readonly PublishedEvent[]
   /** The number of conversations that are running or have listeners. */
@@ -25,9 +24,9 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly seq: number
 }
 
-/** The live events of one conversation. As long as it has no watchers, no live output is made. */
+/** The events of one running conversation. As long as it has no watchers, no live output is made. */
 export interface LiveFeed {
-  emit(event: LaneEvent | StatusEvent): void
+  emit(event: TurnEvent): void
   hasWatchers(): boolean
   /** Calls `catchUp` before the next listener joins, to emit what was not emitted so far. Dropped once the response is journaled. */
   onJoin(catchUp: () => void): void
@@ -95,9 +94,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     }
   }
 
-  function publish(conversationId: string, event: TurnEvent): void {
-    const feed = feeds.get(conversationId)
-    if (!feed) return
+  function publish(feed: ConversationFeed, event: TurnEvent): void {
     const published = toPublished(feed.live, event)
     notify(feed.listeners.everything, published)
     if (event.type === 'entry') notify(feed.listeners.entries, published)
@@ -105,7 +102,15 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
 
   return {
     open(conversationId, seq) {
-      findOrCreate(conversationId).live = { seq, inFlight: [], catchUp: undefined }
+      const feed = findOrCreate(conversationId)
+      feed.live = { seq, inFlight: [], catchUp: undefined }
+      return {
+        emit: (event) => publish(feed, event),
+        hasWatchers: () => feed.listeners.everything.size > 0,
+        onJoin(catchUp) {
+          if (feed.live) feed.live.catchUp = catchUp
+        },
+      }
     },
     close(conversationId) {
       const feed = feeds.get(conversationId)
@@ -113,7 +118,10 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       feed.live = undefined
       removeIfUnused(feed)
     },
-    publish,
+    publish(conversationId, event) {
+      const feed = feeds.get(conversationId)
+      if (feed) publish(feed, event)
+    },
     subscribe(conversationId, listener, to = 'everything') {
       const feed = findOrCreate(conversationId)
       if (to === 'everything') feed.live?.catchUp?.()
@@ -133,14 +141,6 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
         if (callbacks.size === 0 && deletionCallbacks.get(conversationId) === callbacks) deletionCallbacks.delete(conversationId)
       }
     },
-    live: (conversationId) => ({
-      emit: (event) => publish(conversationId, event),
-      hasWatchers: () => (feeds.get(conversationId)?.listeners.everything.size ?? 0) > 0,
-      onJoin(catchUp) {
-        const live = feeds.get(conversationId)?.live
-        if (live) live.catchUp = catchUp
-      },
-    }),
     inFlight(conversationId) {
       const live = feeds.get(conversationId)?.live
       live?.catchUp?.()

@@ -50,7 +50,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
   const { error, raw } = call.response
   if (error && raw === '') return ended(after, endForServiceError(origin, call, error))
-  return handleResponse(turn, after, origin, call, model.maxTokens)
+  return await handleResponse(turn, after, origin, call, model.maxTokens)
 }
 
 function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending } }: Turn, budget: Budget): BudgetCheck {
@@ -61,13 +61,13 @@ function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending } 
 }
 
 /** Rejects the response, runs its tool call, or handles its answer. */
-async function handleResponse(
+function handleResponse(
   turn: Turn,
   progress: Progress,
   origin: BlockOrigin,
   call: ModelCall,
   maxTokens: number,
-): Promise<RoundResult> {
+): RoundResult | Promise<RoundResult> {
   const { decision, notices } = readResponseDecision(turn, progress, call.response, maxTokens)
   if (!decision) return rejectResponse(turn, progress, origin, call, notices)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)

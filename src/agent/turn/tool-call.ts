@@ -68,7 +68,7 @@ export async function runToolCall(turn: Turn, progress: Progress, origin: BlockO
   activity.end()
   workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
   emitToolStatus(conversation.live, origin, call, 'tool.ended')
-  return stopped && conversation.signal.aborted ? progress : commitResult(turn, progress, origin, call.tool.id, outcome)
+  return stopped && conversation.signal.aborted ? progress : await commitResult(turn, progress, origin, call.tool.id, outcome)
 }
 
 function emitToolStatus(
