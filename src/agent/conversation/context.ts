@@ -16,7 +16,8 @@ export interface ConversationContext {
   readonly inbox: Inbox
   readonly live: LiveFeed
   readonly renderers: Renderers
-  readonly spending: Spending
+  /** Undefined when the agent has no prices. */
+  readonly spending: Spending | undefined
   readonly records: Records
   /** The journal of the latest turn so far, read from the store. Only a resumed turn needs it. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>

@@ -146,7 +146,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     inbox: createInbox(ledger, firstTurnId, signal),
     live: hub.open(conversationId, saved.lastSeq),
     renderers: agent.createRenderers(),
-    spending: createSpending(settings.priceOf),
+    spending: settings.priceOf && createSpending(settings.priceOf),
     records,
     entriesOfTurn: (turnId) => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId),
     workspaces: createWorkspaceHandle({ workspaces, conversationId, ledger, records, blobs: store.blobs, onProblem }),
@@ -167,7 +167,7 @@ function onEntry(
   event: EntryEvent,
 ): void {
   const { change } = event
-  spending.record(change)
+  spending?.record(change)
   if (change.type === 'turn.opened') journaled.resolve()
   else if (change.type === 'turn.closed') inbox.endTurn()
   else if (change.type === 'event.folded' && currentResult) results.assign(change.event_ids, currentResult)
@@ -246,7 +246,7 @@ async function runOneTurn(
   if (previous) await previous.callerResult.promise // its caller gets the result, and stops watching, before this turn begins
   const feedbacks = await collectFeedback(ledger, clock.now(), settings)
   const resumed = start.kind === 'unfinished'
-  if (resumed && settings.maxMoney !== undefined) {
+  if (resumed && spending && settings.maxMoney !== undefined) {
     const { changes } = await conversation.entriesOfTurn(turnId)
     restoreSpending(spending, changes, turnId)
   }

@@ -23,11 +23,7 @@ interface TurnSpending {
 
 const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
 
-/** The spending of an agent without prices: always nothing. */
-const noSpending: Spending = { record: () => {}, of: () => nothingSpent }
-
-export function createSpending(priceOf: PriceOf | undefined): Spending {
-  if (priceOf === undefined) return noSpending
+export function createSpending(priceOf: PriceOf): Spending {
   const spent = new Map<string, TurnSpending>()
   return {
     record(change) {

@@ -3,8 +3,8 @@ import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
+import { createStopTimer } from './read-response.ts'
 import { toUsageRecord } from './response.ts'
-import { createStopTimer } from './stop-timer.ts'
 
 /** A call without live output: for a title or a summary. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }

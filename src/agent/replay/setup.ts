@@ -47,7 +47,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const { turnId, startSeq } = recording
   const definition = agentDefinition(parts)
   const { settings, system, count, tools } = definition
-  const spending = createSpending(settings.priceOf)
+  const spending = settings.priceOf && createSpending(settings.priceOf)
   const stop = new AbortController()
   const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
   const prompts = comparePrompts(createRenderers(count), recording, parts, () => ledger.timeline)
@@ -55,7 +55,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
   const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
   const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
-  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => spending.record(change))
+  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => spending?.record(change))
   const inbox = recordedInbox(createInbox(ledger, turnId, stop.signal), player)
   const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, halt)
   const agent: TurnServices = {

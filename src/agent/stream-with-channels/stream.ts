@@ -3,7 +3,7 @@ import { errorMessage } from '../../core/failure.ts'
 import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
-import { createStopTimer } from '../model-call/stop-timer.ts'
+import { createStopTimer } from '../model-call/read-response.ts'
 import { type ChannelOutput, channelResult, createChannelOutput } from './channel.ts'
 import {
   type ChannelResult,

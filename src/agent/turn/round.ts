@@ -55,7 +55,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
 
 function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending } }: Turn, budget: Budget): BudgetCheck {
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
-  if (budget.maxMoney === undefined) return checkBudget(budget, now)
+  if (budget.maxMoney === undefined || !spending) return checkBudget(budget, now)
   const { money, unpriced, last } = spending.of(turnId)
   return checkBudget({ ...budget, money, unpriced }, now, last)
 }
