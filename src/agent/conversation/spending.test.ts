@@ -6,7 +6,6 @@ import type { PriceOf } from '../../core/cost/price.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
-import { createSpending } from './spending.ts'
 
 const usage = { uncached: 1_000, output: 100 }
 const call = { text: reply.call('weather.today', { city: 'Rome' }), usage }
@@ -150,11 +149,5 @@ describe('a limit on money', () => {
     expect(await second.agent.recover()).toHaveLength(1)
     expect(from.length).toBeGreaterThan(0)
     expect(Math.min(...from)).toBeGreaterThan(0)
-  })
-
-  it('costs nothing to track when there are no prices', () => {
-    const spending = createSpending(undefined)
-    spending.record({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
-    expect(spending.of('t')).toEqual({ money: 0, unpriced: false, last: 0 })
   })
 })
