@@ -172,7 +172,9 @@ export function openActivity(open: Activity[] = []): Activity {
       stopped = callback
       if (signal.aborted) callback()
     },
-    end: () => void open.splice(depth),
+    end() {
+      while (open.length > depth) open.pop()
+    },
   }
   open.push(activity)
   return activity

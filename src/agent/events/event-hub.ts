@@ -41,7 +41,7 @@ interface ConversationFeed {
 
 interface LiveState {
   seq: number
-  readonly inFlight: PublishedEvent<LaneEvent | StatusEvent>[]
+  inFlight: PublishedEvent<LaneEvent | StatusEvent>[]
   catchUp: (() => void) | undefined
 }
 
@@ -74,7 +74,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     if (event.type === 'entry') {
       if (live) live.seq = event.seq
       if (live && isDecisionEntry(event)) {
-        live.inFlight.length = 0
+        live.inFlight = []
         live.catchUp = undefined
       }
       return { event, seq: event.seq }

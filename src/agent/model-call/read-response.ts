@@ -167,29 +167,33 @@ export interface StopTimer {
 }
 
 export function createStopTimer(): StopTimer {
-  const timeUp = Promise.withResolvers<void>()
   let timer: NodeJS.Timeout | undefined
   let finished = false
+  let resolveWait: ((failure: { readonly thrown: unknown } | undefined) => void) | undefined
+
+  function finish(failure?: { readonly thrown: unknown }): void {
+    finished = true
+    clearTimeout(timer)
+    resolveWait?.(failure)
+  }
+
   const self = {
     expired: false,
     start(ms: number) {
       if (!finished) timer ??= setTimeout(expire, ms)
     },
-    async waitFor(reading: Promise<void>) {
-      try {
-        await Promise.race([reading, timeUp.promise])
-        return undefined
-      } catch (thrown) {
-        return { thrown }
-      } finally {
-        finished = true
-        clearTimeout(timer)
-      }
-    },
+    waitFor: (reading: Promise<void>) =>
+      new Promise<{ readonly thrown: unknown } | undefined>((resolve) => {
+        resolveWait = resolve
+        reading.then(
+          () => finish(),
+          (thrown: unknown) => finish({ thrown }),
+        )
+      }),
   }
   function expire(): void {
     self.expired = true
-    timeUp.resolve()
+    finish()
   }
   return self
 }
