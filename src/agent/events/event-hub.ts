@@ -85,6 +85,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
   }
 
   function notify(listeners: ReadonlySet<Listener>, published: PublishedEvent) {
+    if (listeners.size === 0) return
     for (const listener of listeners) {
       try {
         listener(published)
