@@ -5,7 +5,11 @@ import type { TextPart } from './types.ts'
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
 /** Joins the lines that are there; undefined ones leave no empty line. */
-export const joinLines = (...lines: readonly (string | undefined)[]): string => lines.filter((line) => line !== undefined).join('\n')
+export function joinLines(...lines: readonly (string | undefined)[]): string {
+  let text: string | undefined
+  for (const line of lines) if (line !== undefined) text = text === undefined ? line : `${text}\n${line}`
+  return text ?? ''
+}
 
 /** The text on one line, at most `limit` characters: a name or an id with line breaks could otherwise imitate a heading of the prompt. */
 export function oneLine(text: string, limit: number): string {
