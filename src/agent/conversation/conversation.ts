@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { EntryEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { Change, InboxEvent } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Claim, HEARTBEAT_MS, type Owner, type Saved } from '../../ports/store.ts'
@@ -13,36 +13,12 @@ import { cancelledResult, type TurnResult } from '../turn/finish.ts'
 import type { TurnInput, TurnStart } from '../turn/start.ts'
 import { runTurn } from '../turn/turn.ts'
 import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
-import type { ConversationContext } from './context.ts'
+import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
-import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
+import { createInbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
-
-/** A conversation with work to do: one claim, one turn at a time, and an inbox that stays open across turns. */
-export interface RunningConversation {
-  readonly firstTurnId: string
-  readonly inbox: Inbox
-  readonly results: ResultsByEvent
-  /** Resolves when the message or event that started the conversation is in the journal, and can no longer be lost. */
-  readonly journaled: Promise<void>
-  /** Commits a change that belongs to the conversation, not to a turn. */
-  commit(change: Change): Promise<void>
-  /** The result of the turn that the conversation was started for; undefined when no turn was needed. */
-  readonly firstResult: Promise<TurnResult | undefined>
-  /** Resolves when the first turn, and every turn started by a waiting followup, has ended. */
-  readonly finished: Promise<void>
-  abort(reason: unknown): void
-}
-
-/** Why a conversation is started. */
-export type StartReason =
-  | { readonly kind: 'message'; readonly input: TurnInput }
-  /** The conversation has an open turn to resume, or a waiting followup to start a turn for. */
-  | { readonly kind: 'unfinished' }
-  /** An event is to be journaled. It waits for the next turn. */
-  | { readonly kind: 'event'; readonly event: NewEvent }
 
 /** Claims the conversation and starts its turns. Resolves when its inbox is open; undefined when there is nothing to do. */
 export async function startConversation(

@@ -1,7 +1,8 @@
 import { Failure } from '../../core/failure.ts'
 import type { Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
-import { eventFor, type RunningConversation, type StartReason, startConversation } from './conversation.ts'
+import type { RunningConversation, StartReason } from './context.ts'
+import { eventFor, startConversation } from './conversation.ts'
 import type { NewEvent } from './inbox.ts'
 
 /** The conversations that run in this process, at most one runner for each: a second message goes to the inbox of the first. */
