@@ -64,15 +64,15 @@ export function roundKey(block: Block): string | undefined {
 /** A function that numbers rounds from 0 in order of their first blocks. It has to be called with the blocks in order. */
 export function createRoundNumbers(): (block: Block) => number | undefined {
   const numbers = new Map<string, number>()
-  let last: { readonly turnId: string; readonly iteration: unknown; readonly number: number } | undefined
+  let [lastTurn, lastIteration, lastNumber] = ['', -1, -1]
   return (block) => {
     const iteration = block.meta?.iteration
-    if (iteration !== undefined && last?.iteration === iteration && last.turnId === block.turn_id) return last.number // a short cut for most blocks
+    if (iteration === lastIteration && block.turn_id === lastTurn) return lastNumber // most blocks belong to the round of the one before
     const key = roundKey(block)
     if (key === undefined) return undefined
     const number = numbers.get(key) ?? numbers.size
     numbers.set(key, number)
-    if (typeof iteration === 'number') last = { turnId: block.turn_id, iteration, number }
+    if (typeof iteration === 'number') [lastTurn, lastIteration, lastNumber] = [block.turn_id, iteration, number]
     return number
   }
 }
