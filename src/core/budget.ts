@@ -3,7 +3,7 @@ import type { InboxEvent } from './timeline/change.ts'
 
 /** The limits of one turn, as set by the user of the SDK. */
 export interface BudgetSettings {
-  /** Model calls that decide, repairs included. Anything but a positive number means 15. */
+  /** The most decisions of the model in the turn. Repeated decisions after a mistake count too. Without a positive number it is 15. */
   readonly maxRounds?: number
   /** How many extra rounds events may add in all. By default as many as `maxRounds`. */
   readonly creditCap?: number
@@ -31,7 +31,7 @@ export interface Budget {
   readonly unpriced?: boolean
 }
 
-/** What the turn may do next. `stop:unpriced`: a money limit is set but a price is unknown, so that not even a wrap-up call is allowed. */
+/** What the turn may do next. `stop:unpriced`: a money limit is set but a price is unknown. Then not even a wrap-up call is allowed. */
 export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'stop:unpriced'
 
 const defaultRounds = 15
@@ -59,7 +59,7 @@ export function spend(budget: Budget, cost: { readonly rounds?: number; readonly
   return { ...budget, rounds: budget.rounds + (cost.rounds ?? 0), money: budget.money + (cost.money ?? 0) }
 }
 
-/** Adds rounds for an event that needs an answer; only once per event id, because an event may be delivered twice. */
+/** Adds rounds for an event that needs an answer. An event may be delivered twice but adds its rounds only once. */
 export function grantExtraRounds(budget: Budget, eventId: string, amount: number = defaultExtraRounds): Budget {
   const rounds = positiveInteger(amount)
   if (rounds === undefined || budget.grantedEventIds.includes(eventId)) return budget
@@ -67,8 +67,8 @@ export function grantExtraRounds(budget: Budget, eventId: string, amount: number
 }
 
 /**
- * The extra rounds that an event adds: one or more for a followup and for an external event that is marked as reactive, none for others.
- * `reactive` and `iteration_credit` of the event itself have precedence over those of its envelope.
+ * The extra rounds that an event adds. Followups, and external events that are marked as reactive, add `iteration_credit` rounds, or one
+ * without that field. Other events add none. Both fields of the event itself have precedence over those of its envelope.
  */
 export function extraRoundsOf({ kind, payload }: Pick<InboxEvent, 'kind' | 'payload'>): number {
   const envelope = isObject(payload) ? payload : {}

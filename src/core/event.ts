@@ -39,17 +39,18 @@ export interface StatusEvent {
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
 
 /**
- * The native event stream over HTTP, `?as=native`: the SDK's events without internal fields (hosting handles other than `rn`, raw
- * responses, references to bytes). SSE `event:` is the frame's type; `id:` is `seq`, on entries only.
+ * A frame of the native event stream over HTTP (`?as=native`). The frames are the SDK's events without internal fields: hosting handles
+ * other than `rn`, raw responses, references to bytes. The SSE field `event` is the frame's type. Only entries have an SSE `id`, which is
+ * their `seq`.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }
   | { readonly type: 'entry'; readonly seq: number; readonly change: Change }
   | LaneEvent
   | StatusEvent
-  /** The client read too slowly and events were dropped: reconnect after the last entry you have. */
+  /** Events were dropped because the client read too slowly. The client has to reconnect after the last entry that it has. */
   | { readonly type: 'resync' }
-  /** The server shuts down: reconnect. */
+  /** The server shuts down. The client has to reconnect. */
   | { readonly type: 'server_shutdown'; readonly reason: string }
 
 /** The formats in which the server streams events, `?as=…`. */

@@ -1,4 +1,4 @@
-/** The code of a failure, `noun.problem`. Codes are stable: clients may match on them. */
+/** The code of a failure, in the form `noun.problem`. Codes never change, so that clients may match on them. */
 export type FailureCode =
   | 'attachment.rejected'
   | 'block.invalid'
@@ -25,8 +25,8 @@ export type FailureCode =
   | 'workspace.missing'
 
 /**
- * An error that ends the turn. There are three ways to report a problem:
- *   a bug or a broken disk   -> throw Failure; it ends the turn
+ * An error with a stable code. There are three ways to report a problem:
+ *   a bug or a broken disk   -> throw Failure; during a turn it ends the turn
  *   a tool that failed       -> return { ok: false, error }; the model reads it next round
  *   a model that broke rules -> append a react.notice; the model corrects itself
  */

@@ -8,7 +8,7 @@ export function hashText(text: string): number {
   return hashValue(state)
 }
 
-/** A hash of the text so far, for hashing a text piece by piece. */
+/** The state of a hash to which a text is added piece by piece. */
 export interface HashState {
   high: number
   low: number
@@ -48,7 +48,7 @@ export function chainHash(before: number, next: number): number {
   return (mixBits(high ^ low) & 0x1f_ffff) * 0x1_0000_0000 + (low >>> 0)
 }
 
-/** The low 32 bits, for long lists of hashes that are stored. */
+/** The low 32 bits of a hash. They take less room in long stored lists of hashes. */
 export const shortHash = (hash: number): number => hash >>> 0
 
 /** The finalizer of MurmurHash3: every bit of the input affects every bit of the output. */

@@ -1,4 +1,5 @@
-/** `daybook/core`: the pure functions and the data types. No clock, no randomness, no I/O: works in Node, browsers and workers. */
+// The package `daybook/core`: pure functions and data types. They use no clock, no randomness and no I/O, so that they work in Node,
+// browsers and workers.
 
 export type { AnnouncedWorkspace, WorkspaceScope } from './announce/sections.ts'
 export type { ConversationChange, ConversationQuery, ForkRequest, NewConversation } from './api/conversation.ts'

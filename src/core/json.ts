@@ -2,10 +2,10 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** The deepest nesting that `parseJson` accepts: code that walks a value recurses, and 20 KB can hold 10,000 levels. */
+/** The deepest nesting that `parseJson` accepts. Code that walks a value recurses, and 10,000 levels fit into 20 KB of text. */
 export const maximumJsonDepth = 256
 
-/** Parses JSON. Undefined when the text is not JSON or is nested too deeply: the output of models and tools may be anything. */
+/** Parses JSON. Returns undefined when the text is not JSON or is nested too deeply, because models and tools may write anything. */
 export function parseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   try {

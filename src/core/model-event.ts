@@ -5,7 +5,7 @@ export type ModelEvent =
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
-      /** The billed tokens. Missing when the provider did not report them: then the cost has to be estimated, it is not zero. */
+      /** The billed tokens. When the provider did not report them, the cost is not zero: it has to be estimated. */
       readonly usage?: ModelUsage
       readonly modelName: string
       readonly providerMessageId?: string
@@ -20,7 +20,7 @@ export type ModelEvent =
 /** Why the model stopped. `length`: the output limit cut the answer. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
 
-/** Tokens by price. The first three add up to the input; `reasoning` is part of `output`. */
+/** Numbers of tokens by price. `uncached`, `cacheRead` and `cacheWrite` add up to the input; `reasoning` is part of `output`. */
 export interface ModelUsage {
   readonly uncached: number
   readonly cacheRead: number
@@ -39,12 +39,12 @@ export interface ServiceError {
   readonly model_name: string
   readonly error_type: string
   readonly message: string
-  /** Whether the error came before or after the first output: after it the call is not retried automatically. */
+  /** Whether the error came before or after the first output. A call that failed after it is not retried automatically. */
   readonly stage: 'before_output' | 'after_output'
   readonly http_status?: number
   readonly code?: string
   readonly retryable: boolean
-  /** When the provider may be called again, as stated by the provider. */
+  /** How long to wait before the next call, as stated by the provider. */
   readonly retry_after_seconds?: number
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }

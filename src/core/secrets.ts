@@ -1,6 +1,6 @@
 /**
- * Makes an error text of a library safe for the model: without absolute paths of this machine and without anything that looks like
- * a credential. Such texts were not written for the model, and the model may repeat whatever it reads.
+ * Removes absolute paths of this machine and anything that looks like a credential from an error text of a library. The model may
+ * repeat whatever it reads, and such texts were not written for it.
  */
 export function redact(text: string): string {
   let safe = stripAbsolutePaths(text).replace(passwordInUrl, `$1:${REMOVED}@`)
@@ -29,10 +29,10 @@ const keyShapes = [
 const labelledSecret =
   /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?key|secret(?:[-_]?key)?|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|password|passwd|pwd)(["']?\s{0,3}[:=]\s{0,3}["']?)((?:bearer|basic)\s{1,3})?(?!\[secret removed\]|(?:bearer|basic)\s)[^\s"'&,;<>)]{4,4096}/gi
 
-/** A password in a URL such as `postgres://me:password@host`: the user name stays. */
+/** A password in a URL such as `postgres://me:password@host`. Only the password is removed; the user name stays. */
 const passwordInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,256}@/gi
 
 const roots = 'home|Users|root|tmp|var|opt|srv|etc|usr|mnt|private|work|workspace|app|data'
 
-// Only below the usual top folders of a disk: `/v1/items` is a route, and the path of a URL is not local.
+// Matches only paths below the usual top folders of a disk, because `/v1/items` is a route. The path of a URL does not match.
 const absolutePaths = new RegExp(`(?<![\\w/:.~-])(?:file://)?(?:[A-Za-z]:[\\\\/]|/(?:${roots})/)[^\\s'"\`<>|*?:,;()]*`, 'g')

@@ -1,7 +1,7 @@
 /** The only source of time and randomness, so that tests can fix both. */
 export interface Clock {
-  /** ISO 8601, UTC, milliseconds, `Z`. */
+  /** The current time as ISO 8601 in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`. */
   now(): string
-  /** Lower-case hex digits from a cryptographic random source. */
+  /** That many lower-case hex digits from a cryptographic random source. */
   randomHex(digits: number): string
 }

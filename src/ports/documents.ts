@@ -1,4 +1,4 @@
-/** Extracts text from documents. The input may be hostile: the caller limits its size, and every failure is `document.unreadable`. */
+/** Extracts text from documents, which may be hostile. The caller limits their size. Every failure is a `document.unreadable`. */
 export interface DocumentReader {
   pdf(bytes: Uint8Array, options?: { readonly maxPages?: number }): Promise<PdfText>
 }

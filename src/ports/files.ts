@@ -1,36 +1,39 @@
 /**
- * The files below one folder, to which hostile programs may write at the same time. Paths are relative, with `/`, and safe by
- * `unsafeReason`. Symbolic and hard links, pipes, devices and folders are never opened as a file: `file.unsafe`, with an
- * `UnsafeFileReason` in `details.reason`. A file is checked after it is opened, not by name before. Every implementation passes
- * testing/conformance/files.ts.
+ * The files below one folder, to which hostile programs may write at the same time. Paths are relative, use `/`, and have to be safe by
+ * `unsafeReason`. Opening a symbolic or hard link, a pipe, a device or a folder as a file throws `file.unsafe` with an `UnsafeFileReason`
+ * in `details.reason`. This is checked on the opened file, because its name could be replaced after a check. Every implementation
+ * passes testing/conformance/files.ts.
  */
 export interface Files {
-  /** The bytes of a file; undefined when there is none. A file over `maxBytes` (default 256 MiB) throws `file.unsafe`, `too_large`. */
+  /**
+   * The bytes of a file; undefined when there is no such file. A file over `maxBytes` (default 256 MiB) throws `file.unsafe` with the
+   * reason `too_large`.
+   */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
-  /** The size of a file and whether it is read-only; undefined when there is none. */
+  /** The size of a file and whether it is read-only; undefined when there is no such file. */
   stat(path: string): Promise<FileInfo | undefined>
   /**
-   * Writes a file atomically, and durably before the promise resolves. Creates folders. Throws `file.unsafe`, `read_only` for a
-   * read-only file.
+   * Writes a file atomically and creates its folders. It is durable when the promise resolves. An existing read-only file throws
+   * `file.unsafe` with the reason `read_only`.
    */
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
   /**
-   * The files below a folder (`''` is the root), sorted by path; none when there is no such folder. Leaves out dot-entries (unless
-   * requested), links, pipes, devices and unsafe names; does not follow links.
+   * The files below a folder (`''` is the root), sorted by path. The list is empty when there is no such folder. It leaves out links,
+   * pipes, devices, unsafe names and, unless requested, names that begin with a dot. Links are not followed.
    */
   list(folder: string, options?: ListOptions): Promise<Listing>
-  /** Removes a file; false when there was none. Throws `file.unsafe`, `read_only` for a read-only file. */
+  /** Removes a file; false when there was none. A read-only file throws `file.unsafe` with the reason `read_only`. */
   remove(path: string): Promise<boolean>
   /**
-   * Replaces all contents of a folder, including read-only files and links. Atomic: after an error the folder is unchanged, and after
-   * a crash it is complete in its old or its new state when the files are next used.
+   * Replaces all contents of a folder, including read-only files and links. After an error the folder is unchanged. After a crash the
+   * folder is either completely old or completely new, at the latest when the files are next used.
    */
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
 }
 
 /** A file of a listing. */
 export interface FileInfo {
-  /** Relative to the root. */
+  /** The path relative to the root. */
   readonly path: string
   readonly size: number
   readonly readOnly: boolean

@@ -2,12 +2,13 @@ import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 
 /**
- * Makes files available to users. The bytes are in the blob store under their hash; a key points to them, and may later point to other
- * bytes. Blocks refer to bytes by their hash, so they stay valid then. A handle grants no access: `resolve` checks the viewer.
+ * Makes files available to users. The bytes lie in the blob store under their hash. The key of a file points to its bytes and may later
+ * point to other bytes. Blocks stay valid then, because they refer to bytes by hash. Knowing a handle gives no access: `resolve` checks
+ * whether the viewer owns the file.
  * Every implementation passes testing/conformance/hosting.ts.
  */
 export interface Hosting {
-  /** Hosts a file, durably before the promise resolves. Hosting the same file of a turn again points its key to the new bytes. */
+  /** Hosts a file; it is durable when the promise resolves. Hosting the same file of a turn again points its key to the new bytes. */
   host(file: NewFile): Promise<HostingHandles>
   /** Finds a file by its `rn`, `key` or `hosted_uri`. Undefined when there is no such file or it belongs to another scope. */
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>
@@ -19,11 +20,11 @@ export interface Hosting {
 /** A file to host. */
 export interface NewFile {
   readonly owner: Scope
-  /** The conversation's id within its scope. */
+  /** The name of the conversation within its owner's scope, not its id in the store. */
   readonly conversationId: string
   readonly turnId: string
   readonly stage: 'file' | 'attachment'
-  /** Relative to the conversation's OUT_DIR (ports/workspace.ts): `turn_1/files/report.pdf`. Rejected unless safe by `unsafeReason`. */
+  /** The path below OUT_DIR (ports/workspace.ts), such as `turn_1/files/report.pdf`. It has to be safe by `unsafeReason`. */
   readonly physicalPath: string
   readonly mime: string
   readonly description?: string
@@ -32,7 +33,7 @@ export interface NewFile {
   readonly content: Uint8Array | BlobRef
 }
 
-/** The handles of a hosted file. They are stored in `meta` of its block and nowhere else. */
+/** The handles of a hosted file. In the journal they are only in `meta` of its block. */
 export interface HostingHandles {
   readonly key: string
   readonly hosted_uri: string
@@ -40,7 +41,7 @@ export interface HostingHandles {
   readonly blob: BlobRef
 }
 
-/** A hosted file, with the facts that its handles lead to. */
+/** A hosted file as `resolve` finds it. */
 export interface HostedFile extends HostingHandles {
   readonly owner: Scope
   readonly conversationId: string

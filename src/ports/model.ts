@@ -8,15 +8,15 @@ export type ModelRole = 'decision' | 'gate' | 'compaction'
 /** One call of a model. */
 export interface ModelRequest {
   readonly role: ModelRole
-  /** The system text, with the same bytes in all rounds of a turn, so that the provider can cache it. */
+  /** The system text. It is the same in all rounds of a turn, so that the provider can cache it. */
   readonly system: string
-  /** One user message. Cache marks are on the parts; `read` resolves references to bytes. */
+  /** The parts of the single user message. A part may have a cache mark. A part may refer to bytes, which `read` returns. */
   readonly parts: readonly Part[]
   readonly maxTokens: number
   readonly temperature: number
   /** A key that is the same for all calls of a conversation, so that the provider can route them to the same cache. */
   readonly cacheKey: string
-  /** The bytes of a part. */
+  /** The bytes to which a part refers. */
   read(blob: BlobRef): Promise<Uint8Array>
 }
 
@@ -28,7 +28,7 @@ export interface Model {
   readonly name: string
   /** The maximum tokens of prompt and answer together. */
   readonly window: number
-  /** MIME types of documents that it accepts; others are sent as text, where possible. Absent: all types. */
+  /** MIME types of the documents that the model accepts; without a list it accepts all. Others are sent as text, where possible. */
   readonly documents?: readonly string[]
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }

@@ -6,18 +6,18 @@ import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 
 /**
- * Stores the journals of conversations. Each has one writer at a time, which the epoch of its claim enforces. Every implementation
- * passes testing/conformance/store.ts.
+ * Stores the journals of conversations. Each conversation has one writer at a time: every new claim increments its epoch, and only the
+ * claim with the latest epoch can append. Every implementation passes testing/conformance/store.ts.
  */
 export interface ConversationStore {
-  /** Bytes that live as long as an entry refers to them. */
+  /** The bytes that entries refer to. A blob lives at least as long as an entry refers to it. */
   readonly blobs: BlobStore
 
   /**
-   * Takes the lease, creates the conversation if it is new, and increments the epoch: the previous owner's next append fails.
-   * While another owner's lease is alive it throws `conversation.busy`, unless `takeOver` says otherwise. A lease lives until it expires, is
-   * released, or its process on this host is found dead. An id is any well-formed text, also `../x`: an adapter that uses it in a path
-   * has to encode it.
+   * Takes the lease of a conversation, which is created if it is new. The epoch is incremented, so that the next append of the previous
+   * owner fails. While the lease of another owner is alive, `claim` throws `conversation.busy`, unless `takeOver` is 'always'. A lease ends
+   * when it expires, when it is released, or when its process ran on this host and is dead. An id may be any well-formed text, such as
+   * `../x`: an adapter that uses it in a path has to encode it.
    */
   claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
   /** Extends the lease. Throws `conversation.superseded` when it is lost. */
@@ -26,18 +26,18 @@ export interface ConversationStore {
   release(claim: Claim): Promise<void>
 
   /**
-   * Appends changes, all or none, durably before the promise resolves. A stale epoch throws `conversation.superseded` and changes nothing.
-   * Block ids ascend, as `assignIds` gives them: an id that is not higher than all earlier ones throws `change.invalid`.
-   * Returns the stored entries, in which inline bytes are replaced by references. Apply these, not the changes you passed.
+   * Appends changes, all or none. They are durable when the promise resolves. A stale epoch throws `conversation.superseded` and changes
+   * nothing. A block id that is not higher than all earlier ones throws `change.invalid`; `assignIds` gives ids that ascend.
+   * Returns the stored entries, in which inline bytes are replaced by references. Apply these to the timeline, not the changes you passed.
    */
   append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>
 
   /**
-   * The visible state, from the latest summary on. Takes time in proportion to the visible part, not to the history. Undefined when
-   * there is no such conversation.
+   * The timeline from the latest summary on; undefined when there is no such conversation. The time that this takes depends on the length
+   * of this visible part, not of the history.
    */
   loadVisible(conversationId: string): Promise<Saved | undefined>
-  /** All blocks of the history with this path, oldest first, as they were appended: without later changes such as hiding. */
+  /** All blocks with this path, also compacted ones, oldest first. They are as they were appended, without later changes such as hiding. */
   findByPath(conversationId: string, path: string): Promise<readonly Block[]>
   /** All blocks of a turn, in the same way as `findByPath`. */
   findByTurn(conversationId: string, turnId: string): Promise<readonly Block[]>
@@ -46,20 +46,20 @@ export interface ConversationStore {
   /** All blocks that a turn appended, also when they were compacted since. Undefined when the turn is unknown or `retain` removed it. */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
   /**
-   * The entries with a `seq` above `after`, in order. Entries appended while reading may be included or not. The caller may modify
-   * the result.
+   * The entries with a `seq` above `after`, in order. Entries that are appended meanwhile may be included or not. The caller may modify
+   * the entries.
    */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /**
-   * What `list` shows of one conversation, found without reading its journal: it takes the same time however long the conversation
-   * is. Undefined when there is no such conversation.
+   * What `list` shows of one conversation; undefined when there is no such conversation. The journal is not read, so that a long
+   * conversation takes no more time than a short one.
    */
   head(conversationId: string): Promise<ConversationInfo | undefined>
-  /** Most recently active first. */
+  /** A page of the conversations, the most recently active first. */
   list(query: ListQuery): Promise<ConversationPage>
   exportBundle(conversationId: string): Promise<Bundle>
-  /** Creates a new conversation, all or nothing. Throws `conversation.exists` when the id is taken. */
+  /** Creates a conversation from a bundle, completely or not at all. Throws `conversation.exists` when the id is taken. */
   importBundle(bundle: Bundle, options?: { readonly as?: string }): Promise<{ readonly conversationId: string }>
   /** Deletes the journal, its index, and blobs that no other conversation refers to. False when there is no such conversation. */
   delete(conversationId: string): Promise<boolean>
@@ -70,7 +70,7 @@ export interface ConversationStore {
   close(): Promise<void>
 }
 
-/** A process that writes. By host and pid other processes can find out that it is dead. */
+/** A process that writes. Other processes on the same host can find out by `pid` that it is dead. */
 export interface Owner {
   readonly id: string
   readonly host: string
@@ -86,7 +86,7 @@ export interface Claim {
   readonly expiresAt: string
 }
 
-/** A change and its number: `seq` counts from 1 without gaps in each conversation and is also the id of the entry's event. */
+/** A stored change and its number. In each conversation `seq` counts from 1; it is also the id of the entry's event. */
 export interface Entry {
   readonly seq: number
   readonly change: Change
@@ -101,9 +101,9 @@ export interface Saved {
 /** Which conversations `list` returns. */
 export interface ListQuery {
   readonly limit?: number
-  /** `next` of the previous page. */
+  /** The `next` of the previous page. */
   readonly cursor?: string
-  /** A part of the title; upper and lower case are the same. */
+  /** Only conversations whose title contains this; upper and lower case are the same. */
   readonly search?: string
   /** Only conversations whose id begins with this. */
   readonly prefix?: string
@@ -122,8 +122,8 @@ export interface ConversationInfo {
   readonly lastSeq: number
   readonly openTurn: string | null
   /**
-   * Event ids of followups that were accepted and not folded, oldest first. A hint only: the timeline decides, because it also
-   * recognises an event that was folded long ago and delivered again.
+   * The event ids of followups that were accepted but are not yet part of a turn, oldest first. The list is only a hint: it may contain
+   * an event that was delivered again after a turn took it. The timeline recognises such an event.
    */
   readonly waiting: readonly string[]
 }
@@ -149,7 +149,7 @@ export interface RetentionReport {
   readonly blobs: number
 }
 
-/** A lease is renewed every 10 seconds and expires after 30. */
+/** How often the owner of a lease renews it. */
 export const HEARTBEAT_MS = 10_000
 /** How long a lease lives without being renewed. */
 export const LEASE_MS = 30_000

@@ -5,11 +5,11 @@ import type { Files } from './files.ts'
 
 /**
  * The local folders for the files of conversations, and the versions of earlier turns. There are two implementations: `custom` stores
- * a manifest per turn, `git` a commit per turn. Tools do not depend on which. Both pass testing/conformance/workspace.ts.
+ * a manifest per turn, `git` a commit per turn. Both pass testing/conformance/workspace.ts, and tools work with both.
  */
 export interface Workspaces {
   readonly implementation: 'custom' | 'git'
-  /** Opens the folders of a conversation, always the same ones. Creates nothing on disk before the first write. */
+  /** Opens the folders of a conversation, which are the same each time. Creates nothing on disk before the first write. */
   open(owner: Scope, conversationId: string): Promise<Workspace>
   /** Removes the local folders of a conversation and everything that the implementation stores elsewhere. */
   remove(owner: Scope, conversationId: string): Promise<void>
@@ -22,32 +22,32 @@ export interface Workspaces {
  *   <workspace>/out/workdir/<turn>/files outputs attachments    `files`, OUT_DIR
  *   <workspace>/work                                            `scratch`
  *
- * The successive versions of `files/` are the conversation's lineage. The top folders of `files/` are scopes, one per project; a file at
- * the top is a scope of its own. A turn starts with an empty `files/` and publishes a version: the previous version, in which every scope
- * that the turn checked out or wrote to is replaced by the turn's own.
+ * The successive versions of `files/` are the conversation's lineage. Each folder and each file directly below `files/` is a scope; a
+ * folder usually holds one project. A turn starts with an empty `files/`. At its end it publishes a version. That version takes the scopes
+ * that the turn checked out or wrote to from the turn, and all other scopes from the previous version.
  */
 export interface Workspace {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
-  /** Prepares the folder of a turn that starts or is resumed: empty, or as it was left. */
+  /** Prepares the folder of a turn. It is empty when the turn starts. When the turn is resumed, the folder is as the turn left it. */
   startTurn(turnId: string): Promise<void>
-  /** The version that a turn published: paths below `files/` and their sizes, sorted. Undefined when it published none. */
+  /** The files of the version that a turn published, sorted by path below `files/`. Undefined when it published none. */
   version(turnId: string, history: RecordedFiles): Promise<readonly { readonly rel: string; readonly size: number }[] | undefined>
   /**
-   * Copies files of a turn into that turn's local folder, read-only; for the running turn only files that are missing. Files that are
-   * present with the same content are not fetched.
+   * Fetches files of a turn into that turn's local folder. Files of earlier turns become read-only there; those that are present with the
+   * same content are not fetched again. In the running turn only missing files are fetched.
    */
   hydrate(turnId: string, refs: readonly HydrationRef[], history: RecordedFiles): Promise<Hydration>
-  /** Fills `files/` of the turn from the sources, in order, replacing its contents or adding to them. All or nothing. */
+  /** Copies all sources, in order, or none into `files/` of the turn. The mode says whether they replace its contents or are added. */
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
-  /** Stores `files/` of the turn as its version, for later turns. May be repeated until the turn is closed. */
+  /** Stores `files/` of the turn as the turn's version, for later turns. It may be called again until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
   /** The facts about the workspace that the model is told each round. */
   describe(turnId: string): Promise<AnnouncedWorkspace>
 }
 
-/** The files that the journal has recorded: a workspace that stores no bytes itself reads them from here. */
+/** The files that the journal has recorded. A workspace that stores no bytes itself reads them through this. */
 export interface RecordedFiles {
   /** The newest complete bytes at this logical path; never a preview or a diff. */
   bytes(logical: string): Promise<Uint8Array | undefined>
@@ -60,7 +60,7 @@ export interface RecordedFiles {
 /** A file or folder of a turn to fetch into the workspace. */
 export interface HydrationRef {
   readonly area: 'files' | 'outputs' | 'attachments'
-  /** A file, or in `files` also a folder; '' is the whole area. */
+  /** The path of a file below the area. In `files` it may also be a folder. '' is the whole area. */
   readonly rel: string
 }
 
@@ -78,16 +78,16 @@ export interface Hydration {
 /** Which versions a checkout puts into the current turn. */
 export interface CheckoutRequest {
   readonly mode: 'replace' | 'overlay'
-  /** In order: files of later sources replace those of earlier ones. */
+  /** Files of later sources replace files of earlier ones. */
   readonly sources: readonly CheckoutSource[]
-  /** Allow the loss of files that the turn wrote itself. */
+  /** Whether files that the turn wrote itself may be lost. */
   readonly force?: boolean
 }
 
 /** A folder of the version of a turn. */
 export interface CheckoutSource {
   readonly turnId: string
-  /** Below `files/`; '' is the whole folder. */
+  /** The path of the folder below `files/`; '' is the whole version. */
   readonly rel: string
 }
 
@@ -113,7 +113,7 @@ export interface PublishRequest {
   readonly previous: string | undefined
 }
 
-/** The contents of the `react.workspace.publish` block: `record` is its text, `keeps` the blobs that must live as long as the block. */
+/** The result of `publish`, for the block `react.workspace.publish`: `record` is its text, and `keeps` lists blobs that it must keep. */
 export interface PublishOutcome {
   readonly status: 'published' | 'skipped' | 'failed'
   readonly record: PublishRecord
@@ -128,7 +128,10 @@ export interface PublishRecord {
   /** True when something changed since the previous version. */
   readonly committed: boolean
   readonly skipped?: true
-  /** `workspace_not_materialized` or `empty_workspace`: skipped. `workspace_unchanged`: the version equals the previous one. */
+  /**
+   * Why no new version was stored. `workspace_not_materialized` and `empty_workspace`: publishing was skipped.
+   * `workspace_unchanged`: the version equals the previous one.
+   */
   readonly reason?: string
   readonly version_aliased?: true
   readonly message?: string

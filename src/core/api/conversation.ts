@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The id of a conversation in the HTTP API; the server adds the caller's scope. */
+/** The id of a conversation in the HTTP API. It is unique only within the scope of the caller, which the server adds. */
 export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, "_" and "-", at most 128')
 
 /** What a list shows of a conversation. */
@@ -15,7 +15,7 @@ export const ConversationSummary = z.object({
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-/** A title is one line: a control character could move a terminal's cursor or end an HTTP header. */
+/** A title is one line without control characters: these could move a terminal's cursor or end an HTTP header. */
 const Title = z
   .string()
   .trim()

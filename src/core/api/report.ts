@@ -8,7 +8,7 @@ const Tokens = z.object({
   reasoning: z.number(),
 })
 
-/** Money in billionths of the currency. It is a lower bound when `unpriced` (calls without a known price) is not 0. */
+/** `money` is in billionths of the currency. `unpriced` counts calls without a known price; if it is not 0, `money` is a lower bound. */
 const Sum = z.object({ tokens: Tokens, money: z.number(), calls: z.int(), unpriced: z.int() })
 export type CostSum = z.infer<typeof Sum>
 
@@ -20,12 +20,12 @@ export const CostView = z.object({
   turns: z.record(z.string(), Sum),
   roles: z.record(z.string(), Sum),
   models: z.record(z.string(), Sum),
-  /** Costs by block id; `system`, `tail`, `gate` and `compaction` are costs that belong to no block. */
+  /** Costs by block id. The keys `system`, `tail`, `gate` and `compaction` hold costs that belong to no block. */
   blocks: z.record(z.string(), Sum),
   cache: z.object({
     hit_rate: z.number(),
     billed: Buckets,
-    /** For every decision: the predicted and the billed use of the cache, and the cause of a miss. */
+    /** One row per decision: the predicted and the billed use of the cache, and the cause of a miss. */
     rows: z.array(
       z.object({
         seq: z.int(),
@@ -57,7 +57,7 @@ export const PromptPart = z.object({
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
-/** A prompt as it was sent, computed again from the journal. */
+/** The prompt of a past round, computed again from the journal. */
 export const PromptView = z.object({
   turn_id: z.string(),
   iteration: z.int(),
@@ -68,7 +68,7 @@ export const PromptView = z.object({
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
     .nullable(),
-  /** The first difference to the prompt that was sent; set when code, tools or texts changed since. */
+  /** The first difference between this prompt and the one that was sent. There is one when code, tools or texts changed since. */
   differs: z.string().optional(),
 })
 export type PromptView = z.infer<typeof PromptView>

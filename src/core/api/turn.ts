@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** What to do when a turn is already running: add to it, interrupt it, or ask it to finish. If none is running, a new turn starts. */
+/**
+ * What a message does while a turn is running: `followup` is added to the turn, `steer` interrupts the round, `wrap_up` asks the turn to
+ * finish. If no turn is running, the message starts one.
+ */
 export const SubmitMode = z.enum(['followup', 'steer', 'wrap_up'])
 
 export const UploadBody = z.strictObject({
@@ -10,7 +13,7 @@ export const UploadBody = z.strictObject({
 })
 export type UploadBody = z.infer<typeof UploadBody>
 
-/** A message as JSON. As multipart the fields are `text`, `mode` and any number of `files`. */
+/** The JSON body of a new message. A multipart body has the fields `text`, `mode` and any number of `files` instead. */
 export const TurnSubmission = z.strictObject({
   text: z.string().max(1_000_000).default(''),
   mode: SubmitMode.default('followup'),
@@ -18,7 +21,7 @@ export const TurnSubmission = z.strictObject({
 })
 export type TurnSubmission = z.input<typeof TurnSubmission>
 
-/** The message is stored; the turn may not have started yet. Its progress is in the event stream. */
+/** The response to a message, sent when it is stored. The turn may not have started yet; the event stream shows its progress. */
 export const TurnAccepted = z.object({
   status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']),
   conversation_id: z.string(),
@@ -28,7 +31,7 @@ export const TurnAccepted = z.object({
 })
 export type TurnAccepted = z.infer<typeof TurnAccepted>
 
-/** Whether a turn was running. */
+/** The response to a stop request. `stopped` says whether a turn was running. */
 export const StopAccepted = z.object({ stopped: z.boolean() })
 export type StopAccepted = z.infer<typeof StopAccepted>
 
@@ -40,7 +43,7 @@ export const FeedbackBody = z.strictObject({
 })
 export type FeedbackBody = z.infer<typeof FeedbackBody>
 
-/** The request of `@ag-ui/client`: all messages so far. Only the last one is used; the others are in the timeline already. */
+/** The request of `@ag-ui/client`. It holds all messages so far, but only the last one is used: the others are already in the timeline. */
 export const AgUiInput = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
 })
@@ -55,7 +58,7 @@ export type UiMessageInput = z.infer<typeof UiMessageInput>
 
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 
-/** A user message of either client, as text. Parts other than text are rejected: files are uploaded through the turns route. */
+/** A user message from `AgUiInput` or `UiMessageInput`, as text. Parts other than text are rejected: files are uploaded with a turn. */
 export const UserMessage = z.union([
   z.looseObject({ role: z.literal('user'), content: z.string().max(1_000_000) }).transform(({ content }) => content),
   z.looseObject({ role: z.literal('user'), content: z.array(TextPart).min(1) }).transform(({ content }) => joinTexts(content)),

@@ -1,26 +1,26 @@
 /**
- * One entry of a timeline, in the same shape in memory, in the store and on the wire. Keys are snake_case because they are stored.
- * Unknown fields and types survive: code copies a block by spreading it and never rebuilds it field by field.
+ * One entry of a timeline. It has the same shape in memory, in the store and on the wire. Keys are snake_case because they are stored.
+ * Code copies a block by spreading it and never rebuilds it field by field, so that unknown fields survive.
  */
 export interface Block {
-  /** `b_<n>`, ascending per conversation and never reused. Hiding, expiry and compaction name blocks by it. */
+  /** `b_<n>`. The numbers ascend in each conversation and are never reused. Hiding, expiry and compaction name blocks by id. */
   readonly id: string
-  /** Imported blocks may have a type that is not listed, so look types up in tables with `Object.hasOwn`. */
+  /** Imported blocks may have a type that is not in `BlockType`. Therefore look types up in tables with `Object.hasOwn`. */
   readonly type: BlockType
   readonly author: string
   readonly turn_id: string
-  /** ISO 8601, UTC, `Z`. */
+  /** When the block was made: ISO 8601 in UTC, with `Z`. */
   readonly ts: string
   readonly mime?: string
-  /** Logical path. Not unique: the blocks that share a path are a path group. */
+  /** The logical path. Several blocks may have the same path; they are called a path group. */
   readonly path?: string
   readonly text?: string
-  /** Inline bytes of a block that is not stored yet; the store replaces them by `blob`. */
+  /** The bytes of a block that is not stored yet. The store replaces this field by `blob`. */
   readonly base64?: string
   readonly blob?: BlobRef
   readonly call_id?: string
   readonly tool_id?: string
-  /** The whole payload when `text` holds a shortened form. Never rendered. */
+  /** The whole payload when `text` holds a shortened form. The model never sees it. */
   readonly payload?: unknown
   readonly meta?: Meta
 }
@@ -39,11 +39,11 @@ export type HiddenScope = 'old_turn' | 'recent'
 export type Visibility = 'external' | 'internal'
 export type ArtifactKind = 'file' | 'display'
 
-/** Facts about a block that its type does not imply. Unknown keys are kept. */
+/** Further facts about a block. Unknown keys are kept. */
 export interface Meta {
   readonly tool_call_id?: string
   readonly tool_id?: string
-  /** Zero-based number of the decision that made this block. Turn id and iteration together name the round. */
+  /** The number of the round in its turn that made this block, from 0. */
   readonly iteration?: number
   readonly artifact_path?: string
   readonly physical_path?: string
@@ -52,7 +52,7 @@ export interface Meta {
   readonly key?: string
   /** A copy of the artifact's digest, so that the metadata block can be rebuilt from the content block. */
   readonly digest?: string
-  /** Further bytes that must live as long as this block: the whole of a file of which it shows a part, the files of a manifest. */
+  /** Further bytes that must live as long as this block, such as the whole file of which the block shows a part. */
   readonly keeps?: readonly BlobRef[]
   readonly kind?: string
   readonly visibility?: Visibility
@@ -77,7 +77,7 @@ export const blockId = (number: number): string => `b_${number}`
 
 /** The number in a `b_<n>` id; undefined for ids of another shape, which imported blocks may have. */
 export function blockNumber(id: string): number | undefined {
-  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // 15 digits stay exact as a number
+  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // numbers of up to 15 digits are exact
   let number = 0
   for (let position = 2; position < id.length; position++) {
     const digit = id.charCodeAt(position) - 48
@@ -87,7 +87,7 @@ export function blockNumber(id: string): number | undefined {
   return number
 }
 
-/** An empty meta means the same as none; the timeline keeps blocks without it. */
+/** The block without its `meta` if that is empty. Empty and absent mean the same; in the timeline it is always absent. */
 export function dropEmptyMeta(block: Block): Block {
   if (block.meta === undefined || !isEmptyMeta(block.meta)) return block
   const { meta: _empty, ...rest } = block
@@ -110,7 +110,7 @@ export function blobRefsOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readon
 export const callIdOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined =>
   block.call_id ?? block.meta?.tool_call_id ?? undefined
 
-/** Every type of block that Daybook writes. Imported blocks may have other types: they are kept, and never shown to the model. */
+/** Every type of block that Daybook writes. Imported blocks of other types are kept but never shown to the model. */
 export const blockTypes = [
   'turn.header',
   'user.prompt',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Block } from './block.ts'
 import { oncePerBlock, parseJsonAs } from './reader.ts'
 
-/** The public metadata of an artifact: safe for the model, for logs and for clients. Holds no hosting handle and no absolute path. */
+/** The public metadata of an artifact. It is safe for models, logs and clients: it has no hosting handles and no absolute paths. */
 export const Digest = z.looseObject({
   artifact_path: z.string(),
   physical_path: z.string().optional(),
@@ -25,7 +25,7 @@ export const Digest = z.looseObject({
 })
 export type Digest = z.infer<typeof Digest>
 
-/** Fields that a digest never has: hosting handles and local paths, which stay in `meta` of the content block. */
+/** Hosting handles and local paths. They are never in a digest but stay in `meta` of the content block. */
 const hostingFields = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 
 /** The digest as stored text, without empty values and hosting fields. */
@@ -40,7 +40,7 @@ export function digestText(digest: Digest): string {
 export function readDigest(block: Block): Digest | undefined {
   if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
   if (block.mime !== undefined && block.mime !== 'application/json') return undefined
-  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // skips parsing and caching for most tool results
+  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // most tool results are not parsed
 }
 
 const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseJsonAs(Digest, block.text))

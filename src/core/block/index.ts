@@ -1,4 +1,4 @@
-/** Blocks, the entries of a timeline: one shape, one constructor and one reader per type. */
+// Blocks are the entries of a timeline. All have the same shape; the types have their own constructors and readers.
 export {
   type BlobRef,
   type Block,

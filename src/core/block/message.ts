@@ -17,7 +17,7 @@ export function userPromptBlock(turnId: string, ts: string, text: string, messag
   }
 }
 
-/** A message that the user sent while a turn was running. A steer interrupts the round; a followup waits for its end. */
+/** A message that the user sent while a turn was running. A steer interrupts the round; a followup waits until the round ends. */
 export function userEventBlock<K extends 'followup' | 'steer'>(
   kind: K,
   turnId: string,
@@ -53,13 +53,13 @@ export interface Attachment {
   readonly key?: string
 }
 
-/** The model sees images and PDF directly; other types it reads as text or processes in code. */
+/** The model sees images and PDF directly. It reads files of other types as text or processes them in code. */
 const isShownToModel = ({ mime, blob }: Attachment): boolean =>
   blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
 
 /**
- * A metadata block for every attachment; for images and PDF also a block that refers to the bytes.
- * For other types the metadata block keeps the bytes.
+ * The blocks of an attachment. The first is a metadata block. For images and PDF a second block refers to the bytes; for other types the
+ * metadata block refers to them in `meta.keeps`.
  */
 export function attachmentBlocks(
   turnId: string,
@@ -121,14 +121,14 @@ interface Completion {
   readonly text: string
   readonly sourcesUsed?: readonly number[]
   readonly iteration?: number
-  /** One-based position among the turn's completions; the path of the last one has no number. */
+  /** The number of this completion in its turn, from 1. `count` is the number of all completions of the turn so far. */
   readonly index?: number
   readonly count?: number
   /** The answer was cut by the output limit. */
   readonly truncated?: boolean
 }
 
-/** An answer to the user. The path without a number is always the turn's latest completion. */
+/** An answer to the user. The latest completion of a turn has the path without a number; earlier ones have a numbered path. */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion
   const several = index !== undefined && count !== undefined && count > 1

@@ -4,7 +4,7 @@ import type { Draft } from './block.ts'
 import { oncePerBlockOfType } from './reader.ts'
 import type { BlockOrigin } from './tool.ts'
 
-/** The text that the model wrote to the user together with a decision. Not a note: notes are for the agent. */
+/** The text that the model wrote to the user together with a decision. A `react.note` is different: the agent writes it for itself. */
 export function decisionNotesBlock(origin: BlockOrigin, text: string, toolId?: string): Draft<'react.notes'> {
   return {
     type: 'react.notes',
@@ -48,7 +48,7 @@ export function rawDecisionBlock(origin: BlockOrigin, text: string): Draft<'reac
   }
 }
 
-/** A note that the agent writes for itself, at the path of the written file: a preference, a decision, a piece of structure. */
+/** A note that the agent writes into a file for itself, such as a preference of the user. `path` is the logical path of that file. */
 export function internalNoteBlock(origin: BlockOrigin, path: string, text: string): Draft<'react.note'> {
   return {
     type: 'react.note',
@@ -63,7 +63,7 @@ export function internalNoteBlock(origin: BlockOrigin, path: string, text: strin
   }
 }
 
-/** A part of a note that has one tag. */
+/** A part of a note with one tag or none. */
 export interface NoteSegment {
   /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact; undefined when untagged. */
   readonly tag: string | undefined

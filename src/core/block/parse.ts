@@ -3,8 +3,8 @@ import { isObject } from '../json.ts'
 import { type Block, blockId } from './block.ts'
 
 /**
- * Checks the envelope of a stored or imported block; the payload is checked by its reader. Unknown fields and types stay: other
- * writers and later versions have block types of their own, and an export must return them unchanged.
+ * Checks the envelope of a stored or imported block. The reader of its type checks the payload. Unknown fields and types stay, because
+ * other writers and later versions have their own, and an export must return them unchanged.
  */
 export function parseBlock(value: unknown): Block {
   if (!isObject(value)) throw invalid('a block must be an object', value)
@@ -16,15 +16,15 @@ export function parseBlock(value: unknown): Block {
   }
   if (value.meta !== undefined) checkMeta(value.meta, value)
   if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
-  // Every field of the envelope was just checked, except that `type` may be any text. Only here does an unknown type become a `BlockType`,
-  // so that comparisons elsewhere are checked for misspelt types; no comparison matches it.
+  // Every field of the envelope was just checked, except that `type` may be any text. The cast gives an unknown type the type `BlockType`.
+  // In return the compiler finds misspelt types in comparisons everywhere else.
   return value as unknown as Block
 }
 
 const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
 const optionalStrings = ['mime', 'path', 'text', 'base64', 'call_id', 'tool_id'] as const
 
-/** The fields of `meta` that readers use as text without a check of their own. Null means absent: other languages write it so. */
+/** The fields of `meta` that readers use as text without checking them. Null is allowed: writers in other languages use it for absent. */
 const metaStrings = ['tool_call_id', 'tool_id', 'digest', 'artifact_path', 'physical_path', 'replacement_text'] as const
 
 function checkMeta(meta: unknown, block: unknown): void {
@@ -42,7 +42,7 @@ function isBlobRef(value: unknown): boolean {
   return isObject(value) && typeof value.sha256 === 'string' && /^[0-9a-f]{64}$/.test(value.sha256) && isSize(value.size)
 }
 
-const isSize = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0 // safe integers are numbers
+const isSize = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0 // a safe integer is a number
 
 function invalid(message: string, value: unknown): Failure {
   const id = isObject(value) && typeof value.id === 'string' ? value.id : undefined
@@ -52,7 +52,7 @@ function invalid(message: string, value: unknown): Failure {
 /** A block of an imported timeline: only its type is certain. */
 export type IncompleteBlock = Omit<Partial<Block>, 'id' | 'type' | 'ts'> & { readonly type: string; readonly ts?: string | number }
 
-/** A block with all required fields whose values `parseBlock` has not checked. */
+/** A block that has all required fields, but whose values `parseBlock` has not checked yet. */
 type CompletedBlock = Omit<Block, 'type'> & { readonly type: string }
 
 /** Gives an imported block its id and the fields it lacks. Every field that it has stays, known or not. */
@@ -79,7 +79,10 @@ function moveHiddenIntoMeta(block: IncompleteBlock & { readonly hidden?: unknown
 
 const isoShape = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?$/
 
-/** ISO time with `Z` from ISO text, epoch seconds, or epoch milliseconds (numbers beyond 1e12). Text without a zone is UTC. */
+/**
+ * A time as ISO text with `Z`. The value may be ISO text (UTC when it names no zone), epoch seconds, or epoch milliseconds (numbers
+ * above 1e12). Undefined when it is no time.
+ */
 export function isoTime(value: string | number | undefined): string | undefined {
   if (typeof value === 'string') return isoTimeFromText(value)
   if (typeof value !== 'number') return undefined

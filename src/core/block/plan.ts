@@ -7,7 +7,10 @@ import { oncePerBlockOfType } from './reader.ts'
 export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>
 
-/** A snapshot of a plan; the newest snapshot with a plan id counts. Steps are numbered from "1"; a step without status is pending. */
+/**
+ * A snapshot of a plan. Of all snapshots with the same `plan_id` the newest is valid. The keys of `status` are step numbers from "1"; a
+ * step without a status is pending.
+ */
 export const Plan = z.looseObject({
   plan_id: z.string(),
   steps: z.array(z.string()),
@@ -27,7 +30,7 @@ export const Plan = z.looseObject({
 })
 export type Plan = z.infer<typeof Plan>
 
-/** The second stored form of a plan: steps are objects with their own number and status. */
+/** The other stored form of a plan, in imported timelines: each step is an object with its number and status. */
 const NumberedSteps = z.looseObject({
   plan_id: z.string(),
   steps: z.array(z.looseObject({ n: z.number(), label: z.string(), status: z.string().optional() })),

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { parseJson } from '../json.ts'
 import type { Block, BlockType } from './block.ts'
 
-/** A function of a block (or of another immutable object) that computes its result once per object. */
+/** Wraps a function of a block, or of another immutable object, so that it runs only once per object. */
 export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block: B) => T {
   const results = new WeakMap<B, { readonly value: T }>()
   return (block) => {
@@ -14,7 +14,7 @@ export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block
   }
 }
 
-/** A reader for blocks of these types, which parses each block once. Gives undefined for every other block. */
+/** Makes a reader for blocks of these types that parses each block once. It returns undefined for every other block. */
 export function oncePerBlockOfType<T>(types: readonly BlockType[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
   const wanted: ReadonlySet<BlockType> = new Set(types)
   const readOnce = oncePerBlock(read)
@@ -22,8 +22,8 @@ export function oncePerBlockOfType<T>(types: readonly BlockType[], read: (block:
 }
 
 /**
- * A reader for blocks of these types that remembers only the latest block: for types that are read several times while they are
- * appended and hardly ever later, so that a long conversation does not keep every parsed payload in memory.
+ * Makes a reader for blocks of these types that remembers only the result for the block that it read last. It is for blocks that are read
+ * several times when they are appended and hardly ever later: a long conversation does not keep all their parsed payloads in memory.
  */
 export function latestBlockOfType<T>(types: readonly BlockType[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
   const wanted: ReadonlySet<BlockType> = new Set(types)
@@ -36,8 +36,8 @@ export function latestBlockOfType<T>(types: readonly BlockType[], read: (block: 
 }
 
 /**
- * Parses JSON text by a schema. Undefined when it does not fit: imported timelines may hold anything, and a reader of blocks never
- * throws.
+ * Parses JSON text by a schema. Returns undefined when the text does not fit and never throws, because imported timelines may hold
+ * anything.
  */
 export function parseJsonAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
   const value = parseJson(text)

@@ -5,7 +5,7 @@ import type { BlobRef, Draft, Meta } from './block.ts'
 import { type Digest, digestText } from './digest.ts'
 import { latestBlockOfType, oncePerBlockOfType, parseJsonAs } from './reader.ts'
 
-/** Which turn, decision and call made a block. Every block of a round has one. */
+/** Which turn, round and tool call made a block, and when. */
 export interface BlockOrigin {
   readonly turnId: string
   readonly callId: string
@@ -15,7 +15,7 @@ export interface BlockOrigin {
 
 const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
 
-/** The payload of a `react.tool.call` block, which is appended before the tool runs: after a crash the journal still shows the call. */
+/** The payload of a `react.tool.call` block. The block is appended before the tool runs, so that the journal shows it after a crash. */
 export interface ToolCall {
   readonly tool_id: string
   readonly tool_call_id: string
@@ -42,15 +42,15 @@ export function toolCallBlock(
   }
 }
 
-/** The call in a `react.tool.call` block. Undefined when its text is not a call: imported timelines may hold anything. */
+/** The call in a `react.tool.call` block. Undefined for other blocks and when the text, for example an imported one, is not a call. */
 export const readToolCall = latestBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined
-  return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field was just checked
+  return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field is checked
 })
 
-/** The program of a call that runs code. */
+/** The program that a tool call runs. */
 export function toolCodeBlock(origin: BlockOrigin, code: string): Draft<'react.tool.code'> {
   return {
     type: 'react.tool.code',
@@ -83,13 +83,13 @@ export function toolResultBlock(
   }
 }
 
-/** The metadata of an artifact, at the call's result path. The content block follows at the artifact's own path. */
+/** The metadata of an artifact. Its path is the call's result path; the content block follows at the artifact's own path. */
 export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
   const text = digestText(omitUndefined({ ...digest, tool_call_id: origin.callId, ts: origin.ts }))
   return toolResultBlock(origin, { mime: 'application/json', text })
 }
 
-/** The content of an artifact: text, a reference to bytes, or neither (then the block only carries the hosting handles). */
+/** The content of an artifact: text or a reference to bytes. A block with neither only holds the hosting handles. */
 export function artifactContentBlock(
   origin: BlockOrigin,
   artifact: {
@@ -115,7 +115,7 @@ export function artifactContentBlock(
   })
 }
 
-/** A message from the runtime to the model about the model's output. It states the whole problem; the model gets no other explanation. */
+/** A message from the runtime to the model about a problem with the model's output. The model gets no other explanation of it. */
 export const Notice = z.looseObject({ code: z.string(), message: z.string() })
 export type Notice = z.infer<typeof Notice>
 

@@ -27,7 +27,7 @@ export function systemMessageBlock(
 
 export type Reaction = 'ok' | 'not_ok' | 'neutral'
 
-/** Feedback on a turn. All feedback of a turn has the same path; the latest counts. */
+/** Feedback on a turn. All feedback on a turn has the same path; only the latest is valid. */
 export function feedbackBlock(
   turnId: string,
   ts: string,
@@ -99,7 +99,7 @@ const authors: { readonly [S in StageName]: string } = {
   suggested_followups: 'system',
 }
 
-/** The output of one stage of a turn. The text includes its own header line. */
+/** The output of one stage of a turn. The caller writes the header line of the stage into `text`. */
 export function stageBlock<S extends StageName>(name: S, turnId: string, ts: string, text: string, meta?: Meta): Draft<`stage.${S}`> {
   const block = {
     type: `stage.${name}` as const,
@@ -113,12 +113,12 @@ export function stageBlock<S extends StageName>(name: S, turnId: string, ts: str
   return meta === undefined ? block : { ...block, meta }
 }
 
-/** Questions to the user; the agent can not continue without the answers. */
+/** Questions to the user. The agent can not continue without the answers. */
 export function clarificationBlock(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
   return stageBlock('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }
 
-/** Questions the user may want to ask next; shown to the user, never to the model. */
+/** Questions that the user may want to ask next. They are shown to the user, never to the model. */
 export function suggestedFollowupsBlock(turnId: string, ts: string, items: readonly string[]): Draft<'stage.suggested_followups'> {
   return stageBlock('suggested_followups', turnId, ts, items.map((item) => `- ${item}`).join('\n'), { items })
 }

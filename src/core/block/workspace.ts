@@ -5,7 +5,7 @@ import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin } from './tool.ts'
 
-/** Records which versions `files/` of the turn was checked out from, as logical paths: all checkouts of the turn so far. */
+/** Records all checkouts of the turn so far. `checkedOutFrom` holds the logical paths of the versions that were copied into `files/`. */
 export function checkoutBlock(
   { turnId, ts, callId, iteration }: BlockOrigin,
   checkout: { readonly mode: string; readonly checkedOutFrom: readonly string[] },
@@ -27,7 +27,7 @@ const CheckoutPayload = z.looseObject({ mode: z.string(), checked_out_from: z.ar
 
 export const readWorkspaceCheckout = oncePerBlockOfType(['react.workspace.checkout'], (block) => parseJsonAs(CheckoutPayload, block.text))
 
-/** The workspace's record of what the turn published. `keeps` holds the bytes of changed files as long as this block lives. */
+/** The workspace's record of what the turn published. `keeps` lists the bytes of changed files, which must live as long as this block. */
 export function publishBlock(
   turnId: string,
   ts: string,

@@ -1,12 +1,13 @@
 import { type Area, formatPath, type ToolRecord } from './logical.ts'
 
-/* Builds the logical paths at which blocks are written, in canonical form. The ids are made by the runtime: `[A-Za-z0-9_-]+`. */
+// These functions build the logical paths at which blocks are written, in canonical form. They do not check ids: the runtime makes ids of
+// the characters `[A-Za-z0-9_-]`.
 
 const record = (turn: string, name: string) => `ar:${turn}.${name}`
 
 export const promptPath = (turn: string) => record(turn, 'user.prompt')
 
-/** The path of a completion. Without a number it is the turn's latest; earlier ones are numbered from 1. */
+/** The path of a completion. The latest completion of a turn has no number; earlier ones are numbered from 1. */
 export const completionPath = (turn: string, n?: number) =>
   record(turn, n === undefined ? 'assistant.completion' : `assistant.completion.${n}`)
 
@@ -24,7 +25,7 @@ export const externalPath = (turn: string, kind: string, messageId: string) => r
 export const feedbackPath = (turn: string) => record(turn, 'feedback.latest')
 export const systemMessagePath = (turn: string, key: string) => record(turn, `system.message.${key}`)
 
-/** The turn index is computed when it is read, never stored. */
+/** The path of the turn index, which has no block: the index is computed when it is read. */
 export const turnIndexPath = (turn: string) => record(turn, 'react.turn.index')
 
 export const summaryPath = (turn: string) => formatPath({ space: 'su', kind: 'record', turn, record: 'conv.range.summary' })
@@ -36,7 +37,7 @@ export const filePath = (turn: string, area: Area, rel: string) =>
 
 export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })
 
-/** An answer that was shown to the user but not accepted as final; the outcome says why. */
+/** The path of an answer that was shown to the user but not accepted as final. The outcome, at its own path, says why. */
 export const attemptPath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}`)
 export const attemptOutcomePath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}.outcome`)
 

@@ -11,8 +11,8 @@ import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
  *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           source rows
  *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
  *
- * The part after the colon may begin with `conv_<id>.`: then it is the same address in another conversation. A turn id therefore
- * never begins with `conv_`.
+ * The part after the colon may begin with `conv_<id>.`. Then the path leads into that other conversation. Therefore a turn id never begins
+ * with `conv_`.
  */
 export type LogicalPath =
   | RecordPath
@@ -72,7 +72,7 @@ export interface FilePath extends InConversation {
   readonly rel: string
 }
 
-/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area. It can be pulled or checked out; it is never one artifact. */
+/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area. A folder can be pulled or checked out, but it is not an artifact. */
 export interface FolderPath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'folder'
@@ -97,7 +97,7 @@ export interface CodePath extends InConversation {
 export interface SourcesPath extends InConversation {
   readonly space: 'so'
   readonly sids: readonly number[]
-  /** The selector named more rows than a selection may hold. */
+  /** The path named more sources than `maximumSids`; `sids` holds only some of them. */
   readonly truncated?: true
 }
 
@@ -107,7 +107,7 @@ export interface KnowledgePath {
   readonly rel: string
 }
 
-/** The longest text that is parsed as a path. It leaves room for the longest selector that `parseSelector` reads completely. */
+/** The longest text that is parsed as a path. The longest selector that `parseSelector` reads completely is shorter. */
 export const maximumPathLength = 200_000
 
 /** Parses a logical path in any of its spellings, in linear time. Undefined when the text is not a logical path. */
@@ -116,7 +116,7 @@ export function parsePath(text: string): LogicalPath | undefined {
   return path !== undefined && isSafe(path) ? path : undefined
 }
 
-/** Like `parsePath`, but accepts unsafe relative paths: for callers that report why a path is unsafe. */
+/** Like `parsePath`, but also accepts unsafe relative paths. Callers use it to report why a path is unsafe. */
 export function parsePathUnchecked(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
   const plain = text.startsWith('conv:') ? text.slice('conv:'.length) : text
@@ -126,7 +126,7 @@ export function parsePathUnchecked(text: string): LogicalPath | undefined {
   return parseBody?.(plain.slice(colon + 1))
 }
 
-/** The canonical form of a path: the only one that is written. */
+/** The canonical form of a path. Only this form is written. */
 export function formatPath(path: LogicalPath): string {
   switch (path.space) {
     case 'ar':
@@ -149,7 +149,7 @@ export function formatPath(path: LogicalPath): string {
   }
 }
 
-/** The canonical form of any alias, as used for keys of an index. Undefined when the text is not a logical path. */
+/** The canonical form of a path in any spelling, for keys of an index. Undefined when the text is not a logical path. */
 export function canonicalPath(text: string): string | undefined {
   const path = parsePath(text)
   return path === undefined ? undefined : formatPath(path)
@@ -198,14 +198,15 @@ function allowConversationPrefix(parse: (body: string) => Exclude<LogicalPath, K
   }
 }
 
-/** Splits at the first dot; undefined when no id stands before it. */
+/** Splits text into the id before the first dot and the rest after it. Undefined when there is no such id. */
 function splitId(body: string): { readonly id: string; readonly rest: string } | undefined {
   const dot = body.indexOf('.')
   const id = body.slice(0, Math.max(0, dot))
   return isId(id) ? { id, rest: body.slice(dot + 1) } : undefined
 }
 
-// Any visible characters: plan and message ids may come from outside. No white space: a path stands in one line of the prompt.
+// A record may contain any visible characters, because plan and message ids may come from outside. White space is excluded, because a path
+// must stay on one line of the prompt.
 const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
 const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
 

@@ -3,8 +3,8 @@ import { type Area, formatPath, parsePath, parsePathUnchecked } from './logical.
 import { isTurnFolder, unsafeReason, unwritableReason } from './safety.ts'
 
 /**
- * The path below OUT_DIR of a logical file: `fi:T.files/R` is `T/files/R`. Undefined for other paths and for files of another
- * conversation.
+ * The path below OUT_DIR of a logical file path. For `fi:T.files/R` it is `T/files/R`. Undefined for paths of other kinds and for files of
+ * another conversation.
  */
 export function toPhysical(logical: string): string | undefined {
   const path = parsePath(logical)
@@ -12,7 +12,7 @@ export function toPhysical(logical: string): string | undefined {
   return `${path.turn}/${path.area}/${path.rel}`
 }
 
-/** The inverse of `toPhysical`. Undefined when the path is not a safe path of a turn's file. */
+/** The inverse of `toPhysical`. Undefined when the text is not a safe path of a file in a turn's folder. */
 export function toLogical(physical: string, knownTurns?: ReadonlySet<string>): string | undefined {
   const parts = splitPhysical(physical, knownTurns)
   if (parts === undefined || unsafeReason(physical) !== undefined) return undefined
@@ -25,7 +25,7 @@ const physicalShape = /^([^/]+)\/(files|outputs|attachments)\/(.+)$/s
 export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>) {
   const [, turn, area, rel] = physicalShape.exec(physical) ?? []
   if (turn === undefined || area === undefined || rel === undefined || !isTurnFolder(turn, knownTurns)) return undefined
-  return { turn, area: area as Area, rel } // the expression names the areas
+  return { turn, area: area as Area, rel } // `physicalShape` matches only areas
 }
 
 /** An area of a turn that the agent may write to. */
@@ -45,7 +45,7 @@ export type Target =
       readonly ok: true
       readonly physical: string
       readonly logical: string
-      /** Set when `physical` differs from the input. `notify`: turn or area changed, so that the model must be notified. */
+      /** Set when `physical` differs from the input. `notify` is true when the model named another turn or area and must be told. */
       readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
     }
   | { readonly ok: false; readonly code: TargetProblem; readonly message: string }
@@ -56,14 +56,14 @@ export type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'uns
 interface Placement {
   readonly area: WritableArea
   readonly rel: string
-  /** Turn or area differ from the input. */
+  /** The model named another turn or area, so that it must be told where the file is written. */
   readonly moved: boolean
 }
 
-// Longer input can not be a valid path, which has at most 1,024 bytes after its prefix and turn.
+// Longer input can not be valid: a path has at most 1,024 bytes, plus a prefix such as `fi:` and a turn id.
 const maximumInput = 4096
 
-/** Resolves the path of a write by the model to a path below `files/` or `outputs/` of the current turn, or to an error. */
+/** Resolves the path that the model wants to write to. The result is below `files/` or `outputs/` of the current turn, or an error. */
 export function normalizeTarget(input: string, scope: TargetScope): Target {
   if (input.length > maximumInput) return reject('unsafe_path', 'The path is too long.')
   if (input.trim() === '') return reject('missing_path', 'A path is required.')
@@ -83,13 +83,13 @@ export function normalizeTarget(input: string, scope: TargetScope): Target {
 
 const reject = (code: TargetProblem, message: string): Target => ({ ok: false, code, message })
 
-/** True for a logical path: it has a colon before the first separator. `C:\` is a drive, which `unwritableReason` rejects. */
+/** True when a colon comes before the first slash, as in a logical path. `C:\` matches too: see `hasDriveLetter`. */
 const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
 /**
- * A logical file path is resolved by its relative part. The model is always notified: it named an earlier version or the wrong kind of
- * path.
+ * Resolves a logical file path: the file is written at the same relative path in the current turn. The model is always told, because a
+ * logical path names a finished version and is not a place to write.
  */
 function placeLogical(path: string): Placement | undefined {
   const file = parsePathUnchecked(path)

@@ -6,24 +6,27 @@ export interface ResourceName {
   readonly owner: Scope
   readonly conversationId: string
   readonly turnId: string
-  /** `file`: made by the agent. `attachment`: sent by the user. */
+  /** A `file` was made by the agent, an `attachment` was sent by the user. */
   readonly stage: 'file' | 'attachment'
   readonly physicalPath: string
 }
 
 const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 
-/** The longest text that is parsed; every real name is shorter. */
+/** The longest text that is parsed as a resource name. Every real name is shorter. */
 const maximumLength = 8192
 
-/** `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`, each percent-encoded. Throws on a lone surrogate. */
+/**
+ * The name as text: `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`. Each part is percent-encoded.
+ * Throws when a part contains a lone surrogate.
+ */
 export function formatResourceName({ owner, conversationId, turnId, stage, physicalPath }: ResourceName): string {
   const { tenant, project, user } = owner
   const parts = [tenant, project, 'chatbot', stage, user, conversationId, turnId, roleOfStage[stage], physicalPath]
   return `ef:${parts.map(percentEncode).join(':')}`
 }
 
-/** Parses a resource name. Undefined for every text that `formatResourceName` does not produce: a name has exactly one spelling. */
+/** Parses a resource name. Each name has one spelling: every text that `formatResourceName` does not produce gives undefined. */
 export function parseResourceName(text: string): ResourceName | undefined {
   if (text.length > maximumLength || !text.startsWith('ef:')) return undefined
   const parts = text.slice(3).split(':').map(percentDecode)
@@ -44,7 +47,7 @@ function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return undefined // not percent-encoded text
+    return undefined // the text is not percent-encoded
   }
 }
 
@@ -53,8 +56,8 @@ function percentDecode(text: string): string | undefined {
  *
  *   daybook/tenants/<tenant>/projects/<project>/<stage>s/<user>/<conversation>/<turn>/<path below OUT_DIR>
  *
- * In the parts before the path, every byte but lower-case letters, digits, `_` and `-` is written as `~` and two hex digits. So no part
- * contains a separator, two names have different keys on a disk that ignores case, and servers find nothing to decode.
+ * In the parts before the path, every byte but lower-case letters, digits, `_` and `-` is written as `~` and two hex digits. Therefore no
+ * part contains a separator, and two different parts stay different on a disk that ignores case.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
   return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
@@ -71,7 +74,7 @@ export const turnPrefix = (name: Omit<ResourceName, 'physicalPath'>): string => 
 
 const stageOfArea = { files: 'file', attachments: 'attachment' } as const
 
-/** The inverse of `storageKey`; undefined for every text that it does not produce. */
+/** The inverse of `storageKey`. Undefined for every text that `storageKey` does not produce. */
 export function parseStorageKey(key: string): ResourceName | undefined {
   const segments = key.split('/')
   const [root, tenants, , projects, , area] = segments

@@ -1,6 +1,6 @@
 /**
- * Why a text is not a safe path below OUT_DIR, worded to follow "The path"; undefined when it is safe.
- * Checks the text only; links and other dangers on the disk are handled by the `Files` port.
+ * Why a text is not a safe path below OUT_DIR; undefined when it is safe. The reason continues a sentence that begins with "The path".
+ * Only the text is checked. The `Files` port protects against links and other dangers on the disk.
  */
 export function unsafeReason(physical: string): string | undefined {
   if (physical === '') return 'is empty'
@@ -18,8 +18,8 @@ export function unsafeReason(physical: string): string | undefined {
 }
 
 /**
- * Like `unsafeReason`, for a write: only `files/` and `outputs/` of the current turn may change; earlier turns and attachments are
- * read-only.
+ * Why a path may not be written; undefined when it may. It has to be safe and below `files/` or `outputs/` of the current turn, because
+ * earlier turns and attachments are read-only.
  */
 export function unwritableReason(physical: string, currentTurn: string): string | undefined {
   const isInside = physical.startsWith(`${currentTurn}/files/`) || physical.startsWith(`${currentTurn}/outputs/`)
@@ -38,30 +38,30 @@ function unsafeSegment(segment: string): string | undefined {
 const maximumBytes = 1024
 const maximumSegmentBytes = 255
 
-// Control, bidi and zero-width characters, lone surrogates, line separators: a name with these looks different from what it is.
+// A name with control, bidi or zero-width characters, lone surrogates or line separators looks different from what it is.
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-// URL parsers read `%2e%2e` as `..`, and some servers decode separators: a name must mean the same in a URL.
+// A name must mean the same in a URL, but URL parsers read `%2e%2e` as `..` and some servers decode separators.
 const encodedDots = /^(?:\.|%2e){1,2}$/i
 const encodedSeparator = /%(?:2f|5c|00)/i
 
-// Includes the names that a case-insensitive disk, or one that drops trailing dots and spaces, takes for `.git`.
+// Some disks ignore case, drop trailing dots and spaces, or have short names such as `git~1`. All names that lead to `.git` there match.
 const gitFolder = /^(?:\.git|git~1)[. ]*$/i
 
 const encoder = new TextEncoder()
 
-/** Whether a text has more bytes in UTF-8. A UTF-16 unit takes at most three bytes, so short texts need not be encoded. */
+/** Whether a text has more than `bytes` bytes in UTF-8. A UTF-16 unit takes at most three, so that short texts need not be encoded. */
 function isLongerThan(bytes: number, text: string): boolean {
   if (text.length * 3 <= bytes) return false
   return text.length > bytes || encoder.encode(text).length > bytes
 }
 
-/** The characters of turn, call and conversation ids: no dot and no slash, so that a path can be parsed from left to right. */
+/** The form of turn, call and conversation ids. They contain no dot and no slash, so that a path can be parsed from left to right. */
 const idShape = /^[A-Za-z0-9_-]+$/
 
 export const isId = (text: string): boolean => idShape.test(text)
 
-/** True for `turn_…` and for known turn ids. Otherwise `notes/files/a.md` is an ordinary relative path. */
+/** Whether a segment names a turn: it begins with `turn_` or is a known turn id. In `notes/files/a.md` the first segment does not. */
 export function isTurnFolder(segment: string, knownTurns?: ReadonlySet<string>): boolean {
   return isId(segment) && !segment.startsWith('conv_') && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
 }

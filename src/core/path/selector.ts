@@ -1,11 +1,11 @@
-/** The limit of a selection, both in tokens read and in ids returned: `1-1000000000` is one token. */
+/** The most comma-separated tokens that a selector is read up to, and the most ids that it gives: `1-1000000000` is one token. */
 export const maximumSids = 10_000
 
 /** The ids that a selector names. */
 interface Selection {
-  /** Ascending, unique. */
+  /** The ids in ascending order, each once. */
   readonly sids: readonly number[]
-  /** The selector named more than the limit; `sids` holds the lowest ids of the part that was read. */
+  /** The selector exceeds `maximumSids`. Then `sids` holds the lowest ids of the tokens that were read. */
   readonly truncated: boolean
 }
 
@@ -55,7 +55,7 @@ function parseRanges(text: string): { readonly ranges: readonly Range[]; readonl
   return { ranges, cut: false }
 }
 
-// 15 digits stay exact as a number. A token over 64 characters is skipped before it is copied; that leaves room for spaces.
+// Numbers of up to 15 digits are exact. `parseRange` skips longer texts than 64 characters; two numbers with spaces fit into that.
 const tokenShape = /^\s*(\d{1,15})\s*(?:[-:]\s*(\d{1,15})\s*)?$/
 
 function parseRange(text: string, start: number, end: number): Range | undefined {

@@ -1,6 +1,6 @@
 import { isId } from './safety.ts'
 
-/** Names a skill by its full id, by its number in the catalogue, or, if its name is hidden from the agent, by a key. */
+/** The path of a skill: its full id, its number in the catalogue, or a key if the id is hidden from the agent. */
 export type SkillPath =
   | { readonly space: 'sk'; readonly kind: 'named'; readonly namespace: string; readonly id: string }
   | { readonly space: 'sk'; readonly kind: 'listed'; readonly number: number }
@@ -9,7 +9,7 @@ export type SkillPath =
 const listed = /^(?:SK)?0*([1-9][0-9]{0,8})$/i
 const hidden = /^hidden-guidance-([0-9a-f]{10})$/
 
-/** Parses the part after `sk:`, `skill:` or `skills.`; an id without namespace is in `public`. */
+/** Parses the part after `sk:`, `skill:` or `skills.`. A skill id without a namespace belongs to `public`. */
 export function parseSkill(body: string): SkillPath | undefined {
   const number = listed.exec(body)?.[1]
   if (number !== undefined) return { space: 'sk', kind: 'listed', number: Number(number) }
