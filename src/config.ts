@@ -4,22 +4,22 @@ const number = (schema: z.ZodNumber) => z.preprocess((value) => (typeof value ==
 const text = z.string().min(1)
 const portRule = 'must be a whole number from 0 to 65535'
 
-/** Every setting, as it is in `daybook.config.ts`. */
+/** All settings, in the form that `daybook.config.ts` exports. */
 export const Settings = z.strictObject({
-  /** `provider/model`, or `offline`. The key is read from the provider's own variable. In a configuration file also a model object. */
+  /** `provider/model`, `offline`, or in a configuration file also a model object. The provider's own variable holds the key. */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
-  /** Folder for conversations and files. */
+  /** The folder for conversations and files. */
   data: text,
-  /** Where conversations and files are stored: in `data`, or in memory until the process ends. */
+  /** Where conversations and files are stored. `sqlite`: in the folder `data`. `memory`: nowhere, they are lost when the process ends. */
   store: z.enum(['sqlite', 'memory']),
   host: text,
   /** 0 chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
-  /** How versions of a conversation's files are stored: in the journal, or in git. */
+  /** How versions of the files of a conversation are stored. `custom`: as blobs of the store. `git`: in a repository. */
   workspace: z.enum(['custom', 'git']),
-  /** For workspace=git: path or address of a bare repository that all machines share. */
+  /** Only for `workspace: git`. The path or address of a bare repository that all machines share. */
   workspaceRemote: text.optional(),
-  /** Which tokens a server accepts. One of the three keys is needed to listen beyond the loopback. */
+  /** Which tokens a server accepts. To listen beyond the loopback it needs `secret`, `publicKey` or `jwksUrl`. */
   auth: z.strictObject({
     secret: text.optional(),
     publicKey: text.optional(),
@@ -30,10 +30,10 @@ export const Settings = z.strictObject({
   /** Limits of one turn. */
   budget: z.strictObject({
     rounds: number(z.int().min(1).max(1_000)),
-    /** Cost of one turn in US dollars. */
+    /** The most that one turn may cost, in US dollars. */
     money: number(z.number().positive()).optional(),
   }),
-  /** How tokens are estimated before a provider counts them: characters / 4, or the o200k encoding (takes 20 MB of memory). */
+  /** How tokens are estimated. `rough`: characters / 4. `o200k`: with the o200k encoding, which takes 20 MB of memory. */
   tokenCounter: z.enum(['rough', 'o200k']),
   logLevel: z.enum(['silent', 'error', 'warn', 'info']),
   /** Address of a server to use instead of a local agent. */
@@ -83,7 +83,7 @@ const defaults: SettingsLayer = {
 /** Settings that are never printed. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(['auth.secret', 'token'])
 
-/** Settings from one origin: flags, environment, a file, or the defaults. */
+/** Settings from one origin, such as flags, environment or a file. */
 export interface SettingsLayer {
   readonly origin: string
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
@@ -95,7 +95,7 @@ export interface EffectiveSettings {
   readonly origins: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** Merges layers and validates the result. A setting comes from the first layer that has it. */
+/** Merges layers and validates the result. The first layer that has a setting wins. */
 export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSettings {
   const values: Partial<Record<SettingName, unknown>> = {}
   const origins: Partial<Record<SettingName, string>> = {}
@@ -115,7 +115,7 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   throw new RangeError(`invalid settings: ${problems.join('; ')}`)
 }
 
-/** Settings from `DAYBOOK_*` variables. An unknown variable is an error, because it is probably misspelt. */
+/** Settings from `DAYBOOK_*` variables. Throws when such a variable is unknown, because it is probably misspelt. */
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): SettingsLayer {
   const names = new Map(Object.entries(variables).map(([name, variable]) => [variable as string, name as SettingName]))
   const set = Object.entries(environment).filter(
@@ -126,7 +126,7 @@ export function environmentLayer(environment: Readonly<Record<string, string | u
   return { origin: 'environment', values: Object.fromEntries(set.map(([variable, value]) => [names.get(variable), value])) }
 }
 
-/** Settings from the default export of a file. */
+/** Settings from the default export of a configuration file. */
 export function fileLayer(file: string, exported: unknown): SettingsLayer {
   if (!isPlainObject(exported)) throw new RangeError(`${file} must export its settings as default: export default { model: '…' }`)
   const values = toFlat(exported)

@@ -1,4 +1,4 @@
-/** `daybook`: agents, their tools, and the types of both. Pure functions are in `daybook/core`, implementations in `daybook/adapters/…`. */
+// The package entry `daybook`: agents, tools and their types. `daybook/core` has pure functions, `daybook/adapters/…` implementations.
 
 export type { Agent, AgentParts } from './agent/agent.ts'
 export type { Models, Problem } from './agent/agent-context.ts'

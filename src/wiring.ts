@@ -1,4 +1,4 @@
-/** Wiring: from settings to adapters to an agent. The only module that knows every concrete implementation. */
+// Creates agents, stores and workspaces from settings. This is the only module that knows every adapter.
 
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -36,17 +36,17 @@ import type { Model, ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
 
-/** What an agent needs: a model, or a model per role. Everything else has a default. */
+/** Options of `createAgent`. Only `model` is required. */
 export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'clock'>, Partial<Pick<AgentParts, 'store' | 'clock'>> {
   readonly model: ModelChoice | ModelChoices
 }
 
-/** One model per role. Roles without one use the model of `decision`. */
+/** A model for each role. A role without a model uses that of `decision`. */
 export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
 
 /**
- * An agent from options. Conversations and files are in memory unless a store and workspaces are given. The provider's package of a
- * named model is loaded with its first call.
+ * Creates an agent. Conversations and files are in memory unless `store` and `workspaces` are given. When `model` is a name, the
+ * provider's package is loaded with the first call of the model.
  */
 export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
@@ -68,22 +68,22 @@ function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): 
   }
 }
 
-/** Settings of an agent with the offline model. It answers from documents, so these must be citable. */
+/** Settings for the offline model. This model answers from documents, so documents must be citable. */
 function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
   const { name } = 'stream' in model ? model : model.decision
   return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
 }
 
-/** Callbacks and tools of an agent, besides its settings. */
+/** Options of `openAgent` besides the settings. */
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & {
-  /** How long a turn with a finished answer stays open for another message. */
+  /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
 }
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 type AgentConfiguration = StoreSettings & Pick<Settings, 'model' | 'tokenCounter' | 'budget'>
 
-/** The agent that the settings describe. `close` releases everything that was opened for it. */
+/** Opens the agent that the settings describe. `close` releases everything that was opened for the agent. */
 export async function openAgent(
   settings: AgentConfiguration,
   { exitGraceMs = 0, ...options }: OpenOptions = {},
@@ -113,7 +113,7 @@ export async function openAgent(
   }
 }
 
-/** Access to the conversations without an agent, for commands that run no turn and so need no model. */
+/** Opens the stored conversations without an agent. Commands that run no turn use it, because they need no model. */
 export async function openArchive(settings: AgentConfiguration): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
   const store = await openStore(settings)
   const clock = createSystemClock()
@@ -125,7 +125,7 @@ export async function openArchive(settings: AgentConfiguration): Promise<{ reado
     workspaces: await openWorkspaces(settings, store.blobs),
     agentParts: { settings: agentSettings(settings) },
     bookkeeping,
-    publishEntry: () => {}, // no followers in this process
+    publishEntry: () => {}, // there are no followers in this process
     announceDeleted: () => {},
     commitToRunning: async () => false, // no turns run in this process
   })
@@ -145,25 +145,25 @@ function agentSettings({ model, budget }: Pick<Settings, 'model' | 'budget'>): P
 /** A model by name, or a model object from a configuration file. */
 function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
   if (typeof choice === 'string') return modelFrom(choice, { reader })
-  if ('stream' in choice || 'doStream' in choice) return modelFrom(choice as Model) // its methods are checked when they are called
+  if ('stream' in choice || 'doStream' in choice) return modelFrom(choice as Model) // not validated further: a wrong method fails when it is called
   throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
 }
 
 async function openTokenCounter(): Promise<TokenCounter> {
-  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts') // loaded only when it is used: it takes 20 MB of memory
+  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts') // not a static import, because the module takes 20 MB of memory
   return loadTokenCounter()
 }
 
-/** Where conversations are stored. */
+/** Options of `openStore`: where conversations are stored. */
 export interface StoreOptions {
-  /** A folder, created when it does not exist. Nothing is written to it when `store` is `memory`. */
+  /** The folder of the store. It is created when it does not exist. `memory` does not use it. */
   readonly data: string
   /** `sqlite` by default. */
   readonly store?: 'sqlite' | 'memory'
 }
 
 /**
- * The store of the settings. `sqlite`: a database file and a folder of blobs in `data`, created when they do not exist. `memory`: lost
+ * Opens a store of conversations. With `sqlite` it is a database file and a folder of blobs in `data`. With `memory` its content is lost
  * when the process ends.
  */
 export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
@@ -175,7 +175,7 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
     const message = `conversations can not be stored in ${settings.data} (${errorMessage(error)}): choose another folder with --data`
     throw new Failure('store.failed', message, { cause: error })
   }
-  const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts') // agents in memory do not load it
+  const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts') // not a static import, because agents in memory do not need the module
   return createSqliteStore({ ...storePaths(settings), clock })
 }
 
@@ -184,7 +184,7 @@ const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
   blobs: createFileBlobs({ folder: join(data, 'blobs') }),
 })
 
-/** The workspaces of all conversations: folders beside the store, or in memory. `blobs` are those of the store. */
+/** Opens the workspaces of all conversations: folders in `data`, or in memory. `blobs` must be the blobs of the store. */
 export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore): Promise<Workspaces> {
   const { data, store, workspace, workspaceRemote: remote } = settings
   if (store === 'memory') {
@@ -206,41 +206,41 @@ function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting 
   return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
 }
 
-/** Prices and cache rules of the providers: the basis of cost and cache reports. */
+/** Prices and cache rules of the providers. Reports about cost and cache use them. */
 export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
 
-/** A provider of named models, the environment variables that may hold its key, and whether it needs a key at all. */
+/** Which environment variables may hold the key of a provider, and whether the provider needs a key. */
 export type ModelKey = Provider['key'] & { readonly provider: string }
 
-/** The keys of all providers of named models. */
+/** The key of each provider whose models can be chosen by name. */
 export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))
 
-/** Number and total size of blobs that belong to no entry. */
+/** The number and total size of blobs to which no journal entry refers. */
 export interface UnreferencedBlobs {
   readonly blobs: number
   readonly bytes: number
 }
 
 /**
- * How long a blob may exist before its entry. An upload is appended at once, but the results of a round are appended together and the
- * files of a turn at its end, so a blob of a running server may be hours old and needed. No turn takes a day.
+ * How old a blob without an entry must be before it may be removed. A blob is stored before its entry, and an entry may come only at the
+ * end of a turn. So a blob without an entry that is hours old may still be needed. No turn takes a day.
  */
 const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
 
-/** Counts blobs without an entry, which a process leaves behind when it dies. Changes nothing; undefined when there is no database. */
+/** Counts blobs without an entry. A process that dies may leave such blobs. Returns undefined when there is no database. */
 export async function findUnreferencedBlobs(
   settings: Pick<Settings, 'data'>,
 ): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return undefined
   const { findUnreferenced } = await import('./adapters/store/sqlite/remove.ts')
-  const stored = await blobs.list() // listed before the entries are read, so that an entry appended meanwhile is seen
+  const stored = await blobs.list() // blobs are listed before entries are read, so that an entry appended meanwhile is seen
   const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const unreferenced = Object.groupBy(findUnreferenced(file, stored), ({ putAt }) => (putAt < before ? 'old' : 'young'))
   return { old: countOf(unreferenced.old), young: countOf(unreferenced.young) }
 }
 
-/** Removes blobs that have had no entry for longer than the grace period. Safe while servers run. */
+/** Removes blobs without an entry that are older than the grace period. Servers may run meanwhile. */
 export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return countOf([])
@@ -256,19 +256,19 @@ const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
   bytes: blobs.reduce((sum, { size }) => sum + size, 0),
 })
 
-/** Loads the export `agent` of a module: an object, or a function that is called each time and returns one. */
+/** Returns a function that loads the export `agent` of a module. The export is an object, or a function that returns one. */
 export function loadAgentModule(
   file: string,
 ): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
   return async () => {
     const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
     const parts: unknown = typeof agent === 'function' ? await agent() : agent
-    if (typeof parts === 'object' && parts !== null) return parts // its members are checked where they are used
+    if (typeof parts === 'object' && parts !== null) return parts // not validated further: a wrong member fails where it is used
     throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that returns one`)
   }
 }
 
-/** The default export of a configuration file. */
+/** Imports a configuration file and returns its default export. */
 export async function importConfiguration(file: string): Promise<unknown> {
   const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
   return module.default

@@ -19,10 +19,10 @@ import { type ClientOptions, createRequest, type RequestOptions } from './reques
 
 /** Options of `Client.send`. */
 export interface SendOptions {
-  /** What to do when a turn is already running: add to it (`followup`, the default), interrupt it, or ask it to finish. */
+  /** What a message does to a running turn. `followup` (the default) adds to it, `steer` redirects it, `wrap_up` asks it to finish. */
   readonly mode?: NonNullable<TurnSubmission['mode']>
   readonly files?: readonly { readonly name: string; readonly content: Blob }[]
-  /** Makes retries safe: a message with the same key is accepted only once. */
+  /** Makes it safe to send a message again: the server accepts only one message with the same key. */
   readonly idempotencyKey?: string
 }
 
@@ -33,13 +33,13 @@ export interface FeedbackOptions {
   readonly reaction?: NonNullable<FeedbackBody['reaction']>
 }
 
-/** What `createClient` returns. */
+/** The client that `createClient` returns. */
 export type Client = ReturnType<typeof createClient>
 
-/** A client of a Daybook server, wherever there is `fetch`. Functions reject with `RequestRefused` when the server answers with an error. */
+/** A client of a Daybook server. It needs `fetch`. Its functions reject with `RequestRefused` when the server answers with an error. */
 export function createClient(options: ClientOptions) {
   const request = createRequest(options)
-  const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T // the server has the same types
+  const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T // not validated: the server uses the same types
   const pathOf = (conversationId: string, rest = '') => `/v1/conversations/${encodeURIComponent(conversationId)}${rest}`
 
   return {
@@ -65,7 +65,7 @@ export function createClient(options: ClientOptions) {
       return read(pathOf(conversationId, '/turns'), { method: 'POST', form: formOf(text, mode, files), headers })
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
-    /** An opinion about a past turn. */
+    /** Sends the user's opinion about a past turn. */
     async feedback(conversationId: string, text: string, { turnId, ...options }: FeedbackOptions): Promise<void> {
       await request(pathOf(conversationId, '/feedback'), {
         method: 'POST',
@@ -82,10 +82,10 @@ export function createClient(options: ClientOptions) {
       read<PromptView>(pathOf(conversationId, `/rounds/${encodeURIComponent(turnId)}/${iteration}/prompt`)),
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
-    /** The bytes of a file, by its resource name. */
+    /** Downloads a file by its resource name. */
     resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),
-    /** Rejects while the server shuts down or its store does not work. */
+    /** Resolves when the server is ready. Rejects while it shuts down, or when its store does not work. */
     ready: () => read<{ readonly status: string }>('/ready'),
     /** The server's metrics, in the text format of Prometheus. */
     metrics: async () => (await request('/metrics')).text(),

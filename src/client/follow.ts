@@ -4,12 +4,12 @@ import { serverSentEvents } from './server-sent-events.ts'
 
 /** Options of `Client.follow`. */
 export interface FollowOptions {
-  /** Only entries after this one; 0 is the beginning. */
+  /** Yields only entries after this seq. 0, the default, means all entries. */
   readonly after?: number
   readonly signal?: AbortSignal
-  /** Called when the connection is lost and when it is open again. */
+  /** Called whenever the connection is opened or lost. */
   readonly onConnection?: (state: 'open' | 'lost') => void
-  /** Reconnects when the connection is silent for this long. The server sends at least a comment every 3 seconds. */
+  /** Reconnects when nothing was received for this time. By default a server sends at least a comment every 3 seconds. */
   readonly silenceMs?: number
 }
 
@@ -18,8 +18,8 @@ const maxRetryMs = 10_000
 const defaultSilenceMs = 30_000
 
 /**
- * Yields the entries after `after`, then new events until the signal is aborted. Reconnects by itself: every entry comes exactly once,
- * and live text comes again from its beginning. Throws only when the server rejects the request for good.
+ * Yields the entries after `after`, then new events until the signal is aborted. Reconnects when the connection is lost. After that no
+ * entry is repeated or missing, but live text starts again from its beginning. Throws only when the server rejects the request for good.
  */
 export async function* follow(
   request: Request,
@@ -39,7 +39,7 @@ export async function* follow(
       onConnection('open')
       for await (const { data } of serverSentEvents(chunksOf(response, idle))) {
         failures = 0
-        const frame = JSON.parse(data) as NativeFrame // a Daybook server sends no other frames
+        const frame = JSON.parse(data) as NativeFrame // not validated: a Daybook server sends no other frames
         if (frame.type === 'resync' || frame.type === 'server_shutdown') break
         if (frame.type === 'ready' || (frame.type === 'entry' && frame.seq <= last)) continue
         if (frame.type === 'entry') last = frame.seq
@@ -66,24 +66,24 @@ async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Ui
     for (;;) {
       idle.start()
       const { done, value } = await reader.read()
-      idle.pause() // the time that the consumer takes is not the server's silence
+      idle.pause() // the time that the consumer takes must not count as silence of the server
       if (done) return
       yield value
     }
   } finally {
-    await reader.cancel().catch(() => {}) // the stream ends either way
+    await reader.cancel().catch(() => {}) // a failed cancel needs no handling: the stream ends anyway
   }
 }
 
 interface IdleTimer {
-  /** Aborted after too long a silence, and when the caller's signal is aborted. */
+  /** Aborted when the server was silent for too long, or when the caller's signal is aborted. */
   readonly signal: AbortSignal
   start(): void
   pause(): void
   stop(): void
 }
 
-/** A timer that runs at once. A pulled cable or a sleeping laptop closes no connection; only silence shows that the connection is lost. */
+/** Starts a timer that aborts a silent connection. After a pulled cable or a sleep, only silence shows that the connection is lost. */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()
   const leave = () => silence.abort(outer?.reason)
@@ -106,7 +106,7 @@ function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): Idle
   }
 }
 
-/** Waits exponentially longer after each failure, with jitter so that not all clients reconnect at once. */
+/** Waits twice as long after each failure, up to a limit. The time is partly random, so that not all clients reconnect at once. */
 function waitBeforeRetry(failures: number, signal: AbortSignal | undefined): Promise<void> {
   const delay = Math.min(maxRetryMs, minRetryMs * 2 ** failures)
   return new Promise((resolve) => {

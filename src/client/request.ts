@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../core/api/problem.ts'
 
-/** The server answered with an error. `code` is stable; `message` is for people. */
+/** The error when a server rejects a request. Programs may rely on `code`. `message` is for people and may change. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly status: number
@@ -19,7 +19,7 @@ export class RequestRefused extends Error {
 export interface ClientOptions {
   /** The address of the server, such as `http://127.0.0.1:4127`. */
   readonly baseUrl: string
-  /** A bearer token, or a function that is called for one before every request. */
+  /** A bearer token, or a function that returns one. The function is called before every request. */
   readonly token?: string | (() => string | Promise<string>)
   readonly fetch?: typeof globalThis.fetch
 }
@@ -35,9 +35,9 @@ export interface RequestOptions {
 
 export type Request = (path: string, options?: RequestOptions) => Promise<Response>
 
-/** Sends requests to one server. Resolves to a successful response; anything else rejects. */
+/** Creates a function that sends requests to one server. It resolves to a successful response and rejects otherwise. */
 export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Request {
-  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`) // throws on an invalid address, which `follow` would retry for ever
+  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`) // an invalid address must throw now, because `follow` would retry for ever
   return async (path, { method = 'GET', query = {}, json, form, headers, signal } = {}) => {
     const url = new URL(path.replace(/^\//, ''), base)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
@@ -63,6 +63,6 @@ async function parseProblem(response: Response): Promise<Partial<ProblemBody>> {
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? body : {}
   } catch {
-    return {} // not from Daybook: a proxy, for example
+    return {} // the response may come from a proxy, without a problem in JSON
   }
 }

@@ -2,13 +2,13 @@
 export interface ServerSentEvent {
   readonly event: string
   readonly data: string
-  /** The latest id so far: where to resume. */
+  /** The latest id of the stream so far, from which a client may resume. */
   readonly id: string | undefined
 }
 
 const maxLineLength = 64 * 1024 * 1024
 
-/** Parses a stream of server-sent events, wherever the network splits it. Comments are skipped. */
+/** Parses a stream of server-sent events. Chunks may end anywhere, even inside a character. Comments are skipped. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const reader = createEventReader()
   for await (const line of linesOf(body)) {
@@ -17,10 +17,10 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
   }
 }
 
-/** Lines end with LF, CR or CR LF; a CR at the end of a chunk may be the first half of CR LF. */
+/** The lines of a stream. A line ends with LF, CR or CR LF. A CR at the end of a chunk may be the first half of CR LF. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let partial: string[] = [] // a line that has not ended yet; joined once, so that a long line costs linear time
+  let partial: string[] = [] // pieces of the current line; they are joined once, so that a long line costs linear time
   let length = 0
   let afterReturn = false
   for await (const bytes of body) {

@@ -18,7 +18,7 @@ import { turnRoutes } from './routes/turns.ts'
 const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
 
 /**
- * The HTTP application: every request passes these steps in order.
+ * The HTTP application. Every request passes these steps in order:
  *
  *   request id, headers ─▶ authentication ─▶ known route? ─▶ rate limit ─▶ body size and depth ─▶ route ─▶ response
  *        └──────────────── every error becomes an `application/problem+json` with a code ──────────────────────┘
@@ -46,7 +46,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const startedAt = performance.now()
     c.set('requestId', parts.newId())
     await next()
-    if (c.req.method === 'HEAD') await c.res.body?.cancel() // the body is never read: without this an event stream stays open
+    if (c.req.method === 'HEAD') await c.res.body?.cancel() // nobody reads the body of a HEAD request, and an event stream would stay open
     for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
@@ -101,7 +101,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   return app
 }
 
-/** Paths served without authentication: they reveal nothing about any user. */
+/** Whether a path is served without a token. Such paths reveal nothing about any user. */
 const isPublicPath = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
@@ -115,7 +115,7 @@ function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>,
   return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
 }
 
-/** The methods that a path accepts. Checked before the body is read, so that an unknown path costs nothing. */
+/** Finds the methods that a path accepts. The app rejects an unknown path before it reads the body. */
 function createMethodLookup(app: Pick<App, 'routes'>): (path: string) => ReadonlySet<string> {
   const routes = app.routes
     .filter(({ method }) => method !== 'ALL')

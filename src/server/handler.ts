@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts'
 import { invalidRequest } from './problem.ts'
 import type { ServerSettings } from './settings.ts'
 
-/** Hono's environment: what every request carries once it is authenticated. */
+/** The environment type of Hono: values that every authenticated request carries. */
 export interface Env {
   readonly Variables: { caller: Caller; requestId: string }
 }
@@ -37,7 +37,7 @@ export const createRoutes = (): App =>
     },
   })
 
-/** The store's key of the conversation in the path. Always within the caller's scope: no path reaches another user's conversation. */
+/** The store's key of the conversation that the path names. The key is within the caller's scope, so no path reaches another user. */
 export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')

@@ -1,4 +1,4 @@
-/** Set on every response. */
+/** Headers of every response. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -8,10 +8,10 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Content-Security-Policy of JSON and other data: a browser that shows it runs and loads nothing. */
+/** Content-Security-Policy of JSON and other data. A browser that shows the data runs and loads nothing. */
 export const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-/** Content-Security-Policy of files from users and from the agent, whose content is not trusted. */
+/** Content-Security-Policy of files from users and from the agent. Their content is not trusted. */
 export const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
 
 /** Content-Security-Policy of the built-in page. */

@@ -9,9 +9,9 @@ import { problemOf, RequestProblem } from './problem.ts'
 interface ListenOptions {
   readonly host: string
   readonly port: number
-  /** Time limit for the headers of a request. */
+  /** How many milliseconds the headers of a request may take to arrive. */
   readonly headersMs: number
-  /** Time limit for the whole request. */
+  /** How many milliseconds the whole request may take to arrive. */
   readonly requestMs: number
   readonly log: Log
 }
@@ -19,8 +19,8 @@ interface ListenOptions {
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
 /**
- * Serves the app over Node's HTTP server. Malformed and slow requests never reach the app; they are answered with a problem in the
- * same format.
+ * Serves the app over Node's HTTP server. A malformed or slow request never reaches the app. It is answered here, with a problem in the
+ * format of the app.
  */
 export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, requestMs, log }: ListenOptions): Promise<Server> {
   const { getRequestListener, RequestError } = await import('@hono/node-server')
@@ -28,12 +28,12 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   const handle: FetchCallback = async (request, env) => {
     const response = await app.fetch(request, env)
     if (!('outgoing' in env) || !isEventStream(response)) return response
-    void sendStream(response, env.outgoing as ServerResponse) // never rejects: an error ends the connection
+    void sendStream(response, env.outgoing as ServerResponse) // this promise never rejects: an error ends the connection
     return RESPONSE_ALREADY_SENT
   }
   const listener = getRequestListener(handle, {
     hostname: host,
-    overrideGlobalObjects: false, // a host process keeps its own `Response`
+    overrideGlobalObjects: false, // otherwise the adapter replaces the global `Request` and `Response` of the process
     errorHandler(error) {
       if (error instanceof RequestError) return problemResponse(malformedRequest)
       log('error', 'request.failed', { error })
@@ -46,7 +46,7 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(headersMs, 30_000) / 2,
-      requireHostHeader: false, // checked by authentication, which answers with a problem
+      requireHostHeader: false, // authentication checks the header and answers with a problem
     },
     (request, response) => {
       responses.set(request.socket, response)
@@ -55,7 +55,7 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = responses.get(socket)
-    const midResponse = response?.headersSent === true && !response.writableEnded // a problem would end up inside that response
+    const midResponse = response?.headersSent === true && !response.writableEnded // a problem would end up inside the response that is being sent
     if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
   })
@@ -101,12 +101,12 @@ const isEventStream = (response: Response): boolean =>
   response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
 
 /**
- * Writes a stream that may last for days. The adapter's own writer chains a promise per chunk and keeps them all until the stream
- * ends; this loop keeps none. When the client disconnects, the stream is cancelled.
+ * Writes an event stream, which may last for days. The adapter's own writer is not used, because it keeps a promise for every chunk
+ * until the stream ends. When the client disconnects, the stream is cancelled.
  */
 async function sendStream(response: Response, outgoing: ServerResponse): Promise<void> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const onClose = () => void reader.cancel().catch(() => {}) // the stream ends either way
+  const onClose = () => void reader.cancel().catch(() => {}) // a failed cancel needs no handling: the stream ends anyway
   outgoing.once('close', onClose)
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   try {
@@ -115,7 +115,7 @@ async function sendStream(response: Response, outgoing: ServerResponse): Promise
     }
     outgoing.end()
   } catch {
-    outgoing.destroy() // not `end`: the client must see that the stream is incomplete
+    outgoing.destroy() // with `end` the client could not see that the stream is incomplete
   } finally {
     outgoing.off('close', onClose)
   }

@@ -1,16 +1,16 @@
-/** Writes one event. Values under names such as `authorization`, and text that looks like a token, are redacted. */
+/** Writes one event to the log. Values with names such as `authorization` are redacted, and so is text that looks like a token. */
 export type Log = (level: 'info' | 'warn' | 'error', event: string, facts?: Readonly<Record<string, unknown>>) => void
 
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key|signature/i
 const tokenPattern = /\b(?:Bearer\s+[\w.~+/=-]{8,}|sk-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|AKIA[A-Z0-9]{12,})/g
 const redactedText = '[redacted]'
 
-/** A log of one JSON line per event. */
+/** A log that writes each event as a line of JSON. */
 export function createLog(write: (line: string) => void, now: () => string): Log {
   return (level, event, facts = {}) => write(`${JSON.stringify({ ts: now(), level, event, ...(redact(facts) as object) })}\n`)
 }
 
-/** Discards every event. */
+/** A log that discards every event. */
 export const noLog: Log = () => {}
 
 function redact(value: unknown, name = '', depth = 0): unknown {

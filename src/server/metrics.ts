@@ -5,12 +5,12 @@ import type { Usage } from '../core/timeline/change.ts'
 export interface Metrics {
   count(name: string, labels?: Labels, by?: number): void
   observe(name: string, seconds: number, labels?: Labels): void
-  /** `value` is read whenever the metrics are read. */
+  /** `value` is called whenever the metrics are read. */
   gauge(name: string, value: () => number): void
   text(): string
 }
 
-/** The labels of a sample. */
+/** The labels of a metric, by name. */
 export type Labels = Readonly<Record<string, string | number>>
 
 const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
@@ -21,7 +21,7 @@ interface Histogram {
   total: number
 }
 
-/** Metrics in memory; `help` describes each metric by name. */
+/** Metrics in memory. `help` maps the name of each metric to its description. */
 export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
@@ -90,7 +90,7 @@ export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_tokens_total: 'Billed tokens, by bucket',
 }
 
-/** Counts turns, rounds and tokens of an agent. Spread it into the agent's options and give the same metrics to the server. */
+/** Counts turns, rounds and tokens. Spread the result into the options of an agent, and give the same metrics to the server. */
 export function observe(metrics: Metrics): Required<Pick<AgentParts, 'onEntry'>> {
   return {
     onEntry(_conversation, { change }) {

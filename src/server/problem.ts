@@ -1,7 +1,7 @@
 import type { FailureCode } from '../core/failure.ts'
 import { Failure } from '../core/failure.ts'
 
-/** An `application/problem+json` body. `code` is stable; `title` is for people. */
+/** The body of an error response, `application/problem+json`. Programs may rely on `code`. `title` is for people and may change. */
 export interface Problem {
   readonly type: string
   readonly status: number
@@ -10,7 +10,7 @@ export interface Problem {
   readonly issues?: readonly { readonly where: string; readonly message: string }[]
 }
 
-/** Codes of problems with the request itself; failures of the runtime have a `FailureCode`. */
+/** Codes of problems with the request itself. Failures of the runtime have a `FailureCode`. */
 export type RequestCode =
   | 'request.broken'
   | 'request.invalid'
@@ -54,7 +54,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'workspace.missing': 503,
 }
 
-/** Thrown by a handler: the request is answered with this problem. */
+/** A handler throws this error to answer the request with a problem. */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem'
   readonly status: number
@@ -76,7 +76,7 @@ export class RequestProblem extends Error {
   }
 }
 
-/** What a client may learn about an error. Unexpected errors reveal nothing: their message may hold paths or data of others. */
+/** What a client may learn about an error. Unexpected errors reveal nothing, because a message may hold paths or data of other users. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) {
     const { status, code, message: title, issues } = error
@@ -90,14 +90,14 @@ export function problemOf(error: unknown): Problem {
   return { type: 'about:blank', status, title, code: error.code, ...(issues && { issues }) }
 }
 
-/** The name of each rejected attachment and the reason. */
+/** The name of each rejected attachment, and why it was rejected. */
 function attachmentIssues({ details }: Failure): Problem['issues'] {
   const { attachments } = details
   if (!Array.isArray(attachments)) return undefined
   return attachments.map(({ name, message }: { name?: unknown; message?: unknown }) => ({ where: String(name), message: String(message) }))
 }
 
-/** A problem from the schema issues of a body, a query or a path. */
+/** The problem of a request whose body, query or path does not match its schema. */
 export function invalidRequest(
   issues: readonly { readonly path?: readonly unknown[] | undefined; readonly message: string }[],
 ): RequestProblem {

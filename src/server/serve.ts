@@ -8,11 +8,11 @@ import { listen } from './listen.ts'
 /** A server that accepts requests until it is drained. */
 export interface RunningServer {
   readonly url: string
-  /** Shuts down: rejects new requests, tells followers, gives running turns `drainMs` to finish and leaves the rest to the next process. */
+  /** Shuts the server down. Running turns get `drainMs` to finish. The next process resumes those that did not. */
   drain(): Promise<void>
 }
 
-/** Starts the server and resumes turns that an earlier process left unfinished. Without bearer tokens it listens on the loopback only. */
+/** Starts a server. It resumes turns that an earlier process left unfinished. Without bearer tokens it listens on the loopback only. */
 export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
   const { settings, agent, log } = parts
   if (settings.auth.kind === 'local' && !loopbackHosts.has(settings.host)) {
@@ -35,7 +35,7 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
       clearInterval(recovery)
       shutdown.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const sweep = setInterval(() => server.closeIdleConnections(), 20) // `close` waits for clients that keep a connection alive
+      const sweep = setInterval(() => server.closeIdleConnections(), 20) // `close` alone would wait for clients that keep a connection alive
       await agent.drain(settings.drainMs)
       await agent.close()
       const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)
@@ -48,8 +48,8 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** How often the server looks for unfinished turns. As long as a lease: by then the turns of a process that died can be claimed. */
+/** How often the server looks for unfinished turns. After this time, the lease of a process that died has expired. */
 const recoverEveryMs = 30_000
 
-/** Time for responses that are still being sent after the last turn ended. */
+/** How long responses may take to be sent after the last turn has ended. */
 const closeGraceMs = 1_000

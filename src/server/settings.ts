@@ -1,6 +1,6 @@
 import type { BearerSettings } from './auth/bearer.ts'
 
-/** Limits and time-outs of a server. Limits are per user. */
+/** Address, authentication, limits and time-outs of a server. */
 export interface ServerSettings {
   readonly host: string
   readonly port: number
@@ -14,17 +14,17 @@ export interface ServerSettings {
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
-  /** How often the server sends a comment on an event stream without events, so that the client sees that the connection works. */
+  /** How often the server sends a comment when an event stream has no events. It shows the client that the connection works. */
   readonly keepAliveMs: number
   /** How long the headers of a request may take to arrive. */
   readonly headersMs: number
   /** How long the whole request may take to arrive. */
   readonly requestMs: number
-  /** How long running turns may take to finish at shutdown; the next process resumes the rest. */
+  /** How long running turns may take to finish at shutdown. The next process resumes those that did not finish. */
   readonly drainMs: number
 }
 
-/** The settings of a server for which none are given. */
+/** The default settings of a server. */
 export const defaultServerSettings: ServerSettings = {
   host: '127.0.0.1',
   port: 4127,

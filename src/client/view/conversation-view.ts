@@ -7,17 +7,17 @@ import type { FileView } from '../../core/view/visible-event.ts'
 
 export type { FileView }
 
-/** A conversation as a person sees it. Immutable: every event gives a new view that shares the unchanged parts. */
+/** A conversation as a person sees it. A view never changes: each event gives a new view, which shares the unchanged parts. */
 export interface ConversationView {
-  /** The latest entry in this view: where a follower resumes. */
+  /** The seq of the latest entry in this view. A follower resumes after it. */
   readonly lastSeq: number
   readonly title: string | undefined
   readonly turns: readonly TurnView[]
-  /** The sources that answers cite, by SID. */
+  /** The sources that answers may cite, by SID. */
   readonly sources: ReadonlyMap<number, SourceRow>
-  /** Messages to a running turn that the agent has not read yet. */
+  /** Accepted messages that no turn has read yet. */
   readonly waiting: readonly WaitingMessage[]
-  /** The text that is being streamed; undefined as soon as its entry is in the journal. */
+  /** The round that is being streamed. It becomes undefined when the entry of the round comes. */
   readonly live: LiveRound | undefined
 }
 
@@ -27,15 +27,15 @@ export interface TurnView {
   readonly startedAt: string
   readonly endedAt: string | undefined
   readonly exitReason: string | undefined
-  /** Whether the turn ended without a result; false as long as it runs. A turn that a limit or the user ended has not failed. */
+  /** True when the turn ended without a result. False while it runs, and when a limit or the user ended it. */
   readonly failed: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
   /** What happened between the prompt and the answer, in order. */
   readonly steps: readonly StepView[]
-  /** The newest snapshot of each plan that this turn touched. */
+  /** The latest state of each plan that this turn created or changed. */
   readonly plans: readonly Plan[]
-  /** The last is the answer; earlier ones were superseded by a followup. */
+  /** The last one is the answer. Earlier ones were superseded by a followup. */
   readonly answers: readonly AnswerView[]
   readonly followups: readonly string[]
   readonly questions: readonly string[]
@@ -46,7 +46,7 @@ export interface TurnView {
 
 /** An answer of the agent. */
 export interface AnswerView {
-  /** Markdown as the model wrote it, citations included. */
+  /** Markdown as the model wrote it, with its citation marks. */
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
@@ -85,7 +85,7 @@ export interface ResultView {
   readonly mime: string | undefined
   readonly text: string | undefined
 }
-/** A notice of the runtime to the model. */
+/** A notice that the runtime gave the model. */
 export interface NoticeStep {
   readonly kind: 'notice'
   readonly code: string
@@ -97,13 +97,13 @@ export interface MessageStep {
   readonly from: 'followup' | 'steer' | 'external'
   readonly text: string
 }
-/** A summary that replaced older turns at this point. */
+/** A summary that has replaced older turns. */
 export interface SummaryStep {
   readonly kind: 'summary'
   readonly text: string
 }
 
-/** A message that was accepted and not read by a turn yet. */
+/** A message that was accepted but that no turn has read yet. */
 export interface WaitingMessage {
   readonly eventId: string
   readonly kind: 'followup' | 'steer' | 'feedback' | 'external'
@@ -114,7 +114,7 @@ export interface WaitingMessage {
 export interface LiveRound {
   readonly turnId: string
   readonly iteration: number
-  /** A higher attempt replaces the text of earlier ones. */
+  /** How often the model call was retried. The text of an attempt replaces that of earlier attempts. */
   readonly attempt: number
   readonly status: TurnStatus | undefined
   readonly toolId: string | undefined
@@ -124,7 +124,7 @@ export interface LiveRound {
 
 /** A text that is being written. */
 export interface LiveLane {
-  /** The kind of lane: thinking, answer, canvas, timeline_text, subsystem. Kinds may be added. */
+  /** The kind of text: thinking, answer, canvas, timeline_text or subsystem. Later versions may add kinds. */
   readonly marker: string
   readonly artifactName: string | undefined
   readonly format: string

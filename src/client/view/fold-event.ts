@@ -5,7 +5,7 @@ import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversa
 import { newTurn, withBlockEvent } from './turn-view.ts'
 
 /**
- * The view after one more event. Entries are durable and may be repeated; live text is shown beside them until its entry comes:
+ * The view after one more event. An entry that is already in the view changes nothing. Live text is shown until its entry comes:
  *
  *   live     ~ ~ ~ ~ │           ~ ~ ~ │
  *   entries          ▼ response, call  ▼ response, answer
@@ -39,7 +39,7 @@ function withVisibleEvent(view: ConversationView, event: VisibleEvent): Conversa
     case 'history':
       return withHistory(view, event)
     case 'sources.cited': // the view shows the sources of each answer with the answer
-    case 'compaction': // the view shows its summary, which is an event of its own
+    case 'compaction': // the view shows the summary, which comes as another event
       return view
     default:
       return withBlockOfTurn(view, event)
@@ -50,7 +50,7 @@ function withTurnEnd(view: ConversationView, { turnId, ts, exitReason, failed }:
   return { ...changeTurn(view, turnId, ts, (turn) => ({ ...turn, endedAt: ts, exitReason, failed })), live: undefined }
 }
 
-/** The entry of a round ends its live text: both are in the same commit. */
+/** Adds the usage of a model call. The response of a decision also ends the live text, because its blocks come in the same commit. */
 function withResponse(view: ConversationView, { turnId, ts, role, usage }: ResponseEvent): ConversationView {
   const live = role === undefined ? undefined : view.live
   if (!usage) return { ...view, live }
@@ -67,7 +67,7 @@ function withResponse(view: ConversationView, { turnId, ts, role, usage }: Respo
   return { ...billed, live }
 }
 
-/** Adds imported blocks. An import may repeat blocks of turns that are in the view already; of these only summaries are added. */
+/** Adds imported blocks. An import may repeat turns that are in the view already. Of such turns only summaries are added. */
 function withHistory(view: ConversationView, { title, events, imported }: HistoryEvent): ConversationView {
   const known = new Set(imported ? view.turns.map(({ id }) => id) : [])
   const added = events.filter(({ kind, turnId }) => kind === 'summary' || !known.has(turnId))
@@ -77,7 +77,7 @@ function withHistory(view: ConversationView, { title, events, imported }: Histor
 const withBlockOfTurn = (view: ConversationView, event: BlockEvent): ConversationView =>
   changeTurn(view, event.turnId, event.ts, (turn) => withBlockEvent(turn, event))
 
-/** Changes one turn, or adds it when it is new. Searches from the end, because it is nearly always the last turn. */
+/** Changes one turn, or adds it when it is new. The search starts at the end, because most events belong to the last turn. */
 function changeTurn(view: ConversationView, id: string, ts: string, change: (turn: TurnView) => TurnView): ConversationView {
   const at = view.turns.findLastIndex((turn) => turn.id === id)
   const before = view.turns[at]
@@ -102,7 +102,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
   return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, error: undefined, lanes: [] }
 }
 
-/** Appends a delta to its lane. Index 0 restarts the lane. */
+/** Appends a delta to its lane. A delta with index 0 replaces the text of the lane. */
 function withDelta(lanes: readonly LiveLane[], { delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta
   const at = lanes.findIndex((lane) => lane.marker === marker && lane.artifactName === artifactName && lane.format === format)

@@ -20,7 +20,7 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   usage: { uncached: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
 })
 
-/** The turn after one more event of its blocks. */
+/** The turn after one more event from its blocks. */
 export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
   switch (event.kind) {
     case 'header':
@@ -57,7 +57,7 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
       const { text, sourcesUsed, truncated } = event
-      const earlier = event.first ? [] : turn.answers // at its end a turn appends all its answers again, beginning with this one
+      const earlier = event.first ? [] : turn.answers // when a turn ends, all its answers come again, beginning with the first
       return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated }] }
     }
     case 'followups':
@@ -86,7 +86,7 @@ function newToolStep({ callId, blockId, iteration = 0 }: BlockEventOf<'tool.code
   }
 }
 
-/** A call has failed when one of its results says so. */
+/** Adds a result to its tool call. The call has failed when any of its results has. */
 function withResult(turn: TurnView, event: BlockEventOf<'tool.result'>): TurnView {
   const { path, mime, text, failed } = event
   const changed = updateToolStep(turn, event, (step) => ({
@@ -112,7 +112,7 @@ const withPlan = (turn: TurnView, plan: Plan): TurnView => ({
   plans: [...turn.plans.filter(({ plan_id }) => plan_id !== plan.plan_id), plan],
 })
 
-/** A new version of a file replaces the earlier one. */
+/** Adds a file. A new version of a file replaces the earlier one. */
 function withFile(files: readonly FileView[], file: FileView): readonly FileView[] {
   const at = files.findIndex(({ path }) => path === file.path)
   if (at < 0) return [...files, file]

@@ -21,9 +21,9 @@ type AuthResult =
   | { readonly ok: false; readonly status: 401 | 403; readonly code: RequestCode; readonly title: string }
 
 /**
- * Authentication of a server on the loopback of a personal machine. Every program there acts as the owner, so the one thing to keep
- * out is a web page of another site: it can send requests under a name that resolves to this machine (`Host`) or across origins
- * (`Origin`, `Sec-Fetch-Site`). Those are rejected.
+ * Authentication of a server on the loopback of a personal machine. Every program on the machine acts as the owner. Only web pages of
+ * other sites are kept out. Such a page can reach the server by a host name that resolves to this machine, or by a request to another
+ * origin. The header `Host` reveals the first, `Origin` and `Sec-Fetch-Site` reveal the second.
  */
 export function createLocalAuth(): Authenticate {
   return async (head) => {
@@ -41,7 +41,7 @@ function isSameOrigin(head: RequestHead): boolean {
   const site = head.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   const origin = head.header('origin')
-  if (origin === undefined) return true // not a page: browsers send `Origin` with every request that changes something
+  if (origin === undefined) return true // browsers send `Origin` with every request that can change something
   return origin === `http://${head.header('host')}` || origin === `https://${head.header('host')}`
 }
 

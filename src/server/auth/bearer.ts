@@ -1,9 +1,9 @@
 import { type Authenticate, deny } from './authenticate.ts'
 
-/** The key that tokens are verified with. */
+/** The key with which a server verifies tokens. */
 export type TokenKey =
   | { readonly kind: 'HS256'; readonly secret: string }
-  /** `publicKey` is a key in the format SPKI, encoded as PEM. */
+  /** `publicKey` is in the format SPKI, encoded as PEM. */
   | { readonly kind: 'EdDSA'; readonly publicKey: string }
   | { readonly kind: 'jwks'; readonly url: string }
 
@@ -14,13 +14,13 @@ export interface BearerSettings {
   readonly audience?: string
 }
 
-const minSecretBytes = 32 // HS256 is only as strong as its secret
+const minSecretBytes = 32 // a shorter secret is weaker than HS256 itself
 const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
 const maxTokenLength = 8 * 1024
 
 /**
- * Authentication by JSON Web Tokens that carry `tenant`, `project` and the user (`sub`). Only algorithms that fit the key are accepted,
- * so that neither `none` nor a public key used as an HMAC secret passes.
+ * Authentication by JSON Web Tokens. A token carries `tenant`, `project` and the user (`sub`). Only algorithms that fit the key are
+ * accepted. This rejects unsigned tokens (`none`) and tokens signed with a public key as the HMAC secret.
  */
 export async function createBearerAuth(settings: BearerSettings): Promise<Authenticate> {
   const { jwtVerify, errors } = await import('jose')
@@ -44,7 +44,7 @@ export async function createBearerAuth(settings: BearerSettings): Promise<Authen
     } catch (error) {
       if (error instanceof errors.JWTExpired) return unauthorized('The token has expired.')
       if (error instanceof errors.JOSEError) return unauthorized('The token is not valid.')
-      throw error // the key set could not be fetched: a failure of the server, not of the token
+      throw error // for example, the server could not fetch the key set; the token may be valid
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 
-/** Events that wait to be sent to one client. When too many wait, text deltas are joined; when that is not enough, the client must resync. */
+/** Events that wait to be sent to one client. When too many wait, text deltas are joined. If that is not enough, the client must resync. */
 interface Backlog {
-  /** False when too many events wait even after joining: the stream must end. */
+  /** Adds an event. Returns false when too many events wait even after joining; then the stream must end. */
   push(event: TurnEvent): boolean
   /** Removes and returns all waiting events. */
   drain(): readonly TurnEvent[]
@@ -20,7 +20,7 @@ export function createBacklog(limit = defaultMaxBacklog): Backlog {
       if (waiting.length <= limit) return true
       const joined = [...waiting.slice(0, joinedUpTo), ...joinDeltas(waiting.slice(joinedUpTo))]
       waiting = joined
-      joinedUpTo = Math.max(0, joined.length - 1) // the last one may be joined with the next
+      joinedUpTo = Math.max(0, joined.length - 1) // the last event may still be joined with the next one
       return joined.length <= limit
     },
     drain() {
@@ -58,7 +58,7 @@ export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   return joined
 }
 
-/** Index 0 restarts a lane, so it is never joined to an earlier delta. */
+/** Whether `after` can be joined to `before`. A delta with index 0 restarts its lane, so it can not. */
 function continues(before: LaneEvent, after: LaneEvent): boolean {
   const [a, b] = [before.delta, after.delta]
   return (
@@ -73,10 +73,10 @@ function continues(before: LaneEvent, after: LaneEvent): boolean {
   )
 }
 
-/** Keeps the first index, so that index 0 still marks the start of the lane. */
+/** Joins deltas into one. It has the index of the first delta, so that index 0 still marks the start of the lane. */
 function joinRun(run: readonly LaneEvent[]): LaneEvent {
   const [first] = run as [LaneEvent]
-  const last = run.at(-1) as LaneEvent // exists: a run has at least one event
+  const last = run.at(-1) as LaneEvent // a run has at least one event
   const text = run.map(({ delta }) => delta.text).join('')
   return { ...last, delta: { ...last.delta, index: first.delta.index, text } }
 }

@@ -4,7 +4,7 @@ import type { CitedPage, KnownSources } from '../../core/view/known-sources.ts'
 import { readChange } from '../../core/view/read-change.ts'
 import type { BlockEventOf, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
 
-/** The JSON that chat clients receive for every event. */
+/** The JSON object that a chat client receives for each event. */
 export interface ChatEnvelope {
   readonly type: string
   readonly timestamp: string
@@ -62,13 +62,13 @@ export function toEnvelope({ requestId, conversationId, scope }: ChatContext, ch
   }
 }
 
-/** The chat events of one journal entry. Derived from the entry alone, so that a client that replays the journal receives the same events. */
+/** The chat events of one journal entry. They depend on the entry and the known sources only, so a replay gives the same events. */
 export function chatEventsOf(change: Change, sources: KnownSources): readonly ChatEvent[] {
   const visible = readChange(change)
   return visible.flatMap((event) => chatEventsOfVisible(event, visible, sources))
 }
 
-/** `entry` holds all visible events of the same entry. */
+/** The chat events of one visible event. `entry` holds all visible events of the same journal entry. */
 function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[], sources: KnownSources): readonly ChatEvent[] {
   switch (event.kind) {
     case 'turn.started':
@@ -107,12 +107,12 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
     case 'plan':
       return [stepEvent('react.plan', 'plan', 'update', event, { plan: event.plan ?? null })]
     case 'answer':
-      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // others were sent while they streamed
+      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // other answers were sent while they streamed
     case 'questions':
       return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: event.items })]
     case 'followups':
       return [stepEvent('chat.followups', 'followups', 'completed', event, { items: event.items })]
-    case 'thinking': // was sent while it streamed
+    case 'thinking': // thinking was sent while it streamed
     case 'notes':
     case 'tool.code':
     case 'header':
@@ -129,7 +129,7 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
   }
 }
 
-/** The timestamp of envelopes for changes that have no time. */
+/** The timestamp of an envelope when its change has no time. */
 const unknownTime = new Date(0).toISOString()
 
 interface Origin {

@@ -6,14 +6,14 @@ import type { Format, Frame } from './format.ts'
 
 interface ChatOptions {
   readonly context: ChatContext
-  /** The source pool when the stream begins; later sources come with the events. */
+  /** The source pool when the stream begins. Later sources come with the events. */
   readonly sources: Iterable<SourceRow>
   readonly now: () => string
-  /** Which envelopes may be sent. When it throws, only answers are. */
+  /** Whether an envelope may be sent. When this function throws, the envelope is sent only if it is part of an answer. */
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }
 
-/** The default format: an envelope per event, with the event types and routes that chat clients know. */
+/** The default format. It sends envelopes with the event types and routes that chat clients know. */
 export function createChatFormat({ context, sources, now, allow = () => true }: ChatOptions): Format {
   const known = createKnownSources(sources)
 

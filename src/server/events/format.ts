@@ -1,19 +1,19 @@
 import type { TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 
-/** How events are written for a client. Created per stream, because some formats depend on what they have sent before. */
+/** How events are written for a client. Each stream has its own instance, because some formats depend on what they have sent before. */
 export interface Format {
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
   openingFrames(start: StreamStart): readonly Frame[]
   framesOf(event: TurnEvent): readonly Frame[]
-  /** Whether the stream ends after this event, for formats whose stream is one turn. */
+  /** Whether the stream ends after this event. Only formats whose stream is one turn have this function. */
   endsAfter?(event: TurnEvent): boolean
-  /** Sent before the server ends the stream. A client that disconnects is sent nothing. */
+  /** The frames to send before the server ends the stream. */
   closingFrames(reason: EndReason): readonly Frame[]
 }
 
-/** `resync`: the client was too slow, or reading failed, and it must start over. `over`: the events have ended. */
+/** `resync`: the client was too slow or reading failed, and the client must connect again. `over`: the events have ended. */
 export type EndReason = 'resync' | 'shutdown' | 'over'
 
 export interface StreamStart {
@@ -24,16 +24,16 @@ export interface StreamStart {
 
 /** One frame of an event stream. */
 export interface Frame {
-  /** Where a client may resume: set for entries only, and on the last frame of an entry. */
+  /** The seq of an entry, from which a client may resume. Only the last frame of an entry has it. */
   readonly id?: number
   readonly event?: string
-  /** Written as JSON; a string is written unchanged. */
+  /** A string is written unchanged, any other value as JSON. */
   readonly data: unknown
 }
 
 const encoder = new TextEncoder()
 
-/** Some clients end a line at these characters, too. */
+/** Characters at which some clients end a line. */
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
@@ -44,7 +44,7 @@ export function frameText({ id, event, data }: Frame): string {
 
 const encoded = new WeakMap<Frame, Uint8Array>()
 
-/** The bytes of a frame. Cached, because the same frame goes to every follower of a conversation. */
+/** The bytes of a frame. They are cached, because a native frame is the same object for every follower of a conversation. */
 export function frameBytes(frame: Frame): Uint8Array {
   let bytes = encoded.get(frame)
   if (bytes === undefined) {

@@ -3,10 +3,10 @@ import type { EntryEvent } from '../../core/event.ts'
 import type { Bundle } from '../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** Keys of a block's `meta` that say where its bytes are stored. Internal: a client asks for a file by its resource name (`rn`). */
+/** Keys of `meta` that say where the bytes of a block are stored. A client needs none of them: it asks for a file by its resource name. */
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
-/** A change without the fields that are not for clients. The model's raw reply is removed: its content is in the blocks. */
+/** A change without the fields that are not for clients. The model's raw reply is removed, because the blocks hold its content. */
 function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
   if (blocksOfChange(change).length === 0) return change

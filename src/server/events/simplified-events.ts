@@ -8,21 +8,21 @@ import type { VisibleEvent } from '../../core/view/visible-event.ts'
 
 /** A turn reduced to text, tool calls, sources and files, for chat protocols that know nothing else. */
 export type SimplifiedEvent =
-  /** Always the first event, also for a client that joins a running turn. */
+  /** The first event of every stream, also when the client joins a running turn. */
   | { readonly kind: 'turn.start'; readonly turnId: string }
   /** `first` is set on the first piece of a text. */
   | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
   | { readonly kind: 'text.end'; readonly of: TextLane; readonly id: string }
   | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }
-  /** The first output of a call: these protocols allow one result per call. */
+  /** The first output of a call. Later outputs are left out, because these protocols allow one result per call. */
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
   | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean }
 
 /**
- * Maps events to simplified events, in order. Text is streamed from deltas; when its entry comes, the text is skipped if it was streamed
- * and sent as a whole if it was not. These protocols cannot withdraw text, so a retried text becomes a new message.
+ * Returns a function that maps each event of a stream to simplified events. Call it with the events in order. Text comes from deltas. A
+ * text that was not streamed is sent whole when its entry comes. These protocols cannot withdraw text, so a retried text gets a new id.
  */
 export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
   const sources = createKnownSources(rows)
@@ -108,7 +108,7 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
   }
 }
 
-/** The turn of an event; empty for entries that belong to no turn. */
+/** The id of the turn of an event. It is empty for an entry that belongs to no turn. */
 function turnIdOf(event: TurnEvent): string {
   if (event.type !== 'entry') return event.turn_id
   const { change } = event

@@ -7,9 +7,9 @@ export interface SseOptions {
   readonly format: Format
   readonly keepAliveMs?: number
   readonly maxBacklog?: number
-  /** Aborted when the server shuts down: the client is told, and the stream ends. */
+  /** Aborted when the server shuts down. The stream then ends with closing frames. */
   readonly shutdown?: AbortSignal
-  /** Called when reading the events failed. The client is told to resync, without the reason, and reconnects. */
+  /** Called when reading the events failed. The client is told to resync, but not why. */
   readonly onError?: (error: unknown) => void
   /** Called once, however the stream ends. */
   readonly onEnd: () => void
@@ -17,24 +17,24 @@ export interface SseOptions {
 
 const writeBufferBytes = 64 * 1024
 
-/** Events within this time after a write are sent together. */
+/** After a write, the next write within this time waits one tick of the event loop, so that a burst of events is sent together. */
 const burstMs = 2
 
 const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
- * A response of server-sent events that lasts until the events end, the client disconnects or the server shuts down:
+ * A response of server-sent events. It lasts until the events end, the client disconnects or the server shuts down.
  *
  *   events ─▶ backlog ─▶ frames ─▶ one chunk of bytes per pull ─▶ client
  *
- * Back-pressure: nothing is written before the client has read what was written. Meanwhile events wait in the backlog, which joins
- * text deltas; when too many wait, the client is told to resync.
+ * Nothing is written before the client has read what was written earlier. Meanwhile events wait in the backlog. When too many wait, the
+ * client is told to resync.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, start, keepAliveMs = 3_000, shutdown, maxBacklog = defaultMaxBacklog } = options
   const backlog = createBacklog(maxBacklog)
-  let endReason: EndReason | undefined // once set, no more events are read; events in the backlog are still sent
-  let closed = false // once true, nothing more is sent
+  let endReason: EndReason | undefined // once it is set, no more events are read, but the backlog is still sent
+  let closed = false // once it is true, nothing more is sent
   let lastWriteAt = 0
   let onEvent: (() => void) | undefined
   let onDrained: (() => void) | undefined
@@ -74,7 +74,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     }
   }
 
-  /** True for entries from before the stream began. They can wait in the store, so they are read only as fast as the client reads. */
+  /** Whether an entry is older than the stream. Such entries can wait in the store, so they are read only as fast as the client reads. */
   const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq < start.lastSeq
   const drained = () =>
     new Promise<void>((resolve) => {
@@ -96,11 +96,11 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
         if (shutdown?.aborted) end('shutdown')
         else shutdown?.addEventListener('abort', onShutdown, { once: true })
         controller.enqueue(bytesOf(format.openingFrames(start)))
-        void readEvents() // never rejects
+        void readEvents() // this promise never rejects
       },
       async pull(controller) {
         if (backlog.size === 0 && !endReason) await eventOrKeepAlive()
-        if (performance.now() - lastWriteAt < burstMs) await nextTick() // the first event is sent at once, a burst in one write
+        if (performance.now() - lastWriteAt < burstMs) await nextTick() // more events of the same burst may come within this tick
         if (closed) return
         lastWriteAt = performance.now()
         const frames = backlog.drain().flatMap(format.framesOf)
@@ -122,7 +122,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
-      'transfer-encoding': 'chunked', // without it the Node adapter waits to see whether the body ends at once
+      'transfer-encoding': 'chunked', // without this header the Node adapter holds the response back to see whether the body ends at once
       ...format.headers,
     },
   })

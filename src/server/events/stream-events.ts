@@ -10,16 +10,16 @@ import { createNativeFormat } from './native.ts'
 import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
-/** What a client wants to follow. */
+/** The events that a client wants, and their format. */
 interface StreamRequest {
   readonly as: EventFormat
-  /** The latest entry when the stream begins. */
+  /** The seq of the latest entry when the stream begins. */
   readonly lastSeq: number
-  /** The events to send; they end when the signal is aborted. */
+  /** The events to send. They must end when the signal is aborted. */
   events(signal: AbortSignal): AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>
 }
 
-/** Responds with a stream of events. It counts against the user's quota until it ends, in whatever way. */
+/** Responds with a stream of events. The stream counts against the user's quota until it ends. */
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
   const { as, lastSeq } = request

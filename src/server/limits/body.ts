@@ -4,7 +4,7 @@ import { invalidRequest, RequestProblem } from '../problem.ts'
 
 type Next = () => Promise<void>
 
-/** Rejects a body that is too large. Bundles, messages with files and chat histories may have `large` bytes, everything else `small`. */
+/** Rejects a body that is too large. Messages, bundles and chat histories may have `large` bytes, other bodies `small` bytes. */
 export function limitSize(large: number, small: number) {
   return async (c: Context<Env>, next: Next): Promise<void> => {
     const limit = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
@@ -13,13 +13,13 @@ export function limitSize(large: number, small: number) {
     const { body } = c.req.raw
     if (body && declared === undefined) {
       const bytes = await readLimited(body, limit)
-      c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer // Hono types the cache by what its promise resolves to
+      c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer // Hono stores a promise, but its type is that of the resolved value
     }
     await next()
   }
 }
 
-/** Reads a body without a `Content-Length`, and stops as soon as it is too large. */
+/** Reads a body of unknown length. Stops as soon as it is too large. */
 async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Promise<ArrayBuffer> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -33,7 +33,7 @@ async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Pro
 
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
 
-/** Lets only well-formed JSON of bounded depth through, and forms where a route accepts them. */
+/** Rejects a body that is neither JSON nor a form for `/turns`. Rejects JSON that is malformed or nested too deeply. */
 export async function checkBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) checkJson(await c.req.arrayBuffer())
@@ -70,10 +70,10 @@ function parseJsonText(text: string): unknown {
   }
 }
 
-/** Far deeper than any request needs, and safe for recursive functions. */
+/** No request needs this depth, and recursive functions can still handle it. */
 const maxJsonDepth = 64
 
-/** How deep the brackets nest. Measured without parsing, because a deeply nested body must not reach a recursive parser. */
+/** How deep the brackets nest. The text is not parsed, because a deeply nested body must not reach a recursive parser. */
 export function jsonDepth(text: string): number {
   let depth = 0
   let deepest = 0
@@ -90,7 +90,7 @@ export function jsonDepth(text: string): number {
   return deepest
 }
 
-/** Whether no string holds half of a surrogate pair, which a store would change. Recursive: only for values of bounded depth. */
+/** False when a string holds half of a surrogate pair, because a store would change it. Recursive, so the depth must be limited. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true

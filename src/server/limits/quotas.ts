@@ -4,13 +4,13 @@ import { RequestProblem } from '../problem.ts'
 /** Limits how many turns a user may start per minute and run at the same time. */
 export interface TurnQuota {
   /**
-   * Counts a turn that is about to start; throws 429 when the user has reached a limit. The caller calls the returned function when the
-   * turn has started, and then counts as running, or could not start.
+   * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit. Returns a
+   * function that releases the place. Call it once the turn is running or could not start.
    */
   acquire(conversationKey: string): () => void
 }
 
-/** `running` returns the conversations with a running turn. It is asked at every call: a counter would keep a turn whose end it missed. */
+/** `running` returns the keys of conversations with a running turn. It is called anew each time: a counter could miss the end of a turn. */
 export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
   nowMs: () => number,
@@ -37,9 +37,9 @@ const userOf = (conversationKey: string) => userKey(parseConversationKey(convers
 
 /** Limits how many event streams a user may have open at the same time. */
 export interface StreamQuota {
-  /** Throws 429 when the user has too many. Returns the release function, which may be called more than once. */
+  /** Throws a problem with status 429 when the user has too many streams. The returned function frees the place; repeats do nothing. */
   acquire(scope: Scope): () => void
-  /** Open streams of all users. */
+  /** The number of open streams of all users. */
   readonly size: number
 }
 
@@ -69,9 +69,9 @@ export function createStreamQuota(maxPerUser: number): StreamQuota {
   }
 }
 
-/** A rate limit per name: `burst` at once, then `perMinute`. A name is forgotten once its bucket is full again. */
+/** A rate limit for each name: `burst` requests at once, then `perMinute`. A name is forgotten once its bucket is full again. */
 interface TokenBucket {
-  /** 0 when the request may pass; otherwise the seconds until it may. */
+  /** Returns 0 when the request may pass, and otherwise the seconds until it may. */
   take(name: string, nowMs: number, cost?: number): number
   readonly size: number
 }
@@ -83,7 +83,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
 
   function forgetFull(nowMs: number): void {
     for (const [name, { at }] of buckets) {
-      if (nowMs - at < fullAfterMs) return // the map is in order of last use
+      if (nowMs - at < fullAfterMs) return // the map is in order of last use, so all later buckets are younger
       buckets.delete(name)
     }
   }
@@ -93,7 +93,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
       forgetFull(nowMs)
       const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
       const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.at) * refillPerMs)
-      const passes = tokens >= cost || tokens === burst // a cost above the burst passes when the bucket is full
+      const passes = tokens >= cost || tokens === burst // a cost above `burst` passes when the bucket is full
       buckets.delete(name)
       buckets.set(name, { tokens: passes ? tokens - cost : tokens, at: nowMs })
       return passes ? 0 : Math.ceil((cost - tokens) / refillPerMs / 1000)
@@ -104,7 +104,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
   }
 }
 
-/** The name of a user in these limits. Users of different tenants or projects have different names. */
+/** A name for a user that is unique across tenants and projects. */
 export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
 
 export const tooMany = (title: string, seconds: number): RequestProblem =>

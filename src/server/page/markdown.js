@@ -1,13 +1,13 @@
-/** Renders the markdown that answers use as DOM elements. Text is never parsed as HTML. */
+// Renders the markdown of answers as DOM elements. Text is never parsed as HTML.
 
-// Lengths are bounded and labels hold no brackets, so that no answer can make the expression slow.
+// The lengths are limited and labels hold no brackets. Without these limits some answers would make the expression slow.
 const inline =
   /(\*\*(.{1,2000}?)\*\*|\*([^*\s][^*]{0,2000})\*|`([^`]{1,4000})`|\[([^\][]{0,500})\]\((https?:\/\/[^\s)]{1,2000})(?: "[^"]{0,500}")?\))/g
 const deepestQuote = 12
 
 export function markdown(text, depth = 0) {
   const blocks = []
-  const lines = text.split('\n').reverse() // reversed, because `pop` is fast and `shift` is not
+  const lines = text.split('\n').reverse() // the lines are reversed, because `pop` is fast and `shift` is not
   while (lines.length > 0) blocks.push(...takeBlock(lines, depth))
   return blocks
 }
@@ -36,7 +36,7 @@ function takeBlock(lines, depth) {
   return [element('p', words(paragraph.length > 0 ? paragraph.join('\n') : lines.pop()))]
 }
 
-/** The line below the header of a table. */
+/** Whether a line is the one below the header of a table, such as `|---|---|`. */
 const isRule = (line) => /^[\s:|-]+$/.test(line) && line.includes('|') && line.includes('-')
 
 function takeWhile(lines, shape, change) {
@@ -94,7 +94,7 @@ function words(text) {
   return [...found, text.slice(at)].filter((part) => part !== '')
 }
 
-/** Appends one by one, because the number of arguments of a call is limited. */
+/** Creates an element. Its children are appended one by one, because the number of arguments of a call is limited. */
 function element(tag, children) {
   const made = document.createElement(tag)
   for (const child of children) made.append(child)

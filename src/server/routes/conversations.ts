@@ -16,7 +16,7 @@ import { json, noContent, problems, withBody } from './openapi.ts'
 
 const params = z.object({ id: z.string() })
 
-/** Conversations: create, list, read, rename, delete, fork, export, import. */
+/** Routes to create, list, read, rename, delete, fork, export and import conversations. */
 export function conversationRoutes({ agent: { archive }, newId }: ServerParts): App {
   return createRoutes()
     .openapi(

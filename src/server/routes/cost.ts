@@ -6,7 +6,7 @@ import type { Sum } from '../../core/cost/cost.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
 
-/** What a conversation has cost. (The path says `ledger`: it is older than the name of this file.) */
+/** The route for what a conversation has cost. Its path says `ledger`, an older name that clients still use. */
 export function costRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes().openapi(
     createRoute({

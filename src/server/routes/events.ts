@@ -7,7 +7,7 @@ import { problems } from './openapi.ts'
 
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
-  /** Only entries after this one. `Last-Event-ID` means the same and wins, because a browser sends it when it reconnects. */
+  /** Only entries after this seq. The header `Last-Event-ID` means the same and wins, because a browser sends it when it reconnects. */
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the seq of an entry')
@@ -15,7 +15,7 @@ const Query = z.strictObject({
     .optional(),
 })
 
-/** Replays the entries after the cursor, then streams new events. A client that disconnects ends the stream, not the turn. */
+/** The route of event streams. It replays the entries after the cursor, then streams new events. A turn goes on when its client leaves. */
 export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
   const { agent } = parts
   return createRoutes().openapi(route, async (c) => {
@@ -39,7 +39,7 @@ const route = createRoute({
   },
 })
 
-/** The entry that `Last-Event-ID` names; undefined when it is empty or missing, as a browser sends it that has not received an id yet. */
+/** The seq in the header `Last-Event-ID`. A browser that has not received an id yet sends the header empty or not at all. */
 function parseCursor(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined
   if (/^\d{1,15}$/.test(header)) return Number(header)

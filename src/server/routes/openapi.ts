@@ -1,18 +1,18 @@
 import type { z } from '@hono/zod-openapi'
 import { ProblemBody } from '../../core/api/problem.ts'
 
-/** A response of JSON, for the description of a route. */
+/** A JSON response in the description of a route. */
 export const json = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
   description,
   content: { 'application/json': { schema } },
 })
 
-/** A required JSON body. */
+/** A required JSON body in the description of a route. */
 export const withBody = <Schema extends z.ZodType>(schema: Schema) => ({
   body: { required: true, content: { 'application/json': { schema } } },
 })
 
-/** A response without a body. */
+/** A response without a body in the description of a route. */
 export const noContent = (description: string) => ({ description })
 
 const problemDescriptions = {
@@ -31,7 +31,7 @@ const problemDescriptions = {
 
 type ProblemStatus = keyof typeof problemDescriptions
 
-/** The problem responses of a route. */
+/** The error responses in the description of a route. */
 export function problems<Status extends ProblemStatus>(...statuses: readonly Status[]) {
   const responses = statuses.map((status) => [
     status,

@@ -11,10 +11,10 @@ const files = {
   '/page/page.css': ['page.css', 'text/css; charset=utf-8'],
 } as const
 
-/** Found by way of package.json, because this module may be bundled into a file elsewhere. */
+/** The folder of the page. It is found by way of package.json, because this module may be bundled into a file in another folder. */
 const folder = join(dirname(createRequire(import.meta.url).resolve('daybook/package.json')), 'src/server/page')
 
-/** The built-in page: static files, read once at start. */
+/** The routes of the built-in page. Its files are read once, when the server starts. */
 export function pageRoutes(): App {
   const app = createRoutes()
   for (const [path, [file, type]] of Object.entries(files)) {

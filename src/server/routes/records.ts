@@ -17,7 +17,7 @@ const roundParams = z.object({
     .transform(Number),
 })
 
-/** Read-only views of a conversation: timeline, turn logs, sources, files, prompts. */
+/** Routes to read the timeline, turn logs, sources, files and prompts of a conversation. */
 export function recordRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes()
     .openapi(
@@ -94,7 +94,7 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
     ) as App
 }
 
-/** Only files that a client can download have a resource name (`rn`). */
+/** The summary of the file in a block. Only files that a client can download have a resource name (`rn`). */
 function fileSummaries(block: Block): readonly FileSummary[] {
   const { meta, path, ts, turn_id } = block
   if (meta?.rn === undefined || path === undefined) return []

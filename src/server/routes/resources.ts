@@ -5,10 +5,10 @@ import { filePolicy } from '../headers.ts'
 import { RequestProblem } from '../problem.ts'
 import { problems } from './openapi.ts'
 
-/** Types that a browser may show. Every other file is a download, whatever type it claims. */
+/** Media types that a browser may show. Files of other types are downloaded. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
-/** Files by their resource name. A caller reaches their own files only. */
+/** The route of files, by their resource name. Callers reach only their own files. */
 export function resourceRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes().openapi(route, async (c) => {
     const { rn } = c.req.valid('param')
@@ -58,7 +58,7 @@ function setFileHeaders(c: Context<Env>, file: { mime: string; filename: string;
   c.header('cache-control', 'private, no-cache')
 }
 
-/** The `Content-Disposition` header, with both names of RFC 6266: the plain one has only characters that every client reads alike. */
+/** The header `Content-Disposition` (RFC 6266). `filename` is for clients that can not read `filename*` and has only plain characters. */
 function disposition(kind: 'inline' | 'attachment', filename: string): string {
   const plain = filename.replace(/[^\w. -]/g, '_')
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percentEncode)}`
@@ -66,7 +66,7 @@ function disposition(kind: 'inline' | 'attachment', filename: string): string {
 
 const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** First and last byte to send, both included; `all` without a supported range; `none` when the range lies outside the file. */
+/** The first and last byte to send. `all` when the header has no supported range, `none` when the range lies outside the file. */
 function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges are answered with the whole file
@@ -76,7 +76,7 @@ function parseRange(header: string | undefined, size: number): 'all' | 'none' | 
   return start >= size ? 'none' : [start, end]
 }
 
-/** Whether a header that lists entity tags contains this one. */
+/** Whether a header that lists entity tags contains this tag. */
 function matchesEtag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)

@@ -3,7 +3,7 @@ import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
 import { json } from './openapi.ts'
 
-/** Health, readiness and metrics, for operators. They hold no user's data; `/metrics` needs a token where tokens are configured. */
+/** Routes for operators: health, readiness and metrics. `/metrics` needs a token when the server is configured with tokens. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
   return createRoutes()
     .openapi(

@@ -4,14 +4,14 @@ import { type SubmitMode, TurnSubmission } from '../../core/api/turn.ts'
 import type { Env } from '../handler.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 
-/** A message that a request carries, as JSON or as a form. */
+/** The message in a request to `/turns`. */
 interface SubmittedMessage {
   readonly text: string
   readonly mode: z.infer<typeof SubmitMode>
   readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
 }
 
-/** Reads the message of a request. Throws a `RequestProblem` when the request holds anything else. */
+/** Reads the message of a request, from JSON or from a form. Throws a `RequestProblem` when it is not valid. */
 export async function parseSubmission(c: Context<Env>): Promise<SubmittedMessage> {
   const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/json') return requireContent(fromJson(await c.req.json()))
@@ -43,7 +43,7 @@ function fromJson(body: unknown): SubmittedMessage {
 const maxFiles = 20
 const fields = new Set(['text', 'mode', 'files'])
 
-/** Reads a form: `text` and `mode` at most once each, and files. */
+/** Reads a form. It may have one `text`, one `mode`, and files. */
 async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   const type = c.req.header('content-type') ?? ''
   const bytes = Buffer.from(await c.req.arrayBuffer())
@@ -63,7 +63,7 @@ async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   return { text: parsed.data.text, mode: parsed.data.mode, attachments }
 }
 
-/** Counted before parsing, because the parser is slow for a body of many parts. */
+/** Counts the parts of a form without parsing it, because the parser is slow when there are many. */
 function countParts(bytes: Buffer, type: string): number {
   const boundary = /boundary=(?:"([^"]+)"|([^\s;]+))/i
     .exec(type)

@@ -8,7 +8,7 @@ import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems, withBody } from './openapi.ts'
 
-/** For chat protocols without turns (AG-UI, AI SDK): a client posts a message and reads the answer from the same response. */
+/** Routes for AG-UI and the AI SDK. Their clients post a message and read the answer from the response to that request. */
 export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, turns: TurnQuota): App {
   const respond = (c: Context<Env>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
     submitAndStream(c, messages, as, parts, streams, turns)
@@ -45,7 +45,7 @@ async function submitAndStream(
   }
 }
 
-/** The text of the last message: clients send the whole history, and only the last message is new. */
+/** The text of the last message. Clients send the whole history, but only the last message is new. */
 function lastUserText(messages: readonly unknown[]): string {
   const message = UserMessage.safeParse(messages.at(-1))
   if (!message.success)
@@ -55,8 +55,8 @@ function lastUserText(messages: readonly unknown[]): string {
 }
 
 /**
- * The events of the turn that takes in the message `eventId`, up to its end. When another turn is running, the message may have to
- * wait for its end first.
+ * The events of the turn that reads the message `eventId`, up to the end of that turn. When another turn is running, the message may
+ * have to wait until that other turn has ended.
  */
 async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
   let opened: TurnEvent | undefined
@@ -67,7 +67,7 @@ async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string):
       if (change?.type === 'turn.opened') opened = event
       if (change?.type !== 'event.folded' || !change.event_ids.includes(eventId)) continue
       turnId = change.turn_id
-      if (turnId === null) return // the message was set aside: no turn answers it
+      if (turnId === null) return // no turn answers this message
       if (opened?.type === 'entry' && opened.change.type === 'turn.opened' && opened.change.turn_id === turnId) yield opened
     }
     yield event

@@ -13,7 +13,7 @@ import { parseSubmission } from './submission.ts'
 const params = z.object({ id: z.string() })
 const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
 
-/** Messages, stop and feedback. A message is answered as soon as it is durable; its turn is read from the events of the conversation. */
+/** Routes for messages, stop and feedback. The response to a message comes once it is stored. The answer comes with the event stream. */
 export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App {
   const app = createRoutes()
   app.openAPIRegistry.registerPath(submitRoute)
@@ -97,7 +97,7 @@ const acceptance = (key: string, status: TurnAccepted['status'], turn_id: string
   event_id,
 })
 
-/** The `Idempotency-Key` header. Limited to the characters of an id, because it becomes part of a path in the timeline. */
+/** The header `Idempotency-Key`. It may have only the characters of an id, because it becomes part of a path in the timeline. */
 function idempotencyKey(c: Context<Env>): string | undefined {
   const key = c.req.header('idempotency-key')
   if (key === undefined || (isId(key) && key.length <= 64)) return key
