@@ -31,7 +31,7 @@ export interface AgentContext {
   onProblem(problem: Problem): void
 }
 
-/** The part of the context that turns use. In a replay it comes from a recording. */
+/** The part of the agent's context that a turn uses. A replay makes it from a recording. */
 export type TurnServices = Pick<
   AgentContext,
   'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'clock' | 'hosting' | 'onProblem'
@@ -46,7 +46,7 @@ export interface Models {
   readonly compaction: Model
 }
 
-/** A failure outside the turn's own result: in a hook, a listener, a clean-up. */
+/** A failure that the result of a turn does not show, such as one in a hook, a listener or a clean-up. */
 export interface Problem {
   readonly where: string
   readonly error: unknown

@@ -42,13 +42,13 @@ export interface AgentParts {
   readonly model: Model | (Pick<Models, 'decision'> & Partial<Models>)
   readonly store: ConversationStore
   readonly clock: Clock
-  /** Without it the agent has no files: tools that need them return an error. */
+  /** Without workspaces the agent has no files, and tools that need files return an error. */
   readonly workspaces?: Workspaces
-  /** Without it files are created and kept, but users get no links to them. */
+  /** Without hosting, files are created and kept, but users get no links to them. */
   readonly hosting?: Hosting
   /** Reads PDFs. Without it, PDFs are not checked, and their text is not available. */
   readonly documents?: DocumentReader
-  /** Checks of uploaded files, beyond those that always run. */
+  /** Additional checks of uploaded files. The built-in checks always run. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
   /** What the built-in tools read and search besides the timeline: memory, knowledge, skills. */
@@ -71,17 +71,25 @@ export interface AgentParts {
 export interface Agent {
   /** Starts a turn. In a conversation that is already running, the message becomes a followup of the running turn. */
   run(conversationId: string, text: string, options?: RunOptions): TurnHandle
-  /** Like `run`, for callers that do not wait for the answer: resolves as soon as the message is in the journal and can not be lost. */
+  /**
+   * Like `run`, for callers that do not wait for the answer. Resolves as soon as the message is in the journal: then it can not be lost.
+   */
   send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
-  /** Interrupts the running turn: redirects it, or asks it to wrap up; an empty text stops it. False when no turn is running. */
+  /**
+   * Interrupts the running turn. The turn then changes direction or wraps up, depending on `mode`. An empty text stops it. False when no
+   * turn is running.
+   */
   steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean>
   /** Ends the running turn with the answer it has so far. False when no turn is running. */
   stop(conversationId: string): Promise<boolean>
   /** Stores an opinion about a past turn. It is announced to the model in the next turn. */
   feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
-  /** Delivers an event from outside the conversation, such as a service alert. The running turn reads it, else the next one. */
+  /**
+   * Delivers an event from outside the conversation, such as a service alert. The running turn reads it. Without a running turn, the next
+   * turn does.
+   */
   notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
-  /** The entries of a conversation, then its events as they happen. */
+  /** Yields the stored entries of a conversation, then its events as they happen. */
   follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
   /** Ids of the conversations that are running in this process. */
   readonly running: Iterable<string>
@@ -115,7 +123,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     await conversations.deliverOrStart(conversationId, { kind: 'event', event })
   }
 
-  /** Gives the message to the running turn as a followup; without one, starts a turn: at once when the message has no files to check. */
+  /** Gives the message to the running turn as a followup, or starts a turn when none is running. Files are checked before that. */
   async function deliverMessage(
     conversationId: string,
     text: string,
@@ -138,7 +146,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     }
   }
 
-  /** Stops the current turn. Between two turns it waits for the next one and stops that. */
+  /** Stops the current turn. Between two turns, it waits for the next turn and stops that one. */
   async function stopTurn(inbox: Inbox): Promise<void> {
     while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilTurnStarts()
   }
@@ -153,10 +161,10 @@ export function createAgentFrom(parts: AgentParts): Agent {
     try {
       return (await result) as TurnResult // a message without an event id always leads to a turn
     } catch (error) {
-      await releaseBlobs() // keeps the blobs of a message that is in the journal
+      await releaseBlobs() // does not remove blobs that the journal refers to
       throw error
     } finally {
-      if (running?.inbox.closed) await running.finished.catch(() => {}) // so that the caller's next message starts a turn
+      if (running?.inbox.closed) await running.finished.catch(() => {}) // wait, so that the caller's next message starts a new turn
       signal?.removeEventListener('abort', stop)
     }
   }
@@ -166,7 +174,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     async send(conversationId, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
       const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
-      if (acceptedEvent || !running) await releaseBlobs() // a repeated event id was not journaled again
+      if (acceptedEvent || !running) await releaseBlobs() // a message with a known event id is not journaled again
       if (!running) return { how: 'known', turnId: undefined, eventId }
       running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
       await running.journaled.catch(async (error: unknown) => {

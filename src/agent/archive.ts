@@ -18,14 +18,16 @@ import type { ReplayParts } from './replay/setup.ts'
 
 export type { ConversationInfo }
 
-/** Everything about stored conversations except running turns. Keys are the store's own: the caller has checked who may use them. */
+/**
+ * Operations on stored conversations. A `key` is the store's key of a conversation. The caller must have checked that the user may use it.
+ */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
   /** What the list shows of one conversation. Throws `conversation.missing` when it does not exist. Reads no journal. */
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
-  /** Deletes the conversation, its files and its workspace. Fails as busy while another process runs it. */
+  /** Deletes the conversation, its files and its workspace. Throws `conversation.busy` while another process runs it. */
   delete(key: string): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
@@ -37,7 +39,7 @@ export interface Archive {
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
   /** What the conversation has cost, and what the provider's cache saved. */
   usage(key: string): Promise<UsageReport>
-  /** A file that the agent has hosted; undefined unless it belongs to the viewer. */
+  /** A hosted file. Undefined when there is no such file, or when it does not belong to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
@@ -54,9 +56,9 @@ interface ArchiveParts {
   readonly agentParts: ReplayParts
   readonly bookkeeping: Bookkeeping
   publishEntry(key: string, event: EntryEvent): void
-  /** Tells the followers of the conversation that it was deleted, which ends their iterations. */
+  /** Ends every `follow` of the conversation. */
   announceDeleted(key: string): void
-  /** Commits through the conversation that is running in this process. False when it is not running here. */
+  /** Commits a change to a conversation that runs in this process. False when it does not run in this process. */
   commitToRunning(key: string, change: Change): Promise<boolean>
 }
 
@@ -104,7 +106,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     async delete(key) {
       const { scope, name } = parseConversationKey(key)
       const { openTurn } = await head(key)
-      if (openTurn !== null) await commitWithClaim(key, []) // fails as busy while another process runs the turn
+      if (openTurn !== null) await commitWithClaim(key, []) // throws `conversation.busy` while another process runs the turn
       if (!(await store.delete(key))) throw missing(key)
       announceDeleted(key)
       await hosting?.remove(scope, name)

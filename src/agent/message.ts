@@ -4,9 +4,9 @@ import type { SteerMode } from './conversation/inbox.ts'
 
 /** Options of `Agent.run`. */
 export interface RunOptions {
-  /** When one of them is rejected, so is the message, with `attachment.rejected`, and nothing is stored. */
+  /** If one file is rejected, the message fails with `attachment.rejected` and nothing is stored. */
   readonly attachments?: readonly Upload[]
-  /** Stops the turn, like `Agent.stop`. Not needed to stop reading events: ending the iteration is enough. */
+  /** Stops the turn, like `Agent.stop`. To stop only the reading of events, end the iteration. */
   readonly signal?: AbortSignal
 }
 
@@ -18,7 +18,7 @@ export interface EventOptions {
 
 /** Options of `Agent.send`. */
 export interface SendOptions extends EventOptions {
-  /** When one of them is rejected, so is the message, with `attachment.rejected`, and nothing is stored. */
+  /** If one file is rejected, the message fails with `attachment.rejected` and nothing is stored. */
   readonly attachments?: readonly Upload[]
 }
 
@@ -43,7 +43,10 @@ export interface Accepted {
 export interface NotifyOptions extends EventOptions {
   /** Where the event comes from. */
   readonly source?: string
-  /** True when the agent should react: the running turn defers a finished answer and gets an extra round. No turn is started for it. */
+  /**
+   * True when the agent should react. The running turn then gets an extra round, and an answer that is already finished is deferred. The
+   * event never starts a turn.
+   */
   readonly reactive?: boolean
 }
 
@@ -56,7 +59,7 @@ export interface FeedbackOptions extends EventOptions {
   readonly confidence?: number
 }
 
-/** Throws when an event id has other characters than those of a logical path, of which it becomes a part. */
+/** Throws when an event id has characters that a logical path may not have. The event id becomes part of a path. */
 export function checkEventId(eventId: string): void {
   if (!isId(eventId)) throw new RangeError(`event id "${eventId}" may contain only letters, digits, "_" and "-"`)
 }

@@ -5,12 +5,12 @@ import { defaultEligibleMimes } from '../core/sources/source.ts'
 
 /** How an agent behaves. Every setting has a default. */
 export interface AgentSettings {
-  /** How many decisions the model may make in a turn. Followups add to it. */
+  /** How many decisions the model may make in a turn. Followups raise this limit. */
   readonly maxRounds: number
   /** How many rounds followups may add in total; `maxRounds` by default. */
   readonly creditCap: number | undefined
   readonly maxSeconds: number | undefined
-  /** A limit for each turn, in the currency of `priceOf`, which must be set as well. */
+  /** The most that a turn may cost, in the currency of `priceOf`. Requires `priceOf`. */
   readonly maxMoney: number | undefined
   readonly priceOf: PriceOf | undefined
   readonly decision: ModelSettings
@@ -22,7 +22,7 @@ export interface AgentSettings {
   readonly exitGraceMs: number
   /** How long a tool or a model may take to stop after it was aborted. Then the turn goes on without it. */
   readonly stopGraceMs: number
-  /** Pauses before the retries of a failed model call; one retry for each pause. */
+  /** The pause before each retry of a failed model call. There are as many retries as pauses. */
   readonly retryDelaysMs: readonly number[]
   /** Maximum tokens of system text and prompt together. The model's context window may set a lower limit. */
   readonly contextTokens: number
@@ -64,7 +64,7 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
   return settings
 }
 
-/** The settings of an agent for which none are given. */
+/** The settings of an agent that is created without settings. */
 export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,
   creditCap: undefined,

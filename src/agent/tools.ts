@@ -19,7 +19,7 @@ export interface Toolbox {
   readonly signatures: ToolSignatures
 }
 
-/** Old ids of tools, which imported timelines use, and their present ids. */
+/** Maps old ids of tools, which imported timelines use, to the present ids. */
 const aliases: ReadonlyMap<string, string> = new Map([['react.memory_hide', 'react.hide']])
 
 /** Tools that exist only inside programs run by exec tools. They have a signature so that a direct call gets a helpful error. */

@@ -6,11 +6,11 @@ import type { AttachmentPolicy } from '../../tools/attachments/policy.ts'
 import type { Upload } from '../../tools/attachments/upload.ts'
 import type { Problem } from '../agent-context.ts'
 
-/** Checks and stores the attachments of messages before they are delivered. */
+/** Checks and stores the attachments of messages before the messages are delivered. */
 interface Admission {
   /**
-   * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. A message
-   * without files is admitted at once, unless an earlier one is not delivered yet.
+   * Returns when the message may be delivered. Messages to one conversation are delivered in the order in which they were sent, however
+   * long the check of their files takes. A message without files is admitted at once, unless an earlier message is not delivered yet.
    */
   admit(conversationId: string, message: IncomingMessage): AdmittedMessage | Promise<AdmittedMessage>
 }
@@ -20,10 +20,10 @@ export interface IncomingMessage {
   readonly uploads: readonly Upload[]
 }
 
-/** A message that may be delivered now. The caller must call `done` when it was delivered, or could not be. */
+/** A message that may be delivered now. The caller must call `done` after the delivery, whether it succeeded or failed. */
 export interface AdmittedMessage {
   readonly attachments: readonly Attachment[]
-  /** Releases blobs of the message that the journal does not refer to. To be called when the message is journaled or was rejected. */
+  /** Removes the blobs of the message that the journal does not refer to. Called when the message is journaled or was rejected. */
   releaseBlobs(): Promise<void>
   /** Lets the next message of the conversation be delivered. */
   done(): void

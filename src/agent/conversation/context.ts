@@ -23,13 +23,13 @@ export interface ConversationContext {
   /** Undefined when the agent has no prices. */
   readonly spending: Spending | undefined
   readonly records: Records
-  /** The journal of the latest turn so far, read from the store. Only a resumed turn needs it. */
+  /** Reads the entries of the open turn from the store. Only a resumed turn needs them. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>
   /** Aborted when the agent is closed or the lease is lost. After that, nothing more is committed. */
   readonly signal: AbortSignal
 }
 
-/** A conversation with work to do: one claim, one turn at a time, and an inbox that stays open across turns. */
+/** A conversation that this process runs. It has one claim, runs one turn at a time, and keeps its inbox open between turns. */
 export interface RunningConversation {
   readonly firstTurnId: string
   readonly inbox: Inbox
@@ -48,7 +48,7 @@ export interface RunningConversation {
 /** Why a conversation is started. */
 export type StartReason =
   | { readonly kind: 'message'; readonly input: TurnInput }
-  /** The conversation has an open turn to resume, or a waiting followup to start a turn for. */
+  /** An open turn must be resumed, or a turn must be started for a waiting followup. */
   | { readonly kind: 'unfinished' }
-  /** An event is to be journaled. It waits for the next turn. */
+  /** An event must be journaled. The next turn reads it. */
   | { readonly kind: 'event'; readonly event: NewEvent }

@@ -20,7 +20,7 @@ import { openLedger } from './ledger.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
 
-/** Claims the conversation and starts its turns. Resolves when its inbox is open; undefined when there is nothing to do. */
+/** Claims the conversation and starts its turns. Resolves when its inbox is open. Returns undefined when there is nothing to do. */
 export async function startConversation(
   agent: AgentContext,
   owner: Owner,
@@ -56,17 +56,14 @@ function hasNothingToDo(reason: StartReason, timeline: Timeline): boolean {
   return eventId !== undefined && isKnownEvent(timeline, eventId)
 }
 
-/** Work that a process left when it died: a turn to resume, else a turn to start for the oldest waiting followup. */
+/** Work that a dead process left: an open turn to resume, else the oldest waiting followup, for which a turn is started. */
 function findUnfinished(timeline: Timeline): TurnStart | undefined {
   if (timeline.openTurn) return { kind: 'unfinished' }
   const [oldest] = waitingFollowups(timeline)
   return oldest && { kind: 'message', input: inputOf(oldest) }
 }
 
-/**
- * Runs a turn, then one for each followup that no turn has taken in. Unfinished work comes first, whatever the reason for the start: a
- * new message then becomes a followup of it.
- */
+/** Starts the turns of a claimed conversation. Unfinished work comes first: in that case a new message becomes a followup. */
 async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
   const conversation = openConversation(agent, claim, saved)
   const { firstTurnId, ledger, inbox, results, journaled, abort } = conversation
@@ -75,7 +72,7 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
   const finished = runQueuedTurns(conversation, first)
-  if (start !== reason) journaled.resolve() // the inbox has committed the message or event already
+  if (start !== reason) journaled.resolve() // the inbox has already committed the message or event
   finished.then(journaled.resolve, journaled.reject)
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
@@ -100,7 +97,7 @@ interface Conversation extends ConversationContext {
   /** Resolves when the first turn is in the journal. */
   readonly journaled: PromiseWithResolvers<void>
   readonly abort: AbortController
-  /** The result of the current turn: for the callers of the events that the turn takes in. */
+  /** The result of the current turn. Callers whose events the turn takes in get this result. */
   currentResult: Promise<TurnResult> | undefined
 }
 
@@ -151,7 +148,7 @@ function onEntry(
   agent.onEntry?.(conversationId, event)
 }
 
-/** The first turn, if there is one to run, and the event that the inbox accepts before it. */
+/** The first turn to run, if any, and the event that the inbox must accept before it. */
 function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { readonly start?: TurnStart; readonly event?: NewEvent } {
   const unfinished = findUnfinished(timeline)
   const start = unfinished ? { start: unfinished } : {}
@@ -168,8 +165,8 @@ function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { rea
 }
 
 /**
- * Runs the first turn to its end, then one for each waiting followup. The caller of a turn gets its result when the next turn is certain
- * to begin, or when everything is released.
+ * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets its result when the next turn is certain to
+ * begin. The caller of the last turn gets it when the claim is released.
  */
 async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined): Promise<void> {
   const { agent, inbox } = conversation
@@ -219,7 +216,7 @@ async function runOneTurn(
 ): Promise<TurnResult> {
   const { agent, ledger, spending, workspaces } = conversation
   const { clock, settings, hooks } = agent
-  if (previous) await previous.callerResult.promise // its caller gets the result, and stops watching, before this turn begins
+  if (previous) await previous.callerResult.promise // so that the caller of the previous turn does not see events of this one
   const feedbacks = await collectFeedback(ledger, clock.now(), settings)
   const resumed = start.kind === 'unfinished'
   if (resumed && spending && settings.maxMoney !== undefined) {
@@ -238,7 +235,7 @@ async function runOneTurn(
   return result
 }
 
-/** Releases everything that the conversation holds; then the callers that still wait get the result of the last turn. */
+/** Releases everything that the conversation holds. Then callers that still wait get the result of the last turn. */
 async function closeConversation(
   { agent, claim, conversationId, inbox, results }: Conversation,
   last: RunningTurn | undefined,
@@ -262,7 +259,9 @@ const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachmen
 
 const missingConversation = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
-/** Renews the lease regularly. When it is lost to another process, the turn stops at once. Other failures are reported and retried. */
+/**
+ * Renews the lease regularly. When another process has taken the lease, the turn stops at once. Other failures are reported and retried.
+ */
 function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversation): () => void {
   const timer = setInterval(() => {
     store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))

@@ -4,7 +4,7 @@ import type { Records } from '../../tools/tool.ts'
 
 type RecordStore = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
 
-/** Everything a conversation has ever recorded, compacted turns included, for tools that look up paths and calls. */
+/** Lets tools look up blocks and calls of the whole conversation, including those of compacted turns. */
 export function recordsOf(store: RecordStore, conversationId: string): Records {
   return {
     byPath: (path) => store.findByPath(conversationId, path),
@@ -20,18 +20,18 @@ export function recordsOf(store: RecordStore, conversationId: string): Records {
   }
 }
 
-/** The journal of one turn. */
+/** The entries of one turn. */
 export interface TurnEntries {
   /** All changes of the conversation since the turn was opened. */
   readonly changes: readonly Change[]
-  /** The events that the turn took in, by id. Some may have been accepted before it was opened. */
+  /** Inbox events by id. All events that the turn took in are here, even those that were accepted before the turn was opened. */
   readonly events: ReadonlyMap<string, InboxEvent>
 }
 
-/** How many entries are read first. If the turn began before them, eight times as many are read, and so on. */
+/** The number of entries in the first read. If they do not reach back to the start of the turn, the next read has eight times as many. */
 const FIRST_READ = 64
 
-/** Reads the entries of the open turn backwards from the end of the journal, so that the cost does not grow with the conversation. */
+/** Reads the entries of the open turn from the end of the journal, so that the cost does not grow with the length of the conversation. */
 export async function entriesOfTurn(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,

@@ -6,35 +6,38 @@ import type { Ledger } from './ledger.ts'
 /** What a steer asks of the running turn. */
 export type SteerMode = 'redirect' | 'wrap_up'
 
-/** An event before it is accepted: its sequence number is assigned then. */
+/** An event without its sequence number, which it gets when it is accepted. */
 export type NewEvent = Omit<InboxEvent, 'sequence'>
 
 /**
- * Events of a running conversation that wait for its turn to read them. A steer does not wait: it aborts what the turn is doing.
- * An event is journaled when it is accepted, so that a crash does not lose it and a second delivery has no effect.
+ * The inbox of a running conversation. Events wait in it until a turn reads them. A steer also aborts what the turn is doing. An event is
+ * journaled when it is accepted, so that a crash does not lose it and a second delivery has no effect.
  */
 export interface Inbox {
   /**
-   * Journals an event. False when the inbox is closed: the sender must then start the conversation again. False for a steer also when no
-   * turn is open.
+   * Journals an event. False when the inbox is closed: the sender must then start the conversation again. For a steer it is also false when
+   * no turn is open.
    */
   accept(event: NewEvent): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** True while a steer for the current turn waits. */
   readonly hasSteer: boolean
-  /** From now on a steer without a target is for this turn. */
+  /** Begins a turn. From now on, a steer without a target is for this turn. */
   startTurn(turnId: string): void
   /** The id of the running turn; undefined between two turns. */
   readonly currentTurn: string | undefined
-  /** Called when the turn is closed. Steers are not accepted until the next turn starts. */
+  /** Ends the turn. Until the next turn starts, no steer is accepted. */
   endTurn(): void
   /** Begins a step that a steer may interrupt. The caller must call `end` when the step is done. */
   beginActivity(): Activity
   /** Resolves when an event is accepted that the turn must answer, or after `ms`. */
   waitForEvents(ms: number): Promise<void>
-  /** Resolves when the next turn starts or the inbox is closed. May resolve early: check again. */
+  /** Resolves when the next turn starts or the inbox is closed. May resolve early, so the caller must check again. */
   untilTurnStarts(): Promise<void>
-  /** The oldest followup that no turn has taken in. When there is none the inbox is closed, atomically: no event can come in between. */
+  /**
+   * Returns the oldest followup that no turn has taken in. When there is none, the inbox is closed in the same step, so that no event can
+   * come in between.
+   */
   nextFollowupOrClose(): Promise<InboxEvent | undefined>
   close(): void
   readonly closed: boolean
@@ -76,7 +79,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       betweenTurns = true
     },
     async accept(event) {
-      if (closed) return false // do not touch the ledger: it may be broken, or the claim lost
+      if (closed) return false // a closed inbox must not commit: the claim may be lost
       let accepted: InboxEvent | undefined
       let rejected = false
       await ledger.commit((timeline) => {
@@ -150,7 +153,7 @@ export interface Activity {
   readonly signal: AbortSignal
   /** Aborts the step from inside, as an invalid response does. */
   abort(reason: unknown): void
-  /** Calls back when the signal aborts, at once if it has. Replaces an earlier callback. */
+  /** Calls the function when the signal aborts, or at once if it is aborted already. Only the latest callback is kept. */
   onStop(callback: () => void): void
   end(): void
 }

@@ -5,18 +5,21 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { Claim, ConversationStore, Entry, Saved } from '../../ports/store.ts'
 
-/** The one mutable cell of a running conversation. Everything else is given a Timeline and returns Changes. */
+/** The current timeline of a running conversation, and the only way to change it. Other code gets a Timeline and returns Changes. */
 export interface Ledger {
   readonly timeline: Timeline
   readonly lastSeq: number
-  /** Appends to the journal, then applies, then publishes: what a client has seen is always on disk. */
+  /** Appends the changes to the journal, then applies them, then publishes them. So what a client has seen is always stored. */
   commit(changes: Changes): Promise<void>
 }
 
-/** Changes, or a function that makes them from the timeline they will be applied to: block ids depend on it. */
+/** Changes, or a function that makes them from the timeline at the time of the commit. Block ids depend on that timeline. */
 export type Changes = readonly Change[] | ((timeline: Timeline) => readonly Change[])
 
-/** Opens a ledger. Commits run one at a time, in order. Once the store has failed, every commit fails: a turn needs its journal. */
+/**
+ * Opens a ledger. Commits run one at a time, in order. After the store has failed, every later commit fails, too, because a turn needs its
+ * journal.
+ */
 export function openLedger(
   start: Saved,
   claim: Claim,
@@ -44,7 +47,7 @@ export function openLedger(
       apply(entries)
     } finally {
       writing = false
-      waiting.shift()?.() // the next commit runs also after a failure, which only the caller of this commit gets
+      waiting.shift()?.() // the next commit runs even if this one has failed
     }
   }
 
@@ -64,5 +67,5 @@ export function openLedger(
   return self
 }
 
-/** The store rejected the changes and wrote nothing: the journal is intact. */
+/** Whether the store rejected the changes as invalid. Then it wrote nothing, and the journal is intact. */
 const isInvalidChange = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'

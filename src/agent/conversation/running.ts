@@ -5,13 +5,13 @@ import type { RunningConversation, StartReason } from './context.ts'
 import { eventFor, startConversation } from './conversation.ts'
 import type { NewEvent } from './inbox.ts'
 
-/** The conversations that run in this process, at most one runner for each: a second message goes to the inbox of the first. */
+/** The conversations that run in this process. A message to a running conversation goes to its inbox. */
 export interface RunningConversations {
   /** Gives the event to the running conversation. Undefined when it is not running, or did not accept the event. */
   deliver(conversationId: string, event: NewEvent): Promise<RunningConversation | undefined>
-  /** Gives the message or event to the running conversation; when it is not running, starts it for that reason. */
+  /** Gives the message or event to the running conversation, or starts the conversation with it. */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
-  /** Starts the conversation; undefined when it is running already, or when there is nothing to do. */
+  /** Starts the conversation. Undefined when it is already running or has nothing to do. */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   find(conversationId: string): Promise<RunningConversation | undefined>
   readonly conversationIds: Iterable<string>
@@ -26,7 +26,7 @@ type DeliveryReason = Exclude<StartReason, { readonly kind: 'unfinished' }>
 
 export interface DeliveryResult {
   readonly running: RunningConversation | undefined
-  /** Set when the event went to the inbox of a conversation that was running before. */
+  /** Set when the conversation was already running and accepted the event. */
   readonly acceptedEvent?: NewEvent
 }
 
@@ -42,18 +42,18 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
     return starting
   }
 
-  /** Awaits nothing between the lookup and the start, so that two concurrent messages do not both start. */
+  /** Awaits nothing between the lookup and the start, so that two concurrent messages do not both start the conversation. */
   async function deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult> {
     let event: NewEvent | undefined
     for (;;) {
       const present = active.get(conversationId)
       if (!present) return { running: await start(conversationId, reason) }
-      const running = await present.catch(() => undefined) // the caller that started it gets the error
+      const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
         event ??= eventFor(reason, agent.clock)
         if (await running.inbox.accept(event)) return { running, acceptedEvent: event }
       }
-      await running?.finished.catch(() => {}) // its inbox is closed: start again when it has finished
+      await running?.finished.catch(() => {}) // the inbox is closed: try again when the conversation has finished
     }
   }
 

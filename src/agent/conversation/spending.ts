@@ -7,7 +7,7 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
-/** What each turn of a running conversation has cost, summed up as responses are committed, titles and summaries included. */
+/** Adds up what each turn of a running conversation has cost. Calls for titles and summaries count, too. */
 export interface Spending {
   record(change: Change): void
   of(turnId: string): TurnSpending
@@ -17,7 +17,7 @@ interface TurnSpending {
   readonly money: number
   /** True when the price of a call is unknown; then `money` is too low. */
   readonly unpriced: boolean
-  /** The price of the latest decision, as an estimate for the next. */
+  /** The price of the latest decision. It is the estimate for the next one. */
   readonly last: number
 }
 
@@ -42,7 +42,10 @@ export function createSpending(priceOf: PriceOf): Spending {
   }
 }
 
-/** The price by the application's function; undefined when it throws or returns no valid price. A turn with a limit then ends. */
+/**
+ * The price that the application's function returns. Undefined when it throws or returns no valid price: a turn with a money limit then
+ * ends.
+ */
 function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
     const price = priceOf(...used)

@@ -1,18 +1,18 @@
 import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 
-/** Publishes the events of conversations to their listeners, in order. Keeps something only for those that run or have listeners. */
+/** Publishes the events of conversations to their listeners, in order. It keeps state only for conversations that run or have listeners. */
 export interface EventHub {
-  /** Called when the conversation starts to run; `seq` is its last entry. The feed is valid until `close`. */
+  /** Called when the conversation starts to run. `seq` is the number of its last entry. The feed is valid until `close`. */
   open(conversationId: string, seq: number): LiveFeed
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
-  /** Returns a function that unsubscribes. A listener to entries only does not count as a watcher: no live output is made for it. */
+  /** Returns a function that unsubscribes. A listener to `entries` is not a watcher: no live output is made for it. */
   subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
   /** Called when the conversation was deleted and will have no more events. */
   announceDeleted(conversationId: string): void
   /** Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
-  /** Live events of the response that is not journaled yet: a listener that joins in the middle of an answer begins with these. */
+  /** Live events of the response that is not journaled yet. A listener that joins in the middle of an answer begins with these. */
   inFlight(conversationId: string): readonly PublishedEvent[]
   /** The number of conversations that are running or have listeners. */
   readonly size: number
@@ -28,7 +28,7 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
 export interface LiveFeed {
   emit(event: TurnEvent): void
   hasWatchers(): boolean
-  /** Calls `catchUp` before the next listener joins, to emit what was not emitted so far. Dropped once the response is journaled. */
+  /** Sets a function that emits what was not emitted so far. It is called before a listener joins, until the response is journaled. */
   onJoin(catchUp: () => void): void
 }
 
@@ -52,7 +52,7 @@ interface Listeners {
   readonly entries: Set<Listener>
 }
 
-/** A listener that throws does not disturb the others: its error goes to `onError`. */
+/** `onError` gets the error of a listener that throws. The other listeners are still called. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
   const feeds = new Map<string, ConversationFeed>()
   const deletionCallbacks = new Map<string, Set<() => void>>()
@@ -69,7 +69,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     if (!live && listeners.everything.size === 0 && listeners.entries.size === 0) feeds.delete(conversationId)
   }
 
-  /** An event with its sequence number. The entry of a decision discards the live events of its response, which it replaces. */
+  /** Adds the sequence number to an event. The entry of a decision replaces the live events of its response, so these are discarded. */
   function toPublished(live: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
       if (live) live.seq = event.seq

@@ -12,15 +12,16 @@ export interface FollowOptions {
 }
 
 /**
- * Every entry after a given one, then every event as it happens:
+ * Yields every entry after a given one, then every event as it happens:
  *
  *   journal     1 2 3 … … 41
  *   subscribed              ╵in flight╵ 42 ~ ~ ~ 43 ~ …
  *   journal                 42
  *
- * The journal is read first, at the reader's pace. Then the reader subscribes, and what was journaled in between is read, so that no
- * entry is missed. Entries that were read are not repeated, nor are live events that have been journaled since. A reader that joins in
- * the middle of an answer gets its beginning. Ends when the agent is closed or the conversation deleted, after all events are read.
+ * The journal is read first, at the reader's pace. Then this function subscribes, and reads what was journaled in the meantime, so that
+ * no entry is missed. No entry is yielded twice. Live events are left out when the journal has their response. A reader that joins in the
+ * middle of an answer gets the answer from its beginning. The iteration ends when the agent is closed or the conversation is deleted,
+ * after all events are read.
  */
 export async function* follow(
   conversationId: string,
@@ -30,7 +31,7 @@ export async function* follow(
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
-  let lastDecision = 0 // the seq of the latest decision entry: it holds what the live events before it showed
+  let lastDecision = 0 // seq of the latest decision entry: it replaces the live events before it
   async function* readEntries(): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry })) {
       if (signal?.aborted) return

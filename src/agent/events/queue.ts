@@ -1,6 +1,6 @@
 /**
- * An unbounded queue between a producer and one reader at a time. Iteration ends after `close`, once everything is read, and throws the
- * error given to `close`. A reader that starts after another has stopped continues where that one stopped.
+ * An unbounded queue between a producer and one reader at a time. After `close`, the reader still gets the remaining items. Then the
+ * iteration ends, or throws the error given to `close`. A new reader continues where the previous one stopped.
  */
 interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void
@@ -56,7 +56,7 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** First in, first out, in amortised constant time: `Array.shift` copies a long array each time. */
+/** A first-in, first-out list. Taking an item costs amortised constant time, while `Array.shift` copies a long array each time. */
 function createFifo<T>() {
   const all: T[] = []
   let next = 0
@@ -66,7 +66,7 @@ function createFifo<T>() {
     take(): T {
       const item = all[next++] as T
       if (next * 2 >= all.length) {
-        all.splice(0, next) // so that items that were taken can be collected, even when the queue is never empty
+        all.splice(0, next) // frees the items that were taken, even when the queue is never empty
         next = 0
       }
       return item

@@ -4,13 +4,13 @@ import type { TurnResult } from '../turn/finish.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
-/** A running turn: iterate it for its events, await `result`, or both, in any order. The turn runs whether or not it is read. */
+/** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even if nobody reads it. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
 }
 
 /**
- * Before the first iteration only the range of unread entries is kept, no events: a late reader gets the entries so far from the journal,
+ * Before the first iteration, no events are kept, only the range of unread entries. A late reader gets these entries from the journal,
  * then the live events of the current response, then everything that follows.
  *
  *   unread    7 8 9 … 41                    read from the journal, at the reader's pace
@@ -50,7 +50,7 @@ export function openTurnHandle(
         unread.after = seq
         yield { type: 'entry', seq, change }
       }
-      unread.after = unread.last // even if a retention policy removed some of these entries, so that they were not read
+      unread.after = unread.last // a retention policy may have removed some of these entries, so that they were not read
       for (let next = await live.next(); !next.done; next = await live.next()) yield next.value
     } finally {
       await live.return?.()

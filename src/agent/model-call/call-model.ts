@@ -32,15 +32,15 @@ export interface ModelCall {
   readonly interrupted: boolean
 }
 
-/** How often a prompt that the provider rejects as too long is compacted, each time more strongly. */
+/** How many times a prompt is compacted after the provider has rejected it as too long. Each compaction is stronger. */
 const maxOverflows = 3
 
-/** When the provider asks for a longer pause, the turn ends and tells the user, instead of waiting. */
+/** The longest pause that a provider may ask for. If it asks for a longer one, the turn ends and tells the user. */
 const maxRetryAfterSeconds = 60
 
 /**
- * Sends the prompt and reads the response. Retries only while the user has seen nothing: after a provider error, and, with a compacted
- * prompt, after a context overflow. Every other failure is in the response.
+ * Sends the prompt and reads the response. It retries only while the user has seen nothing of the response. After a provider error it waits
+ * before the retry. After a context overflow it compacts the timeline. Every other failure is in the response.
  */
 export async function callModel(
   turn: Turn,
@@ -59,7 +59,7 @@ export async function callModel(
     for (let attempt = 0; ; attempt++) {
       const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
       const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
-      const interrupted = signal.aborted && !response.violation // a violation aborts the activity, too
+      const interrupted = signal.aborted && !response.violation // a violation aborts the activity, too, but does not count as an interruption
       const call = { response, prompt, attempt, retried, interrupted }
       const { error } = response
       if (interrupted || !error || response.showedAnything()) return call
@@ -79,7 +79,7 @@ export async function callModel(
   }
 }
 
-/** Compacts with rising force until the prompt gets smaller. Returns the level that worked, or `maxOverflows + 1`. */
+/** Compacts more and more strongly until the prompt gets smaller. Returns the attempt that succeeded, or `maxOverflows + 1`. */
 async function compactUntilSmaller(turn: Turn, before: number): Promise<number> {
   for (let attempt = before + 1; attempt <= maxOverflows && !turn.conversation.inbox.hasSteer; attempt++) {
     if (await compactAfterOverflow(turn, attempt as Attempt)) return attempt
@@ -124,7 +124,7 @@ function createResponseLanes(ledger: Ledger, { iteration, callId: executionId }:
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds
 
-/** Waits at least as long as the provider asked for; returns early when the signal aborts. */
+/** Waits at least as long as the provider asked for. Returns early when the signal aborts. */
 async function waitBeforeRetry({ settings, clock }: TurnServices, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
   const pause = Math.max(settings.retryDelaysMs[retry] ?? 0, (error.retry_after_seconds ?? 0) * 1000)
   const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause

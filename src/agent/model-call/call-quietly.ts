@@ -6,12 +6,12 @@ import type { Turn } from '../turn/turn.ts'
 import { createStopTimer } from './read-response.ts'
 import { toUsageRecord } from './response.ts'
 
-/** A call without live output: for a title or a summary. */
+/** A request for a title or a summary. Its response is not shown live. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
- * Calls the model and returns the whole response, ready to be committed. Never rejects: the turn can do without the result, so a failure
- * is `finish_reason: 'error'`, and a steer makes it 'interrupted'.
+ * Calls the model and returns the whole response, ready to be committed. Never rejects, because the turn can go on without the result.
+ * After a failure `finish_reason` is 'error', after a steer it is 'interrupted'.
  */
 export async function callQuietly(turn: Turn, request: QuietRequest): Promise<ResponseReceived> {
   const { turnId, agent, conversation } = turn

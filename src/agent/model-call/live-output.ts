@@ -11,13 +11,15 @@ import type { Turn } from '../turn/turn.ts'
 import type { ReadOptions } from './read-response.ts'
 
 /**
- * The live output of a response, made on demand: at once while there are watchers, later when one joins, else only when it is queried.
- * Its content does not depend on when it is made.
+ * The live output of a response. It is made only when it is needed: at once while there are watchers, when a watcher joins, or when it is
+ * queried. Its content is the same in all cases.
  */
 interface LiveOutput {
   /** Adds events without emitting anything. */
   add(events: readonly ChannelEvent[]): void
-  /** Called at the end of the response. `whole`: the model ended it; `aborted`: it reached the output limit; `cut`: the stream broke off. */
+  /**
+   * Called at the end of the response. `whole`: the model ended it. `aborted`: it reached the output limit. `cut`: the stream broke off.
+   */
   end(how: 'whole' | 'aborted' | 'cut'): void
   /** Emits everything that was added and not emitted yet. */
   catchUp(): void
@@ -76,7 +78,7 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
 
 /** Splits a response into channels while it is written, for its live output and for the decision. */
 export interface ChannelReader {
-  /** Reads the new text of `raw`, which is everything received so far. `latest`, if given, is the part of it that was received last. */
+  /** Reads the text that is new in `raw`, the whole text received so far. `latest` is the piece that was received last, if known. */
   readTo(raw: string, latest?: string): void
   end(how: Parameters<LiveOutput['end']>[0]): void
   readonly liveOutput: LiveOutput

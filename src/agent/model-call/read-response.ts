@@ -46,8 +46,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a response to its end. Never rejects: what goes wrong is in the response. While there are no watchers the text is only
- * collected, and parsed at the end; a response in the usual form is then read without the parser, unless its live output is needed.
+ * Reads a response to its end. Never rejects: errors are in the response. Without watchers, the text is only collected, and split into
+ * channels at the end. For a response in the usual form, that needs no parser.
  */
 export async function readResponse(
   open: () => AsyncIterable<ModelEvent>,
@@ -63,7 +63,7 @@ export async function readResponse(
   let reader: ChannelReader | undefined
   let ending: Parameters<ChannelReader['end']>[0] | undefined
 
-  /** Parses all text received so far; `latest` is the part of it that was received last. */
+  /** Parses all text received so far. `latest` is the piece that was received last, if known. */
   function parse(latest?: string): ChannelReader {
     reader ??= createChannelReader(options)
     reader.readTo(raw, latest)
@@ -76,7 +76,7 @@ export async function readResponse(
     if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
-      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // once the parser runs, feed it only the new text
+      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // without watchers, only a start that may be invalid is parsed
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, modelName: event.modelName }
       error = undefined
@@ -156,13 +156,13 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   return { channels: collectChannels(events), preamble: parser.preamble }
 }
 
-/** The time that a model has to stop. When it is up the model is abandoned: the call goes on without it. */
+/** Limits the time that a model may take to stop. When the time is up, the call goes on without the model. */
 export interface StopTimer {
-  /** The model was told to stop, and has `ms` to do so. */
+  /** Called when the model was told to stop. It has `ms` milliseconds to do so. */
   start(ms: number): void
-  /** The model was abandoned. Its reader must ignore every later event. */
+  /** True when the time is up. Every later event of the model must be ignored. */
   readonly expired: boolean
-  /** Waits until the events of the model are read, or the time is up. Returns the error of the reading, and never rejects. */
+  /** Waits until `reading` has ended or the time is up. Returns the error that `reading` threw. Never rejects. */
   waitFor(reading: Promise<void>): Promise<{ readonly thrown: unknown } | undefined>
 }
 

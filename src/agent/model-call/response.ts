@@ -41,7 +41,7 @@ export function responseReceived(origin: BlockOrigin, { response, prompt, retrie
   }
 }
 
-/** What a failed attempt cost, estimated if the provider sent no usage; undefined when it cost nothing. */
+/** The cost of a failed attempt, estimated if the provider sent no usage. Undefined when the attempt cost nothing. */
 export function retriedAttempt({ usage, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
   const model = record.model === undefined ? {} : { model: record.model }
   if (usage) return { usage: toUsageRecord(usage), ...model }
@@ -102,7 +102,7 @@ export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: 
   }
 }
 
-/** Whether the provider rejected the prompt as too long. Not every provider uses the error kind for it, so the message counts, too. */
+/** Whether the provider rejected the prompt as too long. Some providers say so only in the message. */
 export const isOverflowError = (error: ServiceError): boolean =>
   error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 

@@ -11,7 +11,10 @@ interface SystemText {
   readonly tools: readonly Tool[]
 }
 
-/** The system text: the same bytes in every round of every turn. What varies belongs in ANNOUNCE, or the prompt cache is lost. */
+/**
+ * Builds the system text. It must be the same bytes in every round of every turn, or the prompt cache is lost. What varies belongs in
+ * ANNOUNCE.
+ */
 export function systemText({ instructions = defaultInstructions, customisation, tools }: SystemText): string {
   const admin =
     customisation === undefined
@@ -20,7 +23,7 @@ export function systemText({ instructions = defaultInstructions, customisation, 
   return [protocolText, instructions, catalogText(tools), admin].filter((text) => text.trim() !== '').join('\n\n')
 }
 
-/** The system text of an agent: byte-stable for as long as the agent lives. */
+/** The system text of an agent. It does not change while the agent lives. */
 export interface SystemPrompt {
   readonly text: string
   /** Hashes that show whether the text or its list of tools has changed. */
@@ -39,7 +42,7 @@ function systemFingerprint(system: string, tools: readonly Tool[]): SystemFinger
   return { hash: hashText(system), tools: hashText(catalogText(tools)), size: system.length }
 }
 
-/** How to answer. Not customisable: the parser depends on it. */
+/** Tells the model how to answer. It can not be customised, because the parser depends on it. */
 export const protocolText = `[HOW YOU ANSWER]
 You work in rounds. In each round you read the timeline and answer once. Your answer is made of channels, in this order:
 

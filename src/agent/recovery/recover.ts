@@ -3,7 +3,7 @@ import { isBusy, isSuperseded } from '../conversation/conversation.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/finish.ts'
 
-/** How many conversations are resumed at the same time, so that one that waits for its model does not hold up the others. */
+/** The number of conversations that are resumed at the same time. One that waits for its model does not hold up the others. */
 const maxConcurrent = 32
 
 /** Resumes all unfinished work in the store, and returns the results. Conversations that another process runs are skipped. */
@@ -12,7 +12,7 @@ export async function recoverAll(
   conversations: Pick<RunningConversations, 'start'>,
 ): Promise<readonly TurnResult[]> {
   const unfinished: string[] = []
-  for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId) // list first: resuming one reorders the list
+  for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId) // list all first, because resuming a conversation reorders the list
   const results: TurnResult[] = []
   const failures: unknown[] = []
   const resumeNext = async (): Promise<void> => {

@@ -38,7 +38,7 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   return progress
 }
 
-/** Whether the title must still be requested: in the first turn of a conversation, as long as the journal has no response. */
+/** Whether the title must still be requested. True in the first turn of a conversation, while the journal has no response. */
 function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
   return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
@@ -62,7 +62,7 @@ async function finishPendingCall(turn: Turn, progress: Progress, block: Block, c
   return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(conversation.ledger.timeline, origin))
 }
 
-/** The timeline that the model saw when it made the call: without the blocks of that round. */
+/** The timeline that the model saw when it made the call. It lacks the blocks of that round. */
 function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {
   let { size } = timeline
   for (; size > 0; size--) {
@@ -72,7 +72,7 @@ function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrig
   return { ...timeline, size }
 }
 
-/** Reads the call from the recorded response: the parameters in the call block are shortened. */
+/** Reads the call from the recorded response, because the parameters in the call block are shortened. */
 function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonly Change[], callId: string) {
   const isResponse = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
   const response = changes.find(isResponse)
@@ -88,12 +88,12 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
 /**
  * Restores the progress of a turn from its own entries. Each entry has the effect of the round that committed it:
  *
- *   response.received            spends a round
- *   … with a call                spends a round of a wrap-up
- *   … with a result              resets the count of repairs, or counts a refusal by the tool
- *   … with a notice and no call  counts a rejected response, and spends a round of a wrap-up
- *   … with an attempt            adds a deferred answer
- *   event.folded                 applies the events again
+ *   response.received                 spends a round
+ *   blocks with a call                spend a round of a wrap-up
+ *   blocks with a result              reset the count of repairs, or count a refusal by the tool
+ *   blocks with a notice and no call  count a rejected response, and spend a round of a wrap-up
+ *   blocks with an attempt            add a deferred answer
+ *   event.folded                      applies the events again
  */
 export function restoreProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
   let progress = opened

@@ -9,8 +9,8 @@ import { blockName, type Divergence, describeChange, firstTextDifference, type P
 import { type RecordedPrompt, withShownBlocks } from './recording.ts'
 
 /**
- * Compares a change with the recorded one. Times, token usage and the call ids of titles and summaries are not compared, because a replay
- * takes them from the recording; prompts are compared by `comparePrompt`.
+ * Compares a change with the recorded one. Times, token usage and the call ids of titles and summaries are left out, because a replay takes
+ * them from the recording. Prompts are left to `comparePrompt`.
  */
 export function compareChange(present: Change | undefined, { seq, change: recorded }: Entry): Divergence | undefined {
   if (present?.type !== recorded.type)
@@ -59,7 +59,7 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
 }
 
-/** A block without id and time, which are not compared: ids follow from the order of blocks, times come from the recording. */
+/** A block without its id and time. Ids follow from the order of the blocks, and times come from the recording. */
 function comparableBlock(block: Block): unknown {
   const { id: _id, ts: _ts, ...rest } = dropEmptyMeta(block)
   return rest
@@ -68,7 +68,7 @@ function comparableBlock(block: Block): unknown {
 /** Whether a block is an attachment. Attachments are input, and a replay does not make their hosting keys again. */
 const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
-/** The recorded blocks without those of hooks, which do not run in a replay. */
+/** The recorded blocks without those of hooks. Hooks do not run in a replay. */
 function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
   return ours.length === count ? ours : recorded
@@ -76,7 +76,7 @@ function withoutHookBlocks(recorded: readonly Block[], count: number): readonly 
 
 const typesOf = (blocks: readonly Block[]) => blocks.map(({ type }) => type).join(', ') || 'no blocks'
 
-/** The path of the first field that is not the same, `a.b.0`; undefined when all are. */
+/** The path of the first field that differs, such as `a.b.0`. Undefined when no field differs. */
 function firstDifference(one: unknown, other: unknown, path = ''): string | undefined {
   if (Object.is(one, other)) return undefined
   if (Array.isArray(one) && Array.isArray(other)) return inKeys(one, other, path)
@@ -111,11 +111,11 @@ interface PresentPrompt {
 }
 
 interface PromptCompareOptions {
-  /** When true, the system text is not compared: shows what else a new text changes. */
+  /** When true, the system text is not compared, so that other differences are found. */
   readonly anySystem: boolean
 }
 
-/** Compares in the order of the prompt: tools and system text, blocks, cache marks, how blocks are joined into parts, tail. */
+/** Compares two prompts in this order: tools, system text, blocks, cache marks, the joining of blocks into parts, tail. */
 export function comparePrompt(
   present: PresentPrompt,
   response: ResponseReceived,
@@ -125,7 +125,7 @@ export function comparePrompt(
 ): PromptDivergence | undefined {
   const recorded = response.prompt
   const place = { kind: 'prompt', seq, iteration: response.iteration } as const
-  if (!recorded?.shown) return undefined // an older version did not record prompts
+  if (!recorded?.shown) return undefined // the entry was written by an older version, which did not record prompts
   const now = present.record
   if (!anySystem && recorded.system && now.system?.tools !== recorded.system.tools) return { ...place, where: 'tools' }
   if (!anySystem && recorded.system && now.system?.hash !== recorded.system.hash) return { ...place, where: 'system text' }
@@ -160,14 +160,14 @@ function compareShownBlocks(
   }
 }
 
-/** Without the recorded text, hashes still tell whether the block is new, or one that was there has moved. */
+/** Describes a difference when the recorded text is missing. The hashes still show whether a block was added. */
 function describeMissing(recorded: number | undefined, present: readonly number[], at: number): Partial<PromptDifference> {
   if (recorded === undefined) return { recorded: 'the end', present: 'one block more' }
   const moved = present.indexOf(shortHash(recorded), at)
   return moved > at ? { recorded: 'not shown', present: 'shown' } : {}
 }
 
-/** Compares the tail if its text was recorded, without the state of the workspace, which a replay does not have. */
+/** Compares the tails if both texts are known. The state of the workspace is left out, because a replay has no workspace. */
 function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord): PromptDifference | undefined {
   if (then?.text === undefined || now?.text === undefined) return undefined
   const [was, is] = [withoutWorkspace(then.text), withoutWorkspace(now.text)]

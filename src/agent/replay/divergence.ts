@@ -16,7 +16,7 @@ export interface PromptDivergence extends DivergencePlace {
   readonly kind: 'prompt'
   readonly where: 'system text' | 'tools' | 'block' | 'joints' | 'marks' | 'tail'
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
-  /** Offset in the rendered block or the tail, in UTF-8; known when the text of the prompt was recorded. */
+  /** Offset in the rendered block or in the tail, in UTF-8 bytes. Known only when the text of the prompt was recorded. */
   readonly byte?: number
   readonly recorded?: string
   readonly present?: string
@@ -62,7 +62,7 @@ export function firstTextDifference(
 ): { readonly byte: number; readonly recorded: string; readonly present: string } {
   let unit = 0
   while (unit < recorded.length && unit < present.length && recorded[unit] === present[unit]) unit++
-  if (unit > 0 && /[\ud800-\udbff]/.test(recorded[unit - 1] ?? '')) unit-- // not between the two halves of a surrogate pair
+  if (unit > 0 && /[\ud800-\udbff]/.test(recorded[unit - 1] ?? '')) unit-- // do not split a surrogate pair
   const byte = new TextEncoder().encode(recorded.slice(0, unit)).length
   return { byte, recorded: excerpt(recorded, unit), present: excerpt(present, unit) }
 }

@@ -11,17 +11,20 @@ import { type Divergence, describeChange } from './divergence.ts'
  * in the recording:
  *
  *   during a tool call    while the tool runs
- *   during a model call   a steer that interrupted it when the recorded part is written; anything else when the call has ended
- *   between two entries   together with the first
+ *   during a model call   a steer: after the recorded part of the response; other events: after the call
+ *   between two entries   together with the first entry
  */
 export interface Player {
   /** Events that were waiting when the turn was opened. */
   openingEvents(): readonly Entry[]
   /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError`. */
   append(changes: readonly Change[]): readonly Entry[]
-  /** The recorded response of the model call that begins now. When the recording has no such call here: undefined, and a divergence. */
+  /**
+   * The recorded response of the model call that begins now. Undefined when the recording has no such call at this point, which is a
+   * divergence.
+   */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
-  /** The outcome of the tool call that is running; undefined when the recording ends before it. */
+  /** The outcome of the tool call that is running. Undefined when the recording ends before that. */
   recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
   /** Events that arrive before the next entry. */
   dueEvents(): readonly InboxEvent[]
@@ -155,8 +158,7 @@ export function createPlayer(
 }
 
 /**
- * The position after the last event that the turn saw when it read its inbox. Later events before the commit of these arrived while that
- * commit was waiting.
+ * The index after the last event that the turn saw when it read its inbox. Later events arrived while the turn was committing those it saw.
  */
 function seenUpTo(entries: readonly Entry[], from: number, until: number): number {
   const coming = entries.slice(until, until + MAX_FOLD_ENTRIES).map(({ change }) => change)
@@ -171,7 +173,7 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number): numbe
   return from + seen + 1
 }
 
-/** The most entries that taking in events commits: blocks, their sources, the events of the turn, and expired steers. */
+/** The largest number of entries in a commit that takes in events: blocks, their sources, the events of the turn, and expired steers. */
 const MAX_FOLD_ENTRIES = 4
 
 const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])
@@ -181,7 +183,7 @@ function pendingCall(recorded: readonly Entry[]): string | undefined {
   return blocks.find(({ type }) => type === 'react.tool.call')?.call_id
 }
 
-/** The entry with the result of a call: the last of its commit. */
+/** The entry with the result of a call. It is the last entry of its commit. */
 function resultEntry(entries: readonly Entry[], from: number, call: string): Entry | undefined {
   const belongs = (entry: Entry) => blocksOf(entry).some(({ call_id, meta }) => call_id === call || meta?.tool_call_id === call)
   return entries.slice(from).find(belongs)

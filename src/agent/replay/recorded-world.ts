@@ -12,7 +12,7 @@ import type { TurnWorkspace } from '../turn/workspace.ts'
 import type { Player } from './player.ts'
 import type { Recording } from './recording.ts'
 
-/** An inbox in which events that came after a response arrive again as soon as the response has ended. */
+/** The inbox of a replay. Events that came after a response arrive again as soon as that response has ended. */
 export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   return {
     accept: inbox.accept,
@@ -42,14 +42,14 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
         onStop: (callback) => activity.onStop(callback),
         end() {
           activity.end()
-          for (const event of player.dueAfterResponse()) inbox.accept(event).catch(() => {}) // the turn's next commit fails with the same error
+          for (const event of player.dueAfterResponse()) inbox.accept(event).catch(() => {}) // ignored: the turn's next commit fails with the same error
         },
       }
     },
   }
 }
 
-/** A model that answers with the recorded response, and stops the turn with `halt` when the recording has none. */
+/** A model that answers with the recorded response. When the recording has none, it calls `halt`, which stops the turn. */
 export function recordedModel(role: ModelRole, player: Player, inbox: Inbox, window: number | undefined, halt: () => void): Model {
   return {
     name: 'recorded',
@@ -93,7 +93,7 @@ const unknownError: ServiceError = {
 }
 const tooLong: ServiceError = { ...unknownError, kind: 'context_overflow', message: 'prompt is too long' }
 
-/** A tool that returns the recorded outcome, and stops the turn with `halt` when the recording has none. */
+/** A tool that returns the recorded outcome. When the recording has none, it calls `halt`, which stops the turn. */
 export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () => void): Tool {
   return {
     ...tool,
@@ -111,7 +111,7 @@ export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () 
   }
 }
 
-/** A workspace that can only be published, with the recorded outcome. */
+/** A workspace that can only be published. The outcome of that is taken from the recording. */
 export function recordedWorkspace({ entries }: Recording): TurnWorkspace {
   const block = entries.flatMap(({ change }) => blocksOfChange(change)).find(({ type }) => type === 'react.workspace.publish')
   const published = block && publishedIn(block)
@@ -120,7 +120,7 @@ export function recordedWorkspace({ entries }: Recording): TurnWorkspace {
   }
   const workspace: Pick<Workspace, 'publish' | 'describe'> = { publish: async () => published ?? noFiles(), describe: noFiles }
   return {
-    open: async () => workspace as Workspace, // tools do not run, and a turn itself uses nothing else
+    open: async () => workspace as Workspace, // the cast is safe: tools do not run, and the turn itself calls only these two functions
     isOpen: published !== undefined,
     resumed: false,
     implementation: published?.record.workspace_implementation,

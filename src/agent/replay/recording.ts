@@ -19,11 +19,14 @@ export interface Recording {
   readonly entries: readonly Entry[]
   /** The blocks shown by the last prompt before this turn. */
   readonly shown: RecordedPrompt
-  /** True when a retention policy has removed entries before or in the turn: then the timeline that it saw is unknown. */
+  /** True when a retention policy has removed entries before or in the turn. Then the timeline that the turn saw is unknown. */
   readonly torn: boolean
 }
 
-/** The blocks of a prompt, collected from the records of it and of earlier prompts. Undefined where no record has the block. */
+/**
+ * The blocks that a prompt showed, collected from its record and the records of earlier prompts. An item is undefined when no record has
+ * that block.
+ */
 export interface RecordedPrompt {
   readonly hashes: readonly (number | undefined)[]
   readonly texts: readonly (string | undefined)[]
@@ -31,7 +34,7 @@ export interface RecordedPrompt {
 
 const emptyPrompt: RecordedPrompt = { hashes: [], texts: [] }
 
-/** The prompt that follows `before`: each record holds only the blocks from position `from` on. */
+/** The prompt that follows `before`. A record holds only the blocks from index `from` on. The others are those of `before`. */
 export function withShownBlocks(before: RecordedPrompt, shown: ShownFingerprints | undefined): RecordedPrompt {
   if (!shown) return before
   const { from, hashes, texts = [] } = shown
@@ -41,7 +44,7 @@ export function withShownBlocks(before: RecordedPrompt, shown: ShownFingerprints
 const padTo = <T>(list: readonly T[], count: number): readonly (T | undefined)[] =>
   Array.from({ length: count }, (_, position) => list[position])
 
-/** Every turn of a journal, oldest first; the last may still be open. */
+/** Every turn of a journal, oldest first. The last one may still be open. */
 export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerator<Recording> {
   let timeline = emptyTimeline()
   let shown = emptyPrompt
@@ -69,7 +72,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
   if (open) yield recordingOf(open, torn)
 }
 
-/** Whether a change belongs to the turn that is opened after it: before that, a turn inserts feedback into earlier turns. */
+/** Whether a change belongs to the turn that is opened after it. Before a turn is opened, it inserts feedback into earlier turns. */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
 interface OpenRecording extends Pick<Recording, 'turnId' | 'before' | 'shown'> {

@@ -19,8 +19,8 @@ export interface Replayed {
 }
 
 /**
- * Runs the present code against the recorded responses and tool results, turn by turn, and reports the first difference in each.
- * No model is called, no tool runs, nothing is written. With `turnId`, only that turn.
+ * Runs the present code against the recorded responses and tool results, turn by turn. Reports the first difference in each turn. No model
+ * is called, no tool runs, nothing is written. With `turnId`, only that turn is replayed.
  */
 export async function replay(
   store: RecordedStore,

@@ -25,7 +25,7 @@ import { createPlayer, type Player } from './player.ts'
 import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from './recorded-world.ts'
 import { type Recording, withShownBlocks } from './recording.ts'
 
-/** The parts of an agent that a replay needs: all but those with effects, which the recording replaces. */
+/** The parts of an agent that a replay needs. The recording replaces the parts that have effects, such as the store and the models. */
 export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
   /** The context window of the model that decided; unlimited by default. */
   readonly window?: number
@@ -93,11 +93,11 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
     tools,
     count,
     system: createSystemPrompt({ tools, ...texts }, count),
-    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // failed calls are in the recording: no waiting before a retry
+    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // failed calls are in the recording, so no retry has to wait
   }
 }
 
-/** Intercepts the fingerprints of every prompt, to compare the prompt when its response is committed. */
+/** Keeps the fingerprints of every prompt, so that the prompt can be compared when its response is committed. */
 function comparePrompts(renderers: Renderers, recording: Recording, { anySystem }: ReplayParts, timeline: () => Timeline) {
   let { shown } = recording
   let fingerprints: Fingerprints | undefined

@@ -22,8 +22,8 @@ import {
 const noSources: SourceMap = new Map()
 
 /**
- * Splits one model call into channels and calls the listeners, in this order: `onRaw`, `emit`, the subscribers of the channel.
- * An error of the provider is in `meta.serviceError`, one of a listener in `meta.problems`; only a StreamPolicyViolation is thrown.
+ * Splits one model call into channels and calls the listeners, in this order: `onRaw`, `emit`, the subscribers of the channel. An error of
+ * the provider is in `meta.serviceError`. Errors of listeners are in `meta.problems`. Only a StreamPolicyViolation is thrown.
  */
 export async function streamWithChannels(options: StreamWithChannelsOptions): Promise<ChannelStream> {
   const { agent, onRaw, composite } = options
@@ -37,7 +37,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   let finish: Extract<ModelEvent, { type: 'finish' }> | undefined
   let serviceError: ServiceError | undefined
 
-  /** False when the call is over. */
+  /** Handles one event. False when the call is over. */
   async function receive(event: ModelEvent): Promise<boolean> {
     switch (event.type) {
       case 'text.delta':
@@ -59,14 +59,14 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     }
   }
 
-  /** Reads the provider to its end. Returns its error, unless it has reported one itself. */
+  /** Reads all events of the provider. Returns the error that it threw, unless it reported an error as an event. */
   async function callProvider(): Promise<ServiceError | undefined> {
     const { stream, signal: outer } = options
     const stop = new AbortController()
     const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
     if (signal.aborted) return thrownError(signal.reason, false, true)
     const stopTimer = createStopTimer()
-    const onAbort = () => stopTimer.start(0) // one timer tick: a provider that handles the signal can still report how the call ended
+    const onAbort = () => stopTimer.start(0) // a provider that handles the signal has one timer tick to report how the call ended
     let handling: Promise<boolean> | undefined
     let violation: { readonly thrown: unknown } | undefined
     let hasOutput = false
@@ -91,7 +91,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     outer?.addEventListener('abort', onAbort)
     const failure = await stopTimer.waitFor(readEvents())
     outer?.removeEventListener('abort', onAbort) // the outer signal may outlive many calls
-    await handling?.catch(() => {}) // listeners are never abandoned
+    await handling?.catch(() => {}) // waits for the listener that is running
     if (violation) throw violation.thrown
     if (failure && !stopped) return thrownError(failure.thrown, hasOutput, signal.aborted)
     if (failure) listeners.report('provider', undefined, failure.thrown)
@@ -160,13 +160,13 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   return { results, meta }
 }
 
-/** The listeners of a stream. An error of one does not affect the others or the stream; a StreamPolicyViolation is rethrown. */
+/** The listeners of a stream. An error of one does not affect the others or the stream. Only a StreamPolicyViolation is rethrown. */
 interface StreamListeners {
-  /** Calls `emit`, until it has failed three times in a row: then the client is considered gone. */
+  /** Calls `emit`. After three failures in a row the client is considered gone, and `emit` is not called any more. */
   show(delta: Delta): Promise<void>
   /** Calls the subscribers of the channel, one after another. */
   notify(delta: Delta): Promise<void>
-  /** Called when an instance of a channel begins: creates the subscribers that are made for each instance. */
+  /** Called when an instance of a channel begins. Creates the subscribers that are made for each instance. */
   open(channel: string, instance: number): Promise<void>
   /** Runs an action and reports its error. False when it failed. */
   attempt(where: StreamProblem['where'], channel: string | undefined, action: () => unknown): Promise<boolean>

@@ -19,7 +19,7 @@ export interface ChannelSpec extends Channel {
 export interface Delta {
   readonly channel: string
   readonly instance: number
-  /** The number of the delta in its channel, from 0; in a composite, its number in its artifact. */
+  /** The number of the delta in its channel, from 0. For a composite, it is the number in its artifact. */
   readonly index: number
   readonly text: string
   readonly raw: string
@@ -29,7 +29,7 @@ export interface Delta {
   readonly artifact_name?: string
   /** True for the last delta of the instance; its text is empty. */
   readonly completed: boolean
-  /** Set when the instance was completed because the service failed. */
+  /** Set when the instance was completed because the model service failed. */
   readonly aborted?: true
   /** A client discards the output of an earlier attempt when it gets a later one. */
   readonly extra: { readonly attempt: number }
@@ -62,7 +62,7 @@ export type ParsedPayload =
 
 /** Options of `streamWithChannels`. */
 export interface StreamWithChannelsOptions {
-  /** The model's events; as a function of a signal, so that the call can be aborted. */
+  /** The model's events. Pass a function that takes a signal if an abort of the call must reach the model. */
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
   readonly channels: readonly ChannelSpec[]
   readonly emit: Emit
@@ -95,7 +95,7 @@ export interface ChannelResult {
   /** The mistakes that the parser has repaired. */
   readonly repairs?: readonly string[]
   readonly instances: readonly string[]
-  /** How the last instance ended; `cut`: by the end of the stream. */
+  /** How the last instance ended. `cut` means that the stream ended before it did. */
   readonly closed?: 'tag' | 'implied' | 'cut'
   readonly usedSources: readonly number[]
   readonly unresolvedSources: readonly number[]

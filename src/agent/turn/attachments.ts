@@ -77,7 +77,10 @@ function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSour
   ]
 }
 
-/** Makes a function that writes the attachments of a turn into its workspace, each file once. Called again, it adds those of followups. */
+/**
+ * Makes a function that writes the attachments of a turn into its workspace. It writes each file once: a later call adds only the files of
+ * followups.
+ */
 export function createAttachmentPlacer(
   blobs: Pick<BlobStore, 'get'>,
 ): (workspace: Workspace, timeline: Timeline, turnId: string) => Promise<void> {
@@ -108,7 +111,7 @@ function attachedFiles(timeline: Timeline, turnId: string) {
   })
 }
 
-/** Hosts all attachments of a new turn, or none: when one fails, all are removed and the message is rejected. */
+/** Hosts all attachments of a new turn. When one fails, the hosted ones are removed and the message is rejected. */
 export async function hostAllOrReject(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting } = turn.agent
   if (!hosting || attachments.length === 0) return attachments
@@ -125,7 +128,9 @@ export async function hostAllOrReject(turn: Turn, attachments: readonly Attachme
   return hosted
 }
 
-/** Hosts as many attachments as possible. A failure does not reject the message, which was accepted before; the store keeps the bytes. */
+/**
+ * Hosts as many attachments as possible. A failure does not reject the message, because it was accepted before. The store keeps the bytes.
+ */
 export async function hostIfPossible(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting, onProblem } = turn.agent
   if (!hosting) return attachments

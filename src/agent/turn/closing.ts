@@ -21,7 +21,7 @@ import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
 import type { AnswerAttempt, Progress } from './progress.ts'
 
-/** The blocks of every answer of the turn, attempts first, then of its questions and suggested followups. */
+/** The blocks that end a turn: its answers with the final one last, its questions, and its suggested followups. */
 export function completionDrafts(
   { turnId, ts, iteration }: Pick<BlockOrigin, 'turnId' | 'ts' | 'iteration'>,
   timeline: Timeline,
@@ -46,7 +46,7 @@ export function completionDrafts(
   ]
 }
 
-/** The blocks of a deferred answer, and of the notice that says why it is not the last one. */
+/** The blocks of a deferred answer: the answer, and a message to the model that says why it is not final. */
 export function attemptDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
@@ -81,7 +81,7 @@ export function attemptDrafts(
   ]
 }
 
-/** The blocks of warnings about an answer, with one more warning when it cites sources that do not exist. */
+/** The notices about an answer: its warnings, and one more when it cites sources that do not exist. */
 export function noticeDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
@@ -128,8 +128,8 @@ function existingSids(sids: readonly number[], { rows }: SourcePool): readonly n
 }
 
 /**
- * The tokens of all blocks of the turn, and the existing sources that its answers and artifacts cite. Reads the whole timeline, because
- * blocks of a turn, such as a summary, may stand before its header.
+ * The tokens of all blocks of the turn, and the existing sources that its answers and artifacts cite. The whole timeline is read, because
+ * some blocks of a turn, such as a summary, may stand before its header.
  */
 function turnTotals(
   turnId: string,

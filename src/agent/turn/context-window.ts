@@ -13,13 +13,13 @@ import { callQuietly } from '../model-call/call-quietly.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** An upper limit for ANNOUNCE and sources, which are capped, so that they need not be rendered to be counted. */
+/** An upper limit for the tokens of ANNOUNCE and the sources. Their size is capped, so they need not be rendered to be counted. */
 const TAIL_TOKENS = 4_000
 
-/** After a compaction that freed nothing, the next is tried when the context has grown by this factor. */
+/** After a compaction that freed nothing, the next one is tried only when the context has grown by this factor. */
 const RETRY_GROWTH = 1.1
 
-/** Whether the prompt would exceed the limit. Far below the limit not even tokens are counted. */
+/** Whether the prompt would exceed the limit. Far below the limit, no tokens are counted. */
 export function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
@@ -37,7 +37,7 @@ export async function fitContext(turn: Turn, progress: Progress): Promise<Progre
   return compacted || conversation.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
 }
 
-/** Compacts because the provider has rejected the prompt as too long, whatever the estimate. True when the timeline got smaller. */
+/** Compacts even if the estimate fits, because the provider has rejected the prompt as too long. True when the timeline got smaller. */
 export const compactAfterOverflow = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
 
 async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
@@ -96,12 +96,12 @@ async function summarise(turn: Turn, request: SummaryRequest | undefined): Promi
 
 const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
 
-/** The most tokens of a prompt: the setting, or the context window of the model minus its output if that is less. */
+/** The largest prompt in tokens. It is the setting, or the model's context window minus its output if that is less. */
 function contextLimit({ models, settings }: TurnServices): number {
   return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
 }
 
-/** The changes that hide old content, which wait until the provider's cache has expired: then no cached prefix is lost. Often none. */
+/** The changes that hide old content. There are none before the provider's cache has expired, so that no cached prefix is lost. */
 export function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): readonly Change[] {
   const { changes } = planExpiry(ledger.timeline, {
     now: agent.clock.now(),

@@ -6,14 +6,14 @@ import { assignIds, blocksOfTurn, type Timeline } from '../../core/timeline/time
 import type { Ledger } from '../conversation/ledger.ts'
 import type { AgentSettings } from '../settings.ts'
 
-/** Feedback by machines below this confidence is ignored. */
+/** Feedback by a machine with a lower confidence is ignored. */
 const MIN_MACHINE_CONFIDENCE = 0.7
 
 const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neutral'])
 
 /**
- * Feedback on earlier turns, collected once, when a turn begins. While the provider's cache is warm it is only announced, because
- * inserting it into its turn would change the cached prefix. Once the cache is cold it is inserted.
+ * Collects the feedback on earlier turns, once, when a turn begins. While the provider's cache is warm, feedback is only announced, because
+ * inserting it would change the cached prefix. Once the cache is cold, feedback is inserted into its turn.
  */
 export async function collectFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
   const { timeline } = ledger
@@ -26,7 +26,7 @@ export async function collectFeedback(ledger: Ledger, now: string, settings: Age
   return feedbacks.map((feedback) => ({ ...feedback, incorporated: true }))
 }
 
-/** Of several opinions of the user about a turn the latest counts; those of machines all count. */
+/** Keeps the user's latest opinion about each turn, and all opinions of machines. */
 function latestOpinions(feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] {
   const isUsers = (feedback: AnnouncedFeedback, turnId: string) => feedback.origin === 'user' && feedback.turnId === turnId
   return feedbacks.filter(

@@ -25,7 +25,7 @@ export interface ForcedEnd {
   readonly error?: Error
   /** The last response, committed together with the end. */
   readonly changes?: readonly Change[]
-  /** Blocks about the last response, before the completion. */
+  /** Blocks about the last response. They stand before the completion. */
   readonly drafts?: readonly Draft[]
 }
 
@@ -63,10 +63,10 @@ const okReasons: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_ite
 
 const truncatedReasons: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
 
-/** The result of the turn; or its progress, when the answer was deferred and the turn goes on. */
+/** The result of the turn, or its progress when the answer was deferred and the turn goes on. */
 export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResult } | { readonly kind: 'next'; readonly progress: Progress }
 
-/** Ends the turn. Answer, used sources and close are one commit, so that a turn is never half closed. */
+/** Ends the turn. The answer, the used sources and the end are one commit, so that a turn is never half closed. */
 export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): Promise<FinishResult> {
   switch (end.kind) {
     case 'answer':
@@ -81,8 +81,8 @@ export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): 
 }
 
 /**
- * Ends the turn with the model's answer, or defers the answer: if an event came in that the model has not seen, the answer is kept as an
- * attempt and the turn goes on. That is decided inside the commit, so that no event can come in between.
+ * Ends the turn with the model's answer. If an event came in that the model has not seen, the answer is deferred: it is kept as an attempt,
+ * and the turn goes on. This is decided inside the commit, so that no event can come in between.
  */
 async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAnswer): Promise<FinishResult> {
   const { turnId, agent, conversation } = turn
@@ -122,7 +122,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   }
 }
 
-/** Emits the answer if the response did not stream it: now if there are watchers, else when one joins before the answer is journaled. */
+/** Emits an answer that was not streamed. Without watchers, it is emitted when one joins before the answer is journaled. */
 function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
   const { live } = turn.conversation
   let emitted = false
@@ -135,7 +135,7 @@ function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, a
   else live.onJoin(emit)
 }
 
-/** Ends a turn without an answer of the model. The user always gets one: the last attempt, else a fixed text. */
+/** Ends a turn without an answer of the model. The user gets the last attempt, else a fixed text. */
 export async function finishWithFallback(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation

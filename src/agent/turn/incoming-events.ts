@@ -10,7 +10,7 @@ import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, ho
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** Takes the waiting events into the turn, in order: as blocks for the model to read, and as extra rounds. */
+/** Takes the waiting events into the turn, in order. They become blocks that the model reads, and some of them add rounds. */
 export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
   const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)
@@ -39,7 +39,7 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
   return own.reduce((progress, event) => applyEvent(progress, event, agent.settings), before)
 }
 
-/** The waiting events for this turn in order of acceptance, up to the last stop: events after a stop are for the next turn. */
+/** The waiting events that this turn takes in, in order of acceptance. Events after the last stop are left for the next turn. */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
   const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
@@ -73,7 +73,7 @@ const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.
 const wrapUpAllowance = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
-/** The blocks of events: for each event its text, its attachments, and the end of a clarification that it answers. */
+/** The blocks of each event: its text, its attachments, and the end of a clarification that it answers. */
 function blocksFor(
   events: readonly InboxEvent[],
   attached: readonly Attachment[],
@@ -121,14 +121,14 @@ const expiredSteers = (events: readonly InboxEvent[], turnId: string, ts: string
     ts,
   )
 
-/** Whether events wait that the turn must answer before it ends. A stop needs no answer. */
+/** Whether events are waiting that the turn must answer before it ends. A stop needs no answer. */
 export function hasUnansweredEvents({ inbox }: Timeline, turnId: string): boolean {
   return dueEvents(inbox, turnId).some((event) => needsAnswer(event, turnId) && !isStop(event))
 }
 
 /**
- * Commits the changes that end a turn, even if events wait. Only if the user has stopped the turn, events that were sent before the stop
- * are taken in first: otherwise they would start another turn, although the user wanted to stop.
+ * Commits the changes that end a turn, even if events are waiting. One exception: if the user has stopped the turn, the events sent before
+ * the stop are taken in first. Otherwise they would start another turn, although the user wanted to stop.
  */
 export async function commitEnd(turn: Turn, progress: Progress, changes: (timeline: Timeline) => readonly Change[]): Promise<void> {
   const { turnId, conversation } = turn
@@ -160,7 +160,7 @@ export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Cha
 
 const clarificationResolvedText = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
 
-/** The block that marks the open questions of the latest turn as answered, which the user's next message does. None without questions. */
+/** The block that marks the open questions of the latest turn as answered by the user's message. None when there are no open questions. */
 export function clarificationResolved(timeline: Timeline, turnId: string, ts: string): readonly Draft[] {
   return hasOpenQuestions(timeline) ? [stageBlock('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
 }

@@ -20,7 +20,7 @@ export interface Progress {
   readonly feedbacks: readonly AnnouncedFeedback[]
   /** True after the user has stopped the turn: the model is not called again. */
   readonly stopped: boolean
-  /** Set after a compaction that freed nothing: do not try again below this many tokens. */
+  /** Set after a compaction that freed nothing. Below this number of tokens, no compaction is tried. */
   readonly compactAbove?: number
   /** True after the turn has used react.hide: then it has no cache point at the previous turn. */
   readonly hasHidden: boolean

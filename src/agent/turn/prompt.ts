@@ -16,9 +16,9 @@ export interface DecisionPrompt {
   readonly parts: readonly Part[]
   /** Facts about the prompt that are journaled with the response. */
   readonly record: PromptRecord
-  /** The size of the prompt, system text included, when it is known without counting. */
+  /** The tokens of the prompt and the system text. Undefined when they would have to be counted. */
   readonly tokens: number | undefined
-  /** The size of the prompt, system text included. Counts when it is not known. */
+  /** The tokens of the prompt and the system text. Counts them if necessary. */
   countTokens(): number
 }
 

@@ -42,7 +42,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const expired = expiredContent(turn)
   if (expired.length > 0) await conversation.ledger.commit(expired)
   const progress = exceedsContext(turn, withEvents) ? await fitContext(turn, withEvents) : withEvents
-  if (inbox.hasSteer) return { kind: 'next', progress } // it came during a compaction: take it in before the model is called
+  if (inbox.hasSteer) return { kind: 'next', progress } // a steer came during the compaction: take it in before the model is called
   const origin = nextOrigin(turn, progress.iteration)
   const model = progress.wrapUp ? { ...agent.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : agent.settings.decision
   const call = await callModel(turn, progress, origin, model)
@@ -106,7 +106,7 @@ function readResponseDecision(
   if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
   const shownAnswer = response.answer()?.text ?? ''
   const salvaged = salvageAnswer({
-    delivered: hasReadableText(shownAnswer, isSource) ? shownAnswer : undefined, // it may consist of unknown citations only
+    delivered: hasReadableText(shownAnswer, isSource) ? shownAnswer : undefined, // the shown answer may consist of unknown citations only
     violation: reading.violation,
     cut: parsed.finishReason === 'length',
   })
@@ -124,7 +124,7 @@ async function callTool(
   const { toolbox } = turn.agent
   const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
-  const tool = toolbox.find(decision.toolId) as Tool // exists: checkCall has found its signature
+  const tool = toolbox.find(decision.toolId) as Tool // the cast is safe: checkCall has found the tool's signature
   const { params } = checked
   const { timeline } = turn.conversation.ledger // the timeline that the model saw: nothing was committed since
   await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
@@ -166,7 +166,7 @@ async function handleInterruption({ conversation }: Turn, progress: Progress, or
   return { kind: 'next', progress }
 }
 
-/** Ends a turn whose budget is used up: the model is called once more and may only answer. If it does not, there is a fallback answer. */
+/** Ends a turn whose budget is used up. The model is called once more and may only answer. If it does not, the answer is a fixed text. */
 async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<RoundResult> {
   const { exitReason, fallback } = exhausted[why]
   const { turnId, agent, conversation } = turn

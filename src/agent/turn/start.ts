@@ -32,7 +32,7 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   return openProgress(ts, agent.settings, feedbacks)
 }
 
-/** Commits the user's message. A new message is rejected when a file can not be hosted; one that waited in the journal is not. */
+/** Commits the user's message. A new message is rejected when a file can not be hosted. A message that waited in the journal is not. */
 async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<void> {
   const { turnId, agent, conversation } = turn
   const attachments = input.attachments.length === 0 ? input.attachments : await hostAttachments(turn, input, ts)
@@ -64,7 +64,7 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: T
   return changes
 }
 
-/** Journals the sender's event id, so that a second delivery is recognised. A message that waited in the inbox has been journaled. */
+/** Journals the sender's event id, so that a second delivery is recognised. A message that waited in the inbox was journaled before. */
 function acceptIfNew(timeline: Timeline, eventId: string, text: string, ts: string): readonly Change[] {
   if (isKnownEvent(timeline, eventId)) return []
   const sequence = (timeline.lastEvent?.sequence ?? 0) + 1

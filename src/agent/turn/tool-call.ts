@@ -47,8 +47,8 @@ interface CheckedCall {
 type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
 
 /**
- * Commits response and call before the tool runs: a call without a result in the journal means that the process died while it ran.
- * `seen` is the timeline that the model saw.
+ * Commits the response and the call before the tool runs. So a call without a result in the journal means that the process died while the
+ * tool ran. `seen` is the timeline that the model saw.
  */
 export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, checked: CheckedCall, seen: Timeline): Promise<void> {
   const response = responseReceived(origin, call)
@@ -58,7 +58,10 @@ export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, che
   ])
 }
 
-/** Runs the tool and commits its result. When the turn is cancelled no result is committed: the process that resumes it decides. */
+/**
+ * Runs the tool and commits its result. When the turn is cancelled, no result is committed, and the process that resumes the turn decides
+ * what to do.
+ */
 export async function runToolCall(turn: Turn, progress: Progress, origin: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
   const { conversation, workspace } = turn
   const activity = conversation.inbox.beginActivity()
@@ -104,7 +107,7 @@ function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanA
   return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }
 
-/** Runs a tool; it always gets an outcome. A steer or the end of the turn aborts the tool's signal. */
+/** Runs a tool. There is an outcome even if the tool throws. A steer or the end of the turn aborts the tool's signal. */
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
@@ -137,7 +140,7 @@ function invokeTool(
   return invoke(prepared, params, call, { stopGraceMs: agent.settings.stopGraceMs })
 }
 
-/** Commits the result of a call. When it can not be delivered or journaled the call has failed, and the turn goes on. */
+/** Commits the result of a call. If the result can not be delivered or journaled, the call counts as failed, and the turn goes on. */
 export async function commitResult(
   turn: Turn,
   progress: Progress,
