@@ -1,46 +1,46 @@
 import type { Slice } from './types.ts'
 
 /**
- * The places in a prompt that get a cache mark: the provider caches the prompt up to there. All points are positions in `slice.shown`,
- * and each lies *after* its block:
+ * The cache points of a prompt: a provider caches the prompt up to a point that is marked. A point is the position of a block in
+ * `slice.shown`, and the mark is set *after* this block:
  *
  *   previous turns │ header  prompt │ r0  r1 … │ r(n-4) … r(n-1) │ sources, announce
  *                  ▲ previous turn  ▲ user     ▲ pre-tail        ▲ tail      (never cached)
  *
- * The tail moves with every round; the provider finds the entry of an earlier tail because it is a prefix of the new prompt. The
- * pre-tail point trails the tail, so that an edit between them (`react.hide`) invalidates a few rounds and not the conversation.
- * Rounds of previous turns count, too.
+ * The tail moves with every round. The provider still finds the prompt that it cached up to an earlier tail, because that prompt is a
+ * prefix of the new one. The pre-tail point stays a few rounds behind the tail. An edit between the two (`react.hide`) then invalidates
+ * only these rounds. Rounds of previous turns count, too.
  */
 export interface CachePoints {
-  /** End of the previous turns. Dropped in favour of a later pre-tail point once the current turn has hidden something. */
+  /** The last block of the previous turns. Undefined once the current turn has hidden something and the pre-tail point is later. */
   readonly prevTurn: number | undefined
-  /** Everything up to here is frozen: hiding and revealing act only after it. */
+  /** The end of the round that is a few rounds behind the last one. Undefined when there are too few rounds. See `frozenUntil`. */
   readonly preTail: number | undefined
-  /** End of the last round; without any round, the last block. Undefined only when nothing is shown. */
+  /** The end of the last round, or the last block when there are no rounds. Undefined only when nothing is shown. */
   readonly tail: number | undefined
   /**
-   * End of the input that came after the last round: the request of a new turn, a followup or attachments during a turn. Providers
-   * search only a limited number of parts before a mark for a cached prefix, and an input may hold many images. With a mark here the
-   * next call finds this prefix, however many parts the input has.
+   * The end of the input that came after the last round: the request of a new turn, or a followup or attachments during a turn. A
+   * provider searches only a limited number of parts before a mark for a cached prefix, and an input may hold many images. The mark at
+   * this point lets the next call find the prefix, however many parts the input has.
    */
   readonly userInput: number | undefined
-  /** The points above, ascending, each once; at most 3. */
+  /** The points that get a mark: the last three distinct ones of the points above, ascending. */
   readonly marks: readonly number[]
 }
 
-/** Where cache points are placed. */
+/** Settings that decide where cache points are placed. */
 export interface CachePolicy {
-  /** The least number of rounds for which there is a pre-tail point. */
+  /** With fewer rounds than this there is no pre-tail point. */
   readonly minRounds: number
-  /** How many rounds the pre-tail point trails the tail. */
+  /** How many rounds the pre-tail point is behind the tail. */
   readonly offsetRounds: number
   readonly markUserInput: boolean
 }
 
 export const defaultCachePolicy: CachePolicy = { minRounds: 2, offsetRounds: 4, markUserInput: true }
 
-/** Whether `react.hide` has already succeeded in the current turn. */
 export interface TurnEdits {
+  /** True when `react.hide` has already succeeded in the current turn. */
   readonly hasHidden: boolean
 }
 
@@ -51,16 +51,16 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits =
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
   const prevTurn = turn.hasHidden && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
   const userInput = policy.markUserInput ? userInputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
-  // With more than three points the earliest is dropped. A tail at or before the previous turn's end is dropped first: the previous
-  // turn's mark already covers it.
+  // Of more than three points, the earliest gets no mark. A tail that is not after `prevTurn` gets none either when there is a later
+  // input: it would only take the place of another mark.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
   return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, usefulTail, userInput) }
 }
 
-/** Providers allow four marks; the system message has the fourth. */
+/** The greatest number of marks in one prompt. Providers allow four marks, and the system message has one of them. */
 export const maxMarks = 3
 
-/** The last position that no edit may touch, or -1: blocks at or before it are cached. */
+/** The position of the last block that `react.hide` and revealing must not change, because it is cached. -1 when all may change. */
 export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
   return Math.max(preTail ?? -1, prevTurn ?? -1)
 }
@@ -79,7 +79,10 @@ function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
 
 const endOf = (slice: Slice, round: number): number => withPathGroup(slice, slice.roundEnds[round] as number)
 
-/** Moves a position behind the following blocks that have the same path or belong to the same round: a point never separates them. */
+/**
+ * The position of the last block that belongs together with the block at `position`: blocks that follow it at the same path or in the
+ * same round. A cache point never separates them.
+ */
 function withPathGroup({ shown }: Slice, position: number): number {
   const path = shown[position]?.block.path
   if (path === undefined) return position
@@ -102,7 +105,7 @@ function userInputAfter(slice: Slice, point: number): number | undefined {
 
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
-/** The last `maxMarks` of a few positions, ascending, each once. They nearly always come in order. */
+/** Sorts the positions, removes duplicates and returns the last `maxMarks`. The positions are nearly always sorted already. */
 export function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
   const sorted: number[] = []
   for (const position of positions) {

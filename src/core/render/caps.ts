@@ -1,6 +1,6 @@
 /**
- * How much of anything may enter a prompt, in characters unless the name says what is counted. Every renderer cuts everything it
- * prints by an entry of this table; caps.test.ts feeds each renderer far too much of everything to prove it.
+ * How much of each thing may enter a prompt. A cap counts characters unless its name says otherwise. Every renderer limits everything
+ * it prints by one of these caps; caps.test.ts proves it.
  */
 export const caps = {
   // names and addresses
@@ -8,7 +8,7 @@ export const caps = {
   name: 255,
   mime: 127,
   path: 1_024,
-  labels: 512, // the fixed text of one block: headings, keys, hints
+  labels: 512, // room for the fixed text of one block: headings, keys and hints
 
   // messages of the user and the agent
   userText: 160_000,
@@ -19,7 +19,7 @@ export const caps = {
   completion: 64_000,
   feedback: 2_000,
   systemMessage: 4_000,
-  sourcesUsed: 100, // sids
+  sourcesUsed: 100, // counts sids
 
   // tools
   code: 12_000,
@@ -33,7 +33,7 @@ export const caps = {
   noticeDetails: 4_000,
   errorMessage: 1_000,
   toolResult: 12_000,
-  readResult: 64_000, // `react.read` already cuts what it reads; this bounds results that did not pass through it
+  readResult: 64_000, // a second limit: `react.read` already cuts what it reads
   sourceRows: 64_000,
   readPaths: 50,
   shape: 4_000,

@@ -2,15 +2,15 @@ import { textPart } from './text.ts'
 import type { Part } from './types.ts'
 import type { RenderedBlock } from './walk.ts'
 
-/** A block of a run: consecutive blocks of one round form a run, every other block is a run of its own. */
+/** A block of a run. Consecutive blocks of one round form a run, and every other block is a run of its own. */
 export type RunBlock = Pick<RenderedBlock, 'parts' | 'round' | 'joined'>
 
 export const sameRun = (a: RunBlock, b: RunBlock): boolean => a.round !== undefined && a.round === b.round
 
 /**
- * The blocks `from` to `end` of one run as one text part, followed by their images and documents. One part a round, because a
- * provider looks back over a limited number of parts for its cache entry, and a round may have many results. The text ends with a
- * blank line, so that consecutive parts read as separate paragraphs.
+ * Joins the blocks of one run into one text part, followed by their images and documents. `end` is exclusive. A round becomes one text
+ * part however many results it has, because a provider searches only a limited number of parts before a mark for a cached prefix. The
+ * text ends with a blank line, so that consecutive parts read as separate paragraphs.
  */
 export function coalesce(blocks: readonly RunBlock[], from = 0, end = blocks.length): readonly Part[] {
   let text = ''
@@ -27,7 +27,7 @@ export function coalesce(blocks: readonly RunBlock[], from = 0, end = blocks.len
 export const runEnd = '\n\n'
 export const separatorBefore = ({ joined }: RunBlock): string => (joined ? '\n' : '\n\n')
 
-/** The text that a block adds to its run, without trailing newlines: the separator decides the distance to the next block. */
+/** The text that a block adds to its run. Trailing newlines are removed: the separator between blocks supplies the line breaks. */
 export function ownText({ parts }: RunBlock): string {
   let text: string | undefined
   for (const part of parts) if (part.type === 'text') text = text === undefined ? part.text : `${text}\n${part.text}`

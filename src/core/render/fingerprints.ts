@@ -4,18 +4,19 @@ import type { ShownFingerprints } from '../timeline/change.ts'
 import { ownText, type RunBlock, runEnd, sameRun, separatorBefore } from './coalesce.ts'
 import type { Part } from './types.ts'
 
-/** Hashes of the shown blocks, one by one and cumulative. Each block is hashed only once. */
+/** Hashes of the shown blocks. A position is an index into these blocks. Each block is hashed only once. */
 export interface Fingerprints {
-  /** How many blocks are shown. */
+  /** The number of shown blocks. */
   count(): number
+  /** The hash of the block at `position` alone. */
   block(position: number): number
-  /** Hash of the first `count` blocks together. */
+  /** One hash of the first `count` blocks together. */
   chain(count: number): number
-  /** Short hashes of the blocks from `from` on. */
+  /** The shortened hashes of the single blocks, beginning with the block at position `from`. */
   blocks(from: number): readonly number[]
-  /** Hash of everything that is sent up to and including the block at `position`, given that its run ends there. */
+  /** One hash of everything that is sent up to and including the block at `position`. This block has to be the last of its run. */
   sent(position: number): number
-  /** Texts of the blocks from `from` on. */
+  /** The texts of the single blocks, beginning with the block at position `from`. */
   texts(from: number): readonly string[]
 }
 
@@ -59,7 +60,7 @@ export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   }
 }
 
-/** The hash state of the text and the binary parts that `coalesce` makes of one run. */
+/** The parts that `coalesce` makes of one run: the hash state of the text part, and the binary parts. */
 interface Run {
   /** The hash of everything that is sent before the run. */
   readonly before: number
@@ -70,8 +71,8 @@ interface Run {
 const startRun = (before: number): Run => ({ before, text: startHash(), binaries: [] })
 
 /**
- * Returns the block's own hash. The block's own text and the text that it adds to its run are usually the same; then one pass over
- * the text updates both hashes.
+ * Adds a block to the hash of its run and returns the hash of the block alone. Both usually hash the same text. Then one pass over the
+ * text updates both hashes.
  */
 function addToRun(run: Run, block: RunBlock): number {
   const added = ownText(block)
@@ -98,7 +99,7 @@ function hashThrough({ before, text, binaries }: Run): number {
   return hash
 }
 
-/** The hash through each part, like `Fingerprints.sent`, for parts as they are sent. */
+/** For each part, one hash of everything that is sent up to and including it, like `Fingerprints.sent`. `before` is the start value. */
 export function chainParts(before: number, parts: readonly Part[]): number[] {
   let chained = before
   return parts.map((part) => {
@@ -112,13 +113,13 @@ const shownText = (parts: readonly Part[]): string => (parts.length === 1 ? part
 const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
 
-/** Makes the journal's record of a prompt: only the hashes that differ from the prompt before. */
+/** Makes the record of a prompt for the journal. The record holds only the hashes that differ from the previous prompt. */
 export interface FingerprintRecorder {
-  /** `before` is the record of the previous prompt; with `texts` the record also holds the rendered blocks. */
+  /** `before` is the record of the previous prompt. With `texts`, the record also holds the texts of the blocks. */
   record(current: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
 }
 
-/** Remembers the last prompt, so that after an edit of the past only the blocks from the edit on are recorded again. */
+/** The recorder remembers the last prompt. When an earlier block was edited, it records only the blocks from the edited one on. */
 export function createFingerprintRecorder(): FingerprintRecorder {
   let last: RecordedPrompt | undefined
 
@@ -146,7 +147,7 @@ export const shownCount = ({ from, hashes }: ShownFingerprints): number => from 
 function commonBlocks(before: ShownFingerprints, current: Fingerprints, last: RecordedPrompt | undefined): number {
   const count = shownCount(before)
   if (count <= current.count() && current.chain(count) === before.chain) return count
-  if (last?.chain !== before.chain) return 0 // recorded by another process: its single hashes are not known here
+  if (last?.chain !== before.chain) return 0 // another process made the record, so the hashes of its single blocks are not known
   let common = 0
   while (common < Math.min(last.count, current.count()) && last.fingerprints.block(common) === current.block(common)) common++
   return common

@@ -6,37 +6,37 @@ import { textPart } from './text.ts'
 import type { Part, RenderSettings, Slice } from './types.ts'
 import { createWalk, currentTurnIdOf, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'
 
-/** The message a model reads: stable parts, then the tails. */
+/** The message that a model reads. The tails come last: the sources and the announcement, which may change in every round. */
 export interface Prompt {
   readonly parts: readonly Part[]
-  /** Indices of the parts that carry a cache mark, ascending; never in the tails. */
+  /** The indices of the parts that have a cache mark, ascending. The tails never have one. */
   readonly marks: readonly number[]
   /** How many parts come before the tails. */
   readonly stableParts: number
-  /** For each mark, the position of the shown block that it follows. */
+  /** For each mark, the position of the shown block after which it is set. */
   readonly points: readonly number[]
-  /** For each mark, the hash of everything up to and including the marked part. */
+  /** For each mark, one hash of everything up to and including the marked part. */
   readonly segments: readonly number[]
 }
 
 export interface RenderOptions {
   readonly currentTurnId: string
-  /** Chooses the blocks after which a cache mark is set, as positions in the slice. The slice is valid only during the call. */
+  /** Returns the positions of the blocks after which a cache mark is set. The slice is valid only during this call. */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
   readonly announce?: string | undefined
 }
 
 /**
- * Renders timelines to prompts. It keeps the rendered blocks of the last timeline: when that timeline has only grown, only the new
- * blocks are rendered; when it was edited, the blocks that did not change keep their parts.
+ * Renders timelines to prompts. The renderer keeps the rendered blocks of the last timeline. When that timeline has only grown, only the
+ * new blocks are rendered. When it was edited, the blocks that did not change keep their parts.
  */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
-  /** Like `slice`, without copying: the returned slice is valid until the next call with another timeline. */
+  /** Like `slice`, without copying. The returned slice is valid until the next call with another timeline. */
   peek(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
-  /** Hashes of the shown blocks. The returned value grows with the timeline, until the timeline is edited. */
+  /** Hashes of the shown blocks. The returned object also covers blocks that are appended later, until the timeline is edited. */
   fingerprints(timeline: Timeline): Fingerprints
 }
 
@@ -72,7 +72,7 @@ function tailParts(sources: string | undefined, announce: string | undefined): r
   return parts
 }
 
-/** The last few points that are positions of shown blocks, ascending, each once. */
+/** Removes points that are not positions of shown blocks. Returns the last three of the others, ascending and without duplicates. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {
   return lastDistinct(...points.filter((point) => Number.isInteger(point) && point >= 0 && point < shownCount))
 }
@@ -84,7 +84,7 @@ interface Layout extends Pick<Walk, 'slice' | 'peek'> {
   readonly buffer: BlockBuffer
   size(): number
   extend(timeline: Timeline): void
-  /** A new list of all parts and the tails, with a mark on the last part of each position in `ends`. */
+  /** A new list of all parts and the tails. `ends` are the positions of blocks after which a mark is set. */
   parts(ends: readonly number[], tails: readonly Part[]): MarkedParts
 }
 
@@ -95,18 +95,19 @@ interface MarkedParts {
 }
 
 /**
- * Lays out the blocks of a walk as parts. Consecutive blocks of one round form a run, and a run becomes one text part and its images. A
- * run is closed when the next one starts; only the last run can still grow, so only the last run is coalesced again.
+ * Lays out the blocks of a walk as parts. Consecutive blocks of one round form a run. A run becomes one text part, followed by its
+ * images. A run is closed when the next one starts. Only the last run is open and can still grow, so only this run is coalesced again.
  *
- *   closed parts   [ header ][ prompt ][ round 0 ][ image ][ round 1 ]      open run: round 2, still growing
- *   last part of       0         1         ·   3       ·       4            by position; · inside a run
+ *   blocks      header    prompt    call  result with image    call  result       call …
+ *   parts       [ 0 ]     [ 1 ]     [ 2: round 0 ][ 3: image ]  [ 4: round 1 ]    open run: round 2
+ *   lastPart      0         1        -1       3                 -1      4
  */
 function createLayout(walk: Walk): Layout {
   const { shown } = walk
   const closedParts: Part[] = []
-  const lastPart: number[] = [] // by position; -1 inside a run
+  const lastPart: number[] = [] // for each position, the index of the part that ends with this block; -1 when the run goes on
   const fingerprints = createFingerprints(shown)
-  let openFrom = 0 // position of the open run's first block
+  let openFrom = 0 // the position of the first block in the open run
   let openParts: readonly Part[] | undefined
   let laidOut = 0
 
@@ -124,7 +125,7 @@ function createLayout(walk: Walk): Layout {
     openFrom = laidOut
   }
 
-  /** All parts, split at the points: needed when a point lies inside a run, which otherwise is one part. */
+  /** All parts, where a run is split at each point that lies inside of it. Otherwise a run is one text part. */
   function partsSplitAt(ends: readonly number[], tails: readonly Part[]): MarkedParts {
     const splits = new Set(ends)
     const parts: Part[] = []

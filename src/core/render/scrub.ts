@@ -1,17 +1,17 @@
 import { isObject, type Json, parseJson } from '../json.ts'
 import { unsafeReason } from '../path/safety.ts'
 
-/** Removes what must not reach a model: long runs of base64, and the handles by which the runtime hosts files. */
+// Removes what must not reach a model: long runs of base64, and the handles by which the runtime hosts files.
 
-/** The least number of base64 characters that are removed: a shorter run may be a key, a hash or a long word. */
+/** The least number of base64 characters that are removed. A shorter run may be a key, a hash or a long word. */
 const minRunChars = 2_048
-/** The least length of a line that counts as part of base64 in several lines. */
+/** A shorter line is not taken for a line of base64. */
 const minLineChars = 60
 const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/ // the escaped forms occur inside JSON strings
 
 /**
- * Replaces bytes that a tool printed as base64: they cost thousands of tokens, and no model can read them. A match is one run, or
- * consecutive lines of at least 60 characters, with at least 2,048 characters in all.
+ * Replaces bytes that a tool printed as base64. They cost thousands of tokens, and no model can read them. The base64 may be one line,
+ * or consecutive lines of at least 60 characters. It has at least 2,048 characters in all.
  */
 export function scrubBase64(text: string): string {
   if (text.length < minRunChars) return text
@@ -47,7 +47,7 @@ function base64Groups(text: string): readonly Base64Group[] {
   return groups
 }
 
-/** A run of 60 characters contains a 60th character of the text, so only every 60th is probed. */
+/** Finds lines of base64. Only every 60th character is tested, because a line of at least 60 characters contains one of them. */
 function* base64Lines(text: string): Generator<{ readonly start: number; readonly end: number }> {
   let floor = 0
   for (let probe = minLineChars - 1; probe < text.length; probe += minLineChars) {
@@ -56,7 +56,7 @@ function* base64Lines(text: string): Generator<{ readonly start: number; readonl
     let end = probe + 1
     while (start > floor && isBase64(text, start - 1)) start--
     while (isBase64(text, end)) end++
-    if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++ // the n of an escaped line break
+    if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++ // this character belongs to an escaped line break
     if (end - start < minLineChars) continue
     while (text[end] === '=' && isPadding(text, end)) end++
     yield { start, end }
@@ -76,7 +76,7 @@ const hostingFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', '
 const isAbsolutePhysicalPath = (field: string, value: unknown) =>
   field === 'physical_path' && typeof value === 'string' && unsafeReason(value) !== undefined
 
-/** A replacer for `JSON.stringify` of records that the runtime wrote: drops hosting fields and absolute paths. */
+/** A replacer for `JSON.stringify` that drops hosting fields and absolute paths. It is only for records that the runtime wrote. */
 export function omitHostingFields(field: string, value: unknown): unknown {
   return hostingFields.has(field) || isAbsolutePhysicalPath(field, value) ? undefined : value
 }
@@ -84,8 +84,8 @@ export function omitHostingFields(field: string, value: unknown): unknown {
 const mayHoldHandles = /"(?:hosted_uri|rn|local_path|physical_path)"/
 
 /**
- * The JSON text of a tool without hosting handles, which a tool should not have written there. A field called `key` may mean
- * anything, so it is dropped only from an object that also says where it is hosted.
+ * Removes hosting handles from the JSON text that a tool returned. A field called `key` may mean anything, so it is removed only from
+ * an object that also has a `hosted_uri` or `rn`.
  */
 export function stripHostingHandles(text: string): string {
   const value = mayHoldHandles.test(text) ? parseJson(text) : undefined

@@ -3,18 +3,20 @@ import type { Json } from '../json.ts'
 import type { Caps } from './caps.ts'
 import { cutAt, joinLines, oneLine } from './text.ts'
 
-/** Long content made short: a preview of a text, the shape of a JSON value, a JSON value with its long parts cut. */
+// Three ways to make long content short: a preview of a text, the shape of a JSON value, and a JSON value with its long parts cut.
 
 export interface PreviewOptions {
   readonly what: 'TOOL RESULT' | 'TOOL CALL' | 'ARTIFACT' | 'CODE' | 'INTERNAL NOTE'
   readonly text: string
+  /** A text of more characters than this is shown as a preview. */
   readonly limit: number
-  /** Where the whole text can be read; undefined when it has no path. */
+  /** The path at which the whole text can be read; undefined when it has none. */
   readonly path: string | undefined
+  /** The parsed text, if the text is JSON. The preview then also shows its shape. */
   readonly json?: Json | undefined
 }
 
-/** The text if it is short enough; otherwise its size, its shape, its beginning, and how to read the rest. */
+/** Returns a short text as it is. For a long text, returns its size, its shape, its beginning, and how to read the rest. */
 export function preview({ what, text, limit, path, json }: PreviewOptions, limits: Caps): string {
   if (text.length <= limit) return text
   const shown = cutAt(text, limit)
@@ -41,7 +43,7 @@ function countLines(text: string): number {
   return count
 }
 
-/** The structure of a JSON value without its content: enough for the model to ask for the right piece. */
+/** The structure of a JSON value without its content. It lets the model ask for the right piece of the value. */
 export function shapeOf(value: Json, limits: Caps): string {
   const lines: string[] = []
   let size = 0
@@ -54,7 +56,7 @@ export function shapeOf(value: Json, limits: Caps): string {
   return cutAt(lines.join('\n'), limits.shape)
 }
 
-/** Returns false when `add` has no more room. */
+/** Adds the lines that describe a value. Returns false when there is no room for more lines. */
 function describe(value: Json, label: string, indent: string, depth: number, limits: Caps, add: (line: string) => boolean): boolean {
   if (!add(`${indent}${label}${kindOf(value)}`)) return false
   if (typeof value !== 'object' || value === null || depth >= limits.shapeDepth) return true
@@ -66,7 +68,7 @@ function describe(value: Json, label: string, indent: string, depth: number, lim
   return more <= 0 || add(`${indent}  ... ${more} more`)
 }
 
-/** The items to describe: of consecutive items with the same keys only the first, with a label such as `[0-399]`. */
+/** Groups consecutive items that have the same keys. Returns the first item of each group, with a label such as `[0-399]`. */
 function groupAlike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
   const groups: { from: number; to: number; structure: string }[] = []
   items.forEach((item, index) => {
@@ -92,21 +94,24 @@ function kindOf(value: Json): string {
 }
 
 export interface ShortenLimits {
-  /** Characters of a string. */
+  /** The most characters of a string. */
   readonly text: number
-  /** Items of a list. */
+  /** The most items of a list. */
   readonly items: number
-  /** Keys of an object. */
+  /** The most keys of an object. */
   readonly keys: number
 }
 
 const MARK = '...[truncated]'
 const MAX_DEPTH = 16
 
-/** The first `limit` characters and a mark; the text itself when it is not longer. */
+/** Cuts a text that is longer than `limit` characters and puts `mark` after the cut. */
 export const cutText = (text: string, limit: number, mark = MARK): string => (text.length <= limit ? text : cutAt(text, limit) + mark)
 
-/** The value with long strings, lists and objects cut; each cut says how much is missing. A `ref:` is an address and is never cut. */
+/**
+ * Copies a value and cuts its long strings, lists and objects. A mark shows each cut. A string that starts with `ref:` is an address and
+ * is never cut.
+ */
 export function shortenJson(value: Json, limits: ShortenLimits): { readonly value: Json; readonly truncated: boolean } {
   let truncated = false
   const cut = (shorter: Json): Json => {

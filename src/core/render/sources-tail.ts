@@ -5,7 +5,7 @@ import type { SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { oneLine } from './text.ts'
 
-/** A `sourcesTail` that caches the text of the last pool: the tail is rendered in every round, and the pool seldom changes. */
+/** Creates a `sourcesTail` that keeps its last text. The tail is needed in every round, but the pool seldom changes. */
 export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) => string {
   let last: { readonly pool: SourcePool; readonly turnId: string; readonly text: string } | undefined
   return (pool, turnId) => {
@@ -14,7 +14,7 @@ export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) =
   }
 }
 
-/** The sources that the agent may cite and load, one short entry each. It changes with every new source, so it is never cached. */
+/** The part of a prompt that lists the sources the agent may cite and load. Providers never cache it: every new source changes it. */
 export function sourcesTail({ rows }: SourcePool, currentTurnId?: string): string {
   if (rows.length === 0) return frameLines(0, ['  (none)', ''])
   const shown = chooseRows(rows, currentTurnId)
@@ -41,7 +41,7 @@ const footer = [
   '  fetch  web_tools.web_fetch(urls=["https://…"])      hide   react.hide("so:sources_pool[1]", "why it may go")',
 ]
 
-/** The rows of the current turn, then the newest ones, up to the cap; sorted by sid. */
+/** Chooses the rows to show, sorted by sid. When there are too many, rows of the current turn come before newer rows of other turns. */
 function chooseRows(rows: readonly SourceRow[], currentTurnId: string | undefined): readonly SourceRow[] {
   if (rows.length <= caps.sourcesShown) return rows
   const isCurrent = ({ turn_id }: SourceRow) => currentTurnId !== undefined && turn_id === currentTurnId

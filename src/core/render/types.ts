@@ -1,7 +1,7 @@
 import type { BlobRef, Block } from '../block/block.ts'
 import type { Caps } from './caps.ts'
 
-/** One element of the message a model reads. Bytes stay a reference until an adapter needs them. */
+/** One element of the message that a model reads. Stored bytes are only referenced; an adapter loads them. */
 export type Part = TextPart | BinaryPart
 
 /** A text of a prompt. */
@@ -17,11 +17,11 @@ export interface BinaryPart {
   readonly type: 'image' | 'document'
   readonly media_type: string
   readonly blob: BlobRef
-  /** Providers bill images by width and height and documents by pages; undefined when the block does not say. */
+  /** Providers bill images by width and height, and documents by pages. Undefined when the block does not tell. */
   readonly width?: number
   readonly height?: number
   readonly pages?: number
-  /** The bytes themselves, for a block that is not stored yet; its blob then has a size and no hash. */
+  /** The bytes of a block that is not stored yet. Its `blob` then has a size and an empty hash. */
   readonly base64?: string
   readonly cache?: true
 }
@@ -31,21 +31,21 @@ export interface ShownBlock {
   readonly block: Block
   /** Never empty. */
   readonly parts: readonly Part[]
-  /** The round it belongs to, as an index into `Slice.roundEnds`; undefined for headers, user input and summaries. */
+  /** The block's round, as an index into `Slice.roundEnds`. Undefined for headers, user input and summaries. */
   readonly round: number | undefined
 }
 
 /**
- * The visible blocks of a timeline, oldest first, before cache marks and tails. Cache points, hiding and the editable tail all use
- * positions in `shown`, so that the blocks that must not be edited are exactly the blocks that are marked.
+ * The blocks of a timeline that the model sees, oldest first. A position is an index into `shown`. Cache points and hiding both use
+ * these positions, so that hiding never changes a block before a frozen cache point.
  */
 export interface Slice {
   readonly shown: readonly ShownBlock[]
-  /** Position of the current turn's header; undefined when the slice has none. */
+  /** The position of the current turn's header. Undefined when the slice has no such header. */
   readonly turnStart: number | undefined
   /**
-   * Position where each round is complete, in order of the rounds' first blocks. Rounds of imported blocks may interleave: a round is
-   * not complete before every earlier round is, so the positions never decrease.
+   * For each round, the position at which it is complete. Rounds are ordered by their first blocks. Rounds of imported blocks may
+   * interleave. A round is not complete before every earlier round is, so these positions never decrease.
    */
   readonly roundEnds: readonly number[]
 }
@@ -55,19 +55,19 @@ export interface RenderSettings {
 }
 
 /**
- * Everything besides the block itself that decides how a block is rendered. All of it comes from earlier blocks: a later block never
- * changes how an earlier one looks, so the cached prefix stays valid.
+ * What decides how a block is rendered, besides the block itself. It depends only on the settings and on earlier blocks. A later block
+ * never changes how an earlier one looks, so the cached prefix stays valid.
  */
 export interface RenderContext {
   readonly caps: Caps
   /** The call that a tool block belongs to, and the tool that was called. */
   readonly callId: string | undefined
   readonly toolId: string | undefined
-  /** The previous block already rendered the summary heading of this call with this status: only the artifact line is added. */
+  /** True when the previous block has the summary heading of the same call and status. Then only the artifact line is added. */
   readonly continuesSummary: boolean
-  /** The plan was last shown with exactly these steps and states, so it is not shown again. */
+  /** True when the plan was last shown with exactly these steps and states. Then it is not shown again. */
   readonly repeatsPlan: boolean
-  /** For a block with bytes: its number among the attachments of its round or input, or the reason why the bytes are not sent. */
+  /** The block's number among the attachments of its round or input, or the reason why its bytes are not sent. Undefined without bytes. */
   readonly attachment: number | RefusalReason | undefined
 }
 

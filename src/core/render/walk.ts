@@ -15,16 +15,17 @@ import type { Part, RenderContext, RenderSettings, ShownBlock, Slice } from './t
 
 export const defaultSettings: RenderSettings = { caps }
 
-/** A shown block, the context it was rendered in, and whether its text follows the previous block without a blank line. */
+/** A shown block with the context in which it was rendered. */
 export interface RenderedBlock extends ShownBlock {
   readonly context: RenderContext
+  /** True when no blank line separates the block from the previous one. */
   readonly joined: boolean
 }
 
 /**
- * One pass over a timeline, oldest first. It renders each block and remembers what the rendering of later blocks depends on: which
- * tool each call named, which plan was shown last, how many images there are. It never looks ahead, and it continues where it
- * stopped when the same timeline has grown.
+ * One pass over a timeline, oldest block first. The walk renders each block. It remembers what the rendering of later blocks depends
+ * on, such as the tool of each call, the plans that were shown and the number of images. It never looks ahead. When the timeline has
+ * grown, the walk continues where it stopped.
  */
 export interface Walk {
   readonly buffer: BlockBuffer
@@ -33,11 +34,14 @@ export interface Walk {
   /** Renders the blocks that `timeline` has beyond `size`. */
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
-  /** Like `slice`, without copying: the returned slice is valid until the next `extend`. */
+  /** Like `slice`, without copying. The returned slice is valid until the next `extend`. */
   peek(turnId: string | undefined): Slice
 }
 
-/** Starts a walk. `before` is an earlier walk over mostly the same blocks: its rendered parts are reused where the context is the same. */
+/**
+ * Starts a walk. `before` is an earlier walk over mostly the same blocks. A block that has the same context in both walks keeps its
+ * rendered parts.
+ */
 export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'shown'>): Walk {
   let rendered = before && new Map(before.shown.map((line) => [line.block, line]))
   const shown: RenderedBlock[] = []
@@ -57,7 +61,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
   let lastSummary: string | undefined
   let lastWasStub = false
-  let inSummary = false // among a summary and the blocks it preserved
+  let inSummary = false // true from a summary to the last of the blocks that it preserved
   let copied: Slice | undefined
   let borrowed: Slice = { shown, turnStart: undefined, roundEnds }
 
@@ -106,7 +110,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function push(block: Block, parts: readonly Part[], context: RenderContext, joined: boolean) {
-    const round = inSummary ? undefined : roundOf(block) // the rounds of preserved blocks are no longer visible
+    const round = inSummary ? undefined : roundOf(block) // a block that a summary preserved belongs to a round that is no longer shown
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
     for (let later = round; later < Math.max(round + 1, roundEnds.length); later++) roundEnds[later] = position
@@ -134,7 +138,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
 
   const walk = { buffer: start.buffer, size: 0, shown, extend, slice, peek }
   extend(start)
-  rendered = undefined // later blocks are new: release the earlier walk
+  rendered = undefined // blocks that are added later are new, so the earlier walk can be released
   return walk
 }
 
@@ -155,7 +159,7 @@ const preservedTypes: ReadonlySet<BlockType> = new Set([
 ])
 const isPreserved = (block: Block) => preservedTypes.has(block.type) || block.meta?.preserved_by_compaction === true
 
-/** The header of a turn whose own header was compacted away. It has no time, because the start of the turn is not known here. */
+/** The header of a turn whose own header was compacted away. It has no time, because only the lost header had the turn's start. */
 const syntheticHeader = oncePerBlock(
   ({ turn_id }: Block): Block => ({ id: `header_${turn_id}`, type: 'turn.header', author: 'system', turn_id, ts: '', text: '' }),
 )
@@ -166,7 +170,7 @@ function callInPath(path: string | undefined): string | undefined {
   return parsed?.space === 'tc' ? parsed.call : undefined
 }
 
-/** True for contexts in which a block is rendered to the same parts. */
+/** True when both contexts make a block render to the same parts. */
 function sameContext(a: RenderContext, b: RenderContext): boolean {
   return (
     a.caps === b.caps &&
@@ -179,7 +183,7 @@ function sameContext(a: RenderContext, b: RenderContext): boolean {
 }
 
 function renderParts(block: Block, context: RenderContext): readonly Part[] {
-  const parts = blockRenderers[block.type](block, context) // blocks of unknown types are never shown
+  const parts = blockRenderers[block.type](block, context) // there is a renderer, because blocks of unknown types are never shown
   return parts.some(holdsBase64) ? parts.map(withoutBase64) : parts
 }
 

@@ -13,10 +13,10 @@ import {
 } from './channel-body.ts'
 import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-tag.ts'
 
-/** Splits a model's output into channels while it streams. Accepts any text, and the result does not depend on where chunks were cut. */
+/** Splits the output of a model into channels while it streams. Any text is accepted. Where chunks were cut makes no difference. */
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
-  /** Ends the input: decides whether held text is a tag, and closes an open channel. */
+  /** Ends the input. The parser decides whether held text is a tag, and closes an open channel. */
   end(): readonly ChannelEvent[]
   /** The text before the first tag. */
   readonly preamble: string
@@ -28,13 +28,13 @@ export interface ChannelParser {
   readonly unknownChannels: readonly string[]
 }
 
-/** How many characters after a tag to search for the closing backtick of a quotation, and for the open tag that confirms a close tag. */
+/** After a tag, the parser searches this many characters for a closing backtick, or for an open tag that confirms a close tag. */
 const lookahead = 256
 const maxStrayTags = 256
 const maxUnknownChannels = 64
 const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
 
-/** The names and tags of a list of channels, prepared once: the same list is used for every response. */
+/** The names and tags of a list of channels. They are prepared only once, because every response uses the same list. */
 const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
   const names = channelNames(channels)
   return {
@@ -51,7 +51,7 @@ interface CompleteTag {
   readonly end: number
 }
 
-/** The parser for a list of channels. Text outside of all channels is dropped, except for the preamble. */
+/** Creates a parser for a list of channels. Text outside of all channels is dropped, except for the preamble. */
 export function createChannelParser(channels: readonly Channel[]): ChannelParser {
   const { names, openTags, outside, bodies } = grammarOf(channels)
   const instances = channels.map(() => 0)
@@ -60,11 +60,11 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   let ended = false
   let open = -1
   let body: ChannelBody = createBody('text', outside)
-  /** Undecided text: it starts with the `<` of a possible tag, or is half of a surrogate pair. */
+  /** Undecided text at the end of the input. It starts with the `<` of a possible tag, or is half of a surrogate pair. */
   let held = ''
-  /** How many characters after the start of the held tag were searched already. */
+  /** The search for a closing backtick has already covered this many characters of the held text. */
   let searched = 0
-  /** An incomplete tag with an undeclared name at the end of the last chunk. Its text was output already. */
+  /** The start of a tag with an undeclared name, at the end of the last chunk. It is text, so it was emitted already. */
   let unknownStart = ''
   let events: ChannelEvent[] = []
 
@@ -109,7 +109,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return events
   }
 
-  /** Decides whether a complete tag is a tag or quoted text. */
+  /** Decides whether a complete tag counts as a tag or is quoted text. `wait` means that more text has to arrive first. */
   function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
     const quotation = quotationAt(body)
     if (quotation === 'none') return 'tag'
@@ -125,7 +125,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return 'wait'
   }
 
-  /** A close tag certainly counts when an open tag, or the end of the response, comes next. */
+  /** Whether a close tag certainly counts, because an open tag or the end of the response comes next. */
   function isConfirmed(text: string, from: number): 'yes' | 'no' | 'wait' {
     let at = from
     while (at < text.length && at - from < lookahead && isWhitespace(text.charCodeAt(at))) at++
@@ -161,7 +161,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     }
   }
 
-  /** Records the name of an undeclared tag. Such tags are text and are not held back, so one may continue in the next chunk. */
+  /** Records the name of an undeclared tag. Such a tag is text and is not held back, so it may continue in the next chunk. */
   function noteUnknown(tag: string): void {
     unknownTag.lastIndex = 0
     const match = unknownTag.exec(tag)

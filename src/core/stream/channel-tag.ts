@@ -1,19 +1,19 @@
 import type { Channel } from './channel.ts'
 
 /**
- * The result of reading a channel tag in a text that may end inside of it:
+ * The result of reading a channel tag. The text may end inside the tag. A tag has this form:
  *
  *   '<' gap  [ '/' gap ]  'channel:' NAME gap '>'        gap = at most 4 spaces or tabs
  */
 export type TagMatch =
   | { readonly kind: 'none' }
-  /** The text ends inside of what may still become a tag that counts. */
+  /** The text ends inside something that may still become a tag that counts. */
   | { readonly kind: 'partial' }
-  /** A tag, or the start of one, with a name that does not count here. */
+  /** There is a tag, or the start of one, but its name is not among the wanted names. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'open' | 'close'; readonly channel: number; readonly end: number }
 
-/** Lower-case names and aliases, each with the index of its channel. */
+/** Maps each name or alias, in lower case, to the index of its channel. */
 export type ChannelNames = ReadonlyMap<string, number>
 
 /** The names that count in open tags and in close tags. */
@@ -22,7 +22,7 @@ export interface TagNames {
   readonly close: ChannelNames
 }
 
-/** The greatest length of a tag: names and gaps have limits. */
+/** The greatest length of a tag. It is limited because names and gaps are. */
 export const maxTagLength = 87
 
 const none: TagMatch = { kind: 'none' }
@@ -32,7 +32,7 @@ const keyword = 'channel:'
 const maxGap = 4
 const maxNameLength = 64
 
-/** All names of the channels. If two channels share a name, it means the first. */
+/** All names of the channels. A name that two channels share means the first of them. */
 export function channelNames(channels: readonly Channel[]): ChannelNames {
   const names = new Map<string, number>()
   channels.forEach((channel, index) => {
@@ -49,7 +49,7 @@ export function namesOfChannel(names: ChannelNames, channel: number): ChannelNam
   return new Map([...names].filter(([, index]) => index === channel))
 }
 
-/** Reads the tag that may start with the `<` at `at`. */
+/** Reads the tag that may start with the `<` at index `at`. */
 export function readTag(text: string, at: number, wanted: TagNames): TagMatch {
   const length = text.length
   let index = skipGap(text, at + 1)

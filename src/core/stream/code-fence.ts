@@ -1,25 +1,25 @@
 /**
- * The position in a markdown text that arrives in chunks: inside a fenced block or not, and how many backticks the line has. It is
- * decided strictly from left to right, so that it never depends on later text:
+ * Tracks fences and backticks in a markdown text that arrives in chunks. The text is read strictly from left to right, so the state at
+ * a position never depends on later text:
  *
- *   ```py          three or more at the start of a line open a fence at once …
- *   ``` x ```      … but another backtick on that line makes it inline code
- *   ```            in a fence, a run of at least the same length closes it …
- *   ```py          … unless other text follows on that line
+ *   ```py          three or more backticks or tildes at the start of a line open a fence at once …
+ *   ``` x ```      … but another backtick on the same line makes it inline code
+ *   ```            in a fence, a run of at least the same length closes the fence …
+ *   ```py          … unless other text follows on the same line
  */
 export interface CodeContext {
-  /** Number of backticks on this line, outside of fences. */
+  /** The number of backticks on the current line so far, outside of fences. */
   backticks: number
-  /** The character of the open fence; 0 outside of fences. */
+  /** The character code of the open fence; 0 outside of fences. */
   fence: number
   fenceLength: number
-  /** The fence was opened on the current line. */
+  /** True when the fence was opened on the current line. */
   opening: boolean
-  /** The current line closes the fence unless other text follows on it. */
+  /** True when the current line closes the fence, unless other text follows on it. */
   closing: boolean
-  /** Number of spaces at the start of the line; -1 after any other character or more than three spaces. */
+  /** The number of spaces at the start of the line. -1 after any other character, or after more than three spaces. */
   indent: number
-  /** Length of the run of fence characters at the start of the line; 0 after its end. */
+  /** The length of the run of fence characters at the start of the line. 0 after the end of this run. */
   run: number
   runCharacter: number
 }
@@ -33,7 +33,7 @@ export function createCodeContext(): CodeContext {
   return { backticks: 0, fence: 0, fenceLength: 0, opening: false, closing: false, indent: 0, run: 0, runCharacter: 0 }
 }
 
-/** True inside a fence; its closing line counts as inside until it ends. */
+/** True inside a fence. The line that closes the fence counts as inside until its end. */
 export const isFenced = (context: CodeContext): boolean => context.fence !== 0
 
 /** Moves the position over the text from `from` up to `to`. */
@@ -41,7 +41,7 @@ export function advanceCode(context: CodeContext, text: string, from: number, to
   let midLine = isMidLine(context)
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (midLine && code !== newline && code !== backtick) continue // nothing else matters in the middle of a line
+    if (midLine && code !== newline && code !== backtick) continue // only these two characters matter in the middle of a line
     readCharacter(context, code)
     midLine = isMidLine(context)
   }
@@ -103,11 +103,14 @@ const isBlank = (code: number): boolean => code === space || code === 9 || code 
 /** The content of a text without the fence around it. */
 interface FenceContent {
   readonly body: string
-  /** There is more text after the fence; it is not in the body. */
+  /** True when more text follows the fence. That text is not part of the body. */
   readonly textAfter: boolean
 }
 
-/** Removes the fence that models like to put around JSON, on one line or several. The last fence closes it, because the body may contain others. */
+/**
+ * Removes the fence that models like to put around JSON, on one line or several. The last three backticks of the text close the fence,
+ * because the body may contain fences of its own.
+ */
 export function stripFence(text: string): FenceContent {
   const trimmed = text.trim()
   const opening = trimmed.startsWith('```') ? /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0] : undefined

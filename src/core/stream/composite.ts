@@ -5,7 +5,7 @@ import { createJsonReader, type JsonReader } from './json-reader.ts'
 import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lane.ts'
 import { citationFormat } from './lanes-content.ts'
 
-/** How a top-level attribute is shown: a format, or a schema with or without a format. The default is markdown. */
+/** How a top-level attribute of the JSON is shown: a format, or an object that may have one. The default format is markdown. */
 export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }
 
 /** Options of `createCompositeReader`. */
@@ -17,16 +17,17 @@ export interface CompositeSettings {
   readonly replacer: CreateReplacer
 }
 
-/** Shows a JSON channel as one lane per top-level attribute. `end` ends one instance of the channel; another may follow. */
+/** Shows each top-level attribute of a JSON channel as a lane of its own. */
 export interface CompositeReader {
   readonly channel: string
   push(text: string): readonly LaneDelta[]
+  /** Ends one instance of the channel. The channel may be opened again. */
   end(): readonly LaneDelta[]
 }
 
 const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
 
-/** Reads a JSON channel while it is written, and shows each top-level attribute as a lane of its own. */
+/** Creates a reader that shows the attributes of a JSON channel while the model writes it. */
 export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
   const buffer = createDeltaBuffer()
   let reader: JsonReader = createJsonReader()

@@ -14,14 +14,15 @@ import {
 } from './json-event.ts'
 
 /**
- * Decides whether a quote ends a string, or is a part of it that the model forgot to escape. The text after the quote decides. It ends:
+ * Decides whether a quote ends a JSON string, or is part of the string and the model forgot to escape it. The text after the quote
+ * decides. A quote with one of these texts after it ends the string:
  *
  *   a key               "…" :
  *   a value in {…}      "…" }      "…" , "next key" :      "…" , }
  *   a value in […]      "…" ]      "…" , [ { or "          "…" , 12 , or ]      "…" , ]
  *
- * Otherwise the quote is text. In valid JSON every closing quote is followed by one of these and inner quotes are escaped, so the rule
- * does not change the meaning of valid JSON. Lanes and the parser of complete texts use the same rule, so they always agree.
+ * Any other quote is text. The rule does not change the meaning of valid JSON: there, one of these texts follows every closing quote,
+ * and inner quotes are escaped. Lanes and the parser of complete texts use the same rule, so they always agree.
  */
 export interface ClosingQuoteRule {
   inside: 'key' | 'object' | 'array'
@@ -41,7 +42,7 @@ export function startClosingQuote(rule: ClosingQuoteRule, inside: ClosingQuoteRu
   rule.phase = 'quote'
 }
 
-/** Takes the characters after the quote, one at a time, until the decision is made. */
+/** Takes the next character after the quote. Called for one character after another until the result is not `undecided`. */
 export function stepClosingQuote(rule: ClosingQuoteRule, code: number): Verdict {
   switch (rule.phase) {
     case 'quote':
@@ -89,7 +90,7 @@ function afterComma(rule: ClosingQuoteRule, code: number): Verdict {
 }
 
 function inKey(rule: ClosingQuoteRule, code: number): Verdict {
-  // No key spans a line break, so prose is held back for one line at most.
+  // A key has no line break. So the reader waits for the end of a key at most until the end of the line.
   if (code < 0x20) return 'inside'
   if (code === backslash) rule.phase = 'escape'
   else if (code === quote || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'

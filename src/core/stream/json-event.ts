@@ -1,12 +1,12 @@
-/** The keys and indices from the root to a value. The root itself has the empty path. */
+/** The keys and indices that lead from the root to a value. The root itself has the empty path. */
 export type JsonPath = readonly (string | number)[]
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
 /**
- * An event of the JSON reader. Every start has an end; `aborted` means that the text stopped or became invalid before the value was
- * complete. The deltas of a string are its decoded text, without lone surrogates.
+ * An event of the JSON reader. Every start has an end. `aborted` is true when the text stopped or became invalid before the value was
+ * complete. The deltas of a string have its decoded text, without lone surrogates.
  */
 export type JsonEvent =
   | { readonly type: 'object.start' | 'array.start'; readonly path: JsonPath }
@@ -16,7 +16,7 @@ export type JsonEvent =
   | { readonly type: 'string.end'; readonly path: JsonPath; readonly aborted: boolean }
   | { readonly type: 'scalar'; readonly path: JsonPath; readonly value: number | boolean | null }
 
-/** A mistake in the JSON that the reader corrected. A fence around the JSON is no mistake. */
+/** A mistake in the JSON that the reader corrected. A fence around the JSON does not count as a mistake. */
 export type JsonRepair =
   | 'surrounding_text'
   | 'trailing_comma'
@@ -25,7 +25,7 @@ export type JsonRepair =
   | 'inner_quote'
   | 'unknown_escape'
 
-/** The deepest nesting that is read: deeper than any real action, and shallow enough for recursive functions. */
+/** JSON that is nested deeper is rejected. No real action is nested so deeply, and recursive functions can still handle this depth. */
 export const maxJsonDepth = 128
 
 /** Character codes. */
@@ -41,7 +41,7 @@ export const closeBrace = 0x7d
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** The value of a bare word or number; undefined when JSON has no such word. */
+/** The value of a number or of `true`, `false` or `null`. Undefined for any other token. */
 export function parseScalar(token: string): number | boolean | null | undefined {
   if (token === 'true') return true
   if (token === 'false') return false

@@ -5,16 +5,16 @@ import { createJsonReader, type ReaderProblem } from './json-reader.ts'
 
 /** Why a text could not be parsed. */
 export interface JsonProblem {
-  /** `json.multiple`: the text has more than one object, so it is unclear which one is meant. */
+  /** `json.multiple` means that the text has more than one object, so it is unclear which one is meant. */
   readonly code: ReaderProblem['code'] | 'json.multiple'
-  /** For the model to read: at most 500 characters. */
+  /** A message for the model, of at most 500 characters. */
   readonly message: string
-  /** The text around the offset, at most 1800 characters. */
+  /** The text around the offset, with at most 1800 characters. */
   readonly excerpt: string
   readonly offset: number
-  /** The value that was being read. */
+  /** The path of the value that the reader was reading. */
   readonly path: JsonPath
-  /** The number of objects, for `json.multiple`. */
+  /** The number of objects in the text. Set only for `json.multiple`. */
   readonly count?: number
 }
 
@@ -24,8 +24,8 @@ export type ParsedJson =
   | { readonly ok: false; readonly error: JsonProblem }
 
 /**
- * Parses JSON as models write it. Tries JSON.parse without the fence, then from the first to the last brace, and at last the tolerant
- * reader. Valid JSON gives the same value as JSON.parse; a string in the result is always the one that a lane has shown.
+ * Parses JSON as models write it. JSON.parse is tried first: on the text without its fence, then on the text from the first to the last
+ * brace. The tolerant reader is tried last. Every string in the result is the same as the one that a lane has shown.
  */
 export function parseModelJson(text: string): ParsedJson {
   const { body, textAfter } = stripFence(text)
@@ -37,9 +37,9 @@ export function parseModelJson(text: string): ParsedJson {
   return !read.ok && whole !== undefined ? accept(text, whole, []) : read
 }
 
-/** Applies the limits of the reader to a value of JSON.parse: no deep nesting and no lone surrogates. */
+/** Accepts a value of JSON.parse under the limits of the reader: it is not nested too deeply, and lone surrogates are replaced. */
 function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
-  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text) // a level has at least two brackets
+  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text) // a shorter text can not be too deep: each level has two brackets
   return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
 }
 
@@ -58,7 +58,7 @@ function readLeniently(text: string): ParsedJson {
   return { ok: true, value: value as JsonValue, repairs: alone ? [...reader.repairs] : ['surrounding_text', ...reader.repairs] }
 }
 
-/** The number of further objects, at most a hundred. `{}` does not count: it is more likely prose than an action. */
+/** Counts the objects in the text from the offset `after` on, up to a hundred. `{}` does not count, because it is likely prose. */
 function countObjects(text: string, after: number): number {
   let count = 0
   let start = text.indexOf('{', after)
@@ -79,7 +79,7 @@ function parse(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue
   } catch {
-    return undefined // the tolerant reader reports the problem, with its path
+    return undefined // the tolerant reader reports the problem and its path
   }
 }
 
@@ -117,7 +117,7 @@ function isDeeperThan(value: JsonValue, levels: number): boolean {
 const anySurrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
 
-/** Whether the text may contain a lone surrogate, escaped or not. The first two tests are cheap, and false for most texts. */
+/** True when the text may contain a lone surrogate, escaped or not. The first two tests are cheap, and both fail for most texts. */
 function mayHoldLoneSurrogates(text: string): boolean {
   return (text.includes('\\u') || anySurrogate.test(text)) && loneSurrogate.test(text)
 }

@@ -19,29 +19,30 @@ import {
 import { createRootFinder, isOpening, stepRoot } from './json-root.ts'
 import { createStringDecoder } from './json-string.ts'
 
-/** Why and where the reader stopped. Offsets count UTF-16 units from the first pushed character. */
+/** Why and where the reader stopped. */
 export interface ReaderProblem {
   readonly code: 'json.missing' | 'json.unexpected' | 'json.unfinished' | 'json.too_deep'
+  /** The number of UTF-16 units before the place, from the first pushed character on. */
   readonly offset: number
   readonly path: JsonPath
 }
 
 /**
- * Reads one JSON value while the model writes it: the first object in the text, or an array if the text starts with one. Accepts any
- * text and takes linear time. The events do not depend on where chunks were cut, except for the sizes of string deltas.
+ * Reads one JSON value while the model writes it. The value is the first object in the text, or an array if the text starts with one.
+ * Any text is accepted and read in linear time. Where chunks were cut changes only the sizes of string deltas.
  */
 export interface JsonReader {
   push(chunk: string): readonly JsonEvent[]
-  /** Ends the input: open values end as aborted. */
+  /** Ends the input. Values that are still open end as aborted. */
   end(): readonly JsonEvent[]
   readonly problem: ReaderProblem | undefined
-  /** In the order of their first occurrence. */
+  /** The mistakes that the reader corrected, in the order of their first occurrence. */
   readonly repairs: ReadonlySet<JsonRepair>
-  /** Offsets of the start of the value and of the text after it; undefined until they are known. */
+  /** The offsets at which the value starts and at which the text after it starts. Undefined until they are known. */
   readonly span: { readonly from: number | undefined; readonly to: number | undefined }
 }
 
-/** An object or array that is open. */
+/** An object or an array that is still open. */
 interface Frame {
   readonly kind: 'object' | 'array'
   readonly path: JsonPath
@@ -59,7 +60,10 @@ interface Frame {
  */
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
-/** Matches text after a quote, at the end of the input, that looks like the start of another key but is the end of the string: `x", "}`. */
+/**
+ * Matches the text after the first quote in `x", "}`, when the input ends there. It looks like the start of another key. But the second
+ * quote ends the string, so the first one is text.
+ */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
 const starts = { object: 'object.start', array: 'array.start' } as const
@@ -78,7 +82,7 @@ export function createJsonReader(): JsonReader {
 
   let events: JsonEvent[] = []
   let mode: Mode = 'lead'
-  let offset = 0 // the offset of the first character of the text being read
+  let offset = 0 // the offset of the first character in the text that is being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
   let frame: Frame | undefined
   let path: JsonPath = []
@@ -86,7 +90,7 @@ export function createJsonReader(): JsonReader {
   let inKey = false
   let token = ''
   let lastQuote = 0
-  let held = '' // the text after a quote, while it is undecided whether the quote ends the string
+  let held = '' // the text after a quote, while it is not decided whether the quote ends the string
 
   function valuePath(): JsonPath {
     if (frame === undefined) return []
@@ -146,7 +150,7 @@ export function createJsonReader(): JsonReader {
     } else fail('json.unexpected', at)
   }
 
-  /** Reads one character outside of strings; false when the character has to be read again in the new mode. */
+  /** Reads one character outside of strings. Returns false when the character has to be read again in the new mode. */
   function readStructure(code: number, at: number): boolean {
     if (mode === 'token') return continueToken(code, at)
     if (isSpace(code)) return true
@@ -182,7 +186,7 @@ export function createJsonReader(): JsonReader {
     return false
   }
 
-  /** Reads one character before the start of the value. */
+  /** Reads one character before the start of the value. Returns false when the character has to be read again in the new mode. */
   function readLead(code: number, at: number): boolean {
     const started = stepRoot(root, code)
     if (started === undefined) {
@@ -200,7 +204,7 @@ export function createJsonReader(): JsonReader {
     mode = 'string'
   }
 
-  /** Reads the text after a quote until it is decided whether the quote ends the string; until then, the text is held. */
+  /** Reads the text after a quote to decide whether the quote ends the string. Returns false when more text has to arrive first. */
   function decideQuote(text: string, start: number): boolean {
     for (let index = start; index < text.length; index++) {
       const verdict = stepClosingQuote(closing, text.charCodeAt(index))
@@ -237,7 +241,7 @@ export function createJsonReader(): JsonReader {
     }
   }
 
-  /** Reads the held text. The closing-quote rule sees each part of it once, and it is read once, so this stays linear. */
+  /** Reads the held text, after the quote before it has been decided. */
   function readHeld() {
     const text = held
     held = ''
@@ -273,7 +277,7 @@ export function createJsonReader(): JsonReader {
       held = ''
       const inside = mode
       if (inside === 'quote')
-        closeString(false) // the input ends here, so the quote ends the string
+        closeString(false) // nothing follows that could make the quote part of the string
       else if (inside === 'string') closeString(true)
       mode = inside
       fail(inside === 'lead' ? 'json.missing' : 'json.unfinished', at)

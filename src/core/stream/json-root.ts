@@ -1,12 +1,12 @@
 import { backtick, closeBrace, closeBracket, isSpace, isTypographicQuote, openBrace, openBracket, quote } from './json-event.ts'
 
 /**
- * Finds the start of the JSON in a response. Models put a fence or an introduction around it:
+ * Finds the start of the JSON in a response. Models may write a fence or an introduction before it:
  *
  *   {"action":…        ```json {"action":…        Here you are: {"action":…        [{"action":…
  *
- * A brace starts an object when a key or a closing brace follows, so `{braces}` in prose are skipped. A bracket starts an array only at
- * the very beginning: otherwise `see [1]` in prose would hide the object after it.
+ * A brace starts an object only when a quote or a closing brace follows, so `{braces}` in prose are skipped. A bracket starts an array
+ * only at the beginning of the text or of its fence. Otherwise `see [1]` in prose would be taken for the JSON.
  */
 export interface RootFinder {
   phase: 'start' | 'ticks' | 'word' | 'fenced' | 'prose' | 'brace' | 'bracket'
@@ -17,10 +17,10 @@ export function createRootFinder(): RootFinder {
   return { phase: 'start', ticks: 0 }
 }
 
-/** True after a brace or bracket that may be the start; the next character decides. */
+/** True after a brace or bracket that may be the start of the JSON. The next character that is not a space decides. */
 export const isOpening = ({ phase }: RootFinder): boolean => phase === 'brace' || phase === 'bracket'
 
-/** Takes the next character. Returns what the brace or bracket before it started, once that is decided. */
+/** Takes the next character. Returns `object` or `array` when this character confirms that the brace or bracket before it is the start. */
 export function stepRoot(finder: RootFinder, code: number): 'object' | 'array' | undefined {
   if (finder.phase === 'brace') {
     if (isSpace(code)) return undefined
@@ -35,14 +35,14 @@ export function stepRoot(finder: RootFinder, code: number): 'object' | 'array' |
   return undefined
 }
 
-/** Checks whether the character can start the value. `first`: nothing but blanks and a fence came before it. */
+/** Checks whether the character may start the JSON. `first` is true when only blanks and a fence came before it. */
 function lookForStart(finder: RootFinder, code: number, first: boolean): void {
   if (code === openBrace) finder.phase = 'brace'
   else if (first && code === openBracket) finder.phase = 'bracket'
   else if (!first || !isBlank(code)) finder.phase = 'prose'
 }
 
-/** Reads the fence before the value, if there is one. */
+/** Reads the fence before the JSON, if there is one. */
 function readFence(finder: RootFinder, code: number): void {
   const { phase, ticks } = finder
   if (phase === 'start' && code === backtick) {
@@ -63,7 +63,7 @@ function startsValue(code: number): boolean {
   return digit || literal || code === 0x2d || code === quote || code === openBrace || code === openBracket || isTypographicQuote(code)
 }
 
-/** The same characters that `trim` removes, because the parser of complete texts trims and has to find the same start. */
+/** True for the characters that `trim` removes. The parser of complete texts uses `trim` and has to find the same start. */
 function isBlank(code: number): boolean {
   return isSpace(code) || (code !== backtick && String.fromCharCode(code).trim() === '')
 }

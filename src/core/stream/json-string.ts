@@ -1,26 +1,26 @@
 import { backslash, isTypographicQuote, type JsonRepair, quote } from './json-event.ts'
 
-/** Limits the size of events when a provider sends large chunks. */
+/** The greatest length of one emitted text. It keeps events small when a provider sends large chunks. */
 const maxDeltaLength = 256
 
 /** Decodes the content of a JSON string that arrives in chunks. */
 export interface StringDecoder {
-  /** Starts a string. If a straight quote opened it, typographic quotes in it are text. */
+  /** Starts a string. Typographic quotes inside are text if a straight quote opened the string. */
   begin(opened: 'straight' | 'typographic'): void
-  /** Decodes up to a quote that may end the string, or to the end of the chunk, and returns the index. */
+  /** Decodes up to a quote that may end the string, or to the end of the chunk. Returns the index at which it stopped. */
   read(chunk: string, from: number): number
-  /** Adds the quote that `read` stopped at to the text. */
+  /** Adds the quote at which `read` stopped to the decoded text. */
   keep(quote: number): void
-  /** Emits all text that is decoded. */
+  /** Emits the decoded text that was not emitted yet. */
   flush(): void
-  /** Ends the string: an unpaired surrogate becomes U+FFFD, an incomplete escape is dropped. */
+  /** Ends the string. An unpaired surrogate becomes U+FFFD. An incomplete escape is dropped. */
   finish(): void
 }
 
 export function createStringDecoder(emit: (text: string) => void, note: (repair: JsonRepair) => void): StringDecoder {
   let typographic = false
   let decoded = ''
-  let pending = '' // an incomplete escape
+  let pending = '' // the part of an escape that has arrived so far
   let high = 0
 
   function append(text: string) {
@@ -40,7 +40,7 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
     decoded += chunk.slice(start, to)
   }
 
-  /** Adds one decoded UTF-16 unit. Joins surrogate pairs, also if only one of the two was escaped. */
+  /** Adds one decoded UTF-16 unit. The two units of a surrogate pair are joined, even if only one of them was escaped. */
   function unit(code: number) {
     if (high !== 0 && code >= 0xdc00 && code <= 0xdfff) {
       const pair = String.fromCharCode(high, code)
@@ -58,7 +58,7 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
     append('\uFFFD')
   }
 
-  /** Continues an escape with the character at `index`. If the escape is invalid, it becomes text and the character is read again. */
+  /** Continues an escape with the character at `index`, and returns the index to read next. An invalid escape becomes text. */
   function continueEscape(chunk: string, index: number): number {
     const character = chunk[index] as string
     if (pending === '\\' && character === 'u') {

@@ -1,9 +1,12 @@
 import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 
-/** A piece of a text that the user watches while the model writes it. Index 0 starts its lane from the beginning; `completed` ends it. */
+/**
+ * A piece of a text that the user watches while the model writes it. The pieces of one text form a lane. A delta with index 0 starts
+ * the lane from the beginning, and a delta with `completed` ends it.
+ */
 export interface LaneDelta {
-  /** Where a client shows it: thinking, answer, canvas, timeline_text, subsystem. New markers may be added. */
+  /** Where a client shows the text: thinking, answer, canvas, timeline_text or subsystem. New markers may be added. */
   readonly marker: string
   readonly artifact_name?: string
   readonly format: ChannelFormat
@@ -24,10 +27,10 @@ export interface LaneExtra {
 
 /** The fields that all deltas of a lane share. */
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'extra'>
-/** How the text of a lane ended: complete, or stopped before its end. */
+/** How the text of a lane ended. `aborted` means that it stopped before it was complete. */
 export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
-/** Changes text before it is shown, to replace citations; for lanes without citations it changes nothing. */
+/** Replaces the citations in a text before it is shown. In a lane without citations it changes nothing. */
 export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
 /** Creates a rewriter of citations for one lane. */
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
@@ -40,18 +43,18 @@ export interface Lane {
 
 /** A lane that emits nothing until it has visible text. */
 export interface LazyLane extends Lane {
-  /** The lane has emitted more than white space. */
+  /** True when the lane has emitted more than white space. */
   readonly visible: boolean
 }
 
-/** A lane that may be written again after its end, when its channel is opened again: the index continues, with a new rewriter. */
+/** Creates a lane. It may be written again after its end, when its channel is opened again. The index then continues. */
 export function createLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta): Lane {
   return openLane(style, createRewriter, emit, true)
 }
 
 /**
- * A lane that stays silent, also about its end, until it has more than white space to show. Rewritten text counts: a citation of an
- * unknown source leaves nothing to show.
+ * Creates a lane that emits nothing, not even its end, until it has more than white space to show. The rewritten text decides: a
+ * citation of an unknown source leaves nothing to show.
  */
 export function createLazyLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta): LazyLane {
   return openLane(style, createRewriter, emit, false)
@@ -61,7 +64,7 @@ function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: Em
   let rewriter: TextRewriter | undefined
   let index = 0
   let visible = startVisible
-  let blank = '' // white space before the first visible text
+  let blank = '' // the white space before the first visible text
 
   function show(text: string) {
     if (visible) {
@@ -92,7 +95,7 @@ function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: Em
   }
 }
 
-/** A lane that holds its text until it is decided where to show it, or that it is not shown. */
+/** A lane that holds its text until `release` decides where the text is shown, or `drop` decides that it is not shown. */
 export interface HeldLane extends Lane {
   readonly state: 'held' | 'open' | 'dropped'
   /** The first characters of the text, at most `headLength`. */
@@ -104,7 +107,7 @@ export interface HeldLane extends Lane {
   drop(): void
 }
 
-/** The length of `head`: fixed, so that decisions by the start of a text do not depend on where chunks were cut. */
+/** The greatest length of `head`. It is fixed, so that a decision by the start of a text does not depend on where chunks were cut. */
 export const headLength = 64
 
 export function createHeldLane(): HeldLane {

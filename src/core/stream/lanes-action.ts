@@ -14,9 +14,9 @@ export interface ActionLanes {
   push(text: string): void
   end(): void
   readonly exec: ExecLanes
-  /** Trimmed and lower-cased; undefined until the string is complete. */
+  /** The action, trimmed and in lower case. Undefined until its string is complete. */
   readonly action: string | undefined
-  /** `final_answer`; shown only if no answer channel follows. */
+  /** The lane of the field `final_answer`. It is shown only if no answer channel with visible text follows. */
   readonly answer: HeldLane | undefined
   /** True while the action channel has only white space. */
   readonly blank: boolean
@@ -58,7 +58,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return createLazyLane({ marker: 'timeline_text', artifact_name: artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
-  /** Releases or drops held lanes after a value of the action has become known. */
+  /** Releases or drops held lanes. Called when another value of the action is known. */
   function reconsider() {
     const { action } = self
     if (notes?.state === 'held') {
@@ -89,7 +89,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     else if (verdict !== 'wait') lane.release(createLazyLane(verdict.style, () => replacer(verdict.citations), emit))
   }
 
-  /** The lane for the string that starts here, if it is shown. A repeated key starts its lane from the beginning. */
+  /** Creates the lane for the string at `path`. Undefined when the string is not shown. A repeated key gets a new lane. */
   function laneAt(path: JsonPath): HeldLane | undefined {
     const field = shownField(path)
     if (field === undefined) return undefined
@@ -120,7 +120,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     if (key === 'path' || key === 'channel' || key === 'format') params[key] = value
     if (key !== 'content' || toolId !== 'react.write' || typeof value !== 'object' || value === null) return
     content = { field: key, lane: createHeldLane() }
-    content.lane.write(JSON.stringify(value, null, 2)) // the same text that react.write writes
+    content.lane.write(JSON.stringify(value, null, 2)) // `react.write` writes the same text
     content.lane.end('whole')
   }
 
@@ -131,7 +131,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       if (event.type === 'object.end' && !event.aborted) finishRoot()
       return
     }
-    if (isAt(event.path, 'tool_call')) return // its fields are stored one by one, like those of the root
+    if (isAt(event.path, 'tool_call')) return // the fields of `tool_call` are stored one by one, like those of the root
     const value = collector.push(event)
     if (value === undefined || event.path.length > 3 || ('aborted' in event && event.aborted)) return
     store(event.path, value)
@@ -159,19 +159,19 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   }
 }
 
-/** The strings of the action that the user may see while the model writes them. */
+/** The name of the field at `path`, if the user may see it while the model writes it. */
 function shownField(path: JsonPath): 'final_answer' | 'notes' | 'content' | 'patch' | undefined {
   const last = path[path.length - 1]
   if (last === 'final_answer' || last === 'notes') return path.length === 1 ? last : undefined
   return (last === 'content' || last === 'patch') && isAt(path, 'tool_call', 'params', last) ? last : undefined
 }
 
-/** Compares a path of at most three steps. */
+/** True when the path has exactly these steps. Only for paths of at most three steps. */
 function isAt(path: JsonPath, first: string, second?: string, third?: string): boolean {
   return path[0] === first && path[1] === second && path[2] === third
 }
 
-/** Titles of plan cards by the mode of the `react.plan` call. */
+/** The title of a plan card for each mode of a `react.plan` call. */
 const planTitles: Readonly<Record<string, string>> = {
   new: 'New Plan',
   activate: 'Activated Plan',
@@ -179,7 +179,7 @@ const planTitles: Readonly<Record<string, string>> = {
   close: 'Closed Plan',
 }
 
-/** The text that shows a `react.plan` call to the user; undefined for an invalid call, which will be rejected. */
+/** The text that shows a `react.plan` call to the user. Undefined when the mode is invalid, because the call will be rejected. */
 function planCard(params: JsonValue | undefined, notes: string): string | undefined {
   if (typeof params !== 'object' || params === null || Array.isArray(params)) return undefined
   const { mode, plan_id: planId, steps } = params as { readonly [key: string]: JsonValue }
@@ -201,7 +201,7 @@ function firstLine(text: string): string {
   )
 }
 
-/** A step is a string, or an object with a `label` as in older plans. */
+/** The label of a plan step. A step is a string, or in older plans an object with a `label`. */
 function labelOf(step: JsonValue): string {
   if (typeof step === 'string') return firstLine(step)
   const label = typeof step === 'object' && step !== null && 'label' in step ? step.label : ''

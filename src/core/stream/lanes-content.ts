@@ -3,37 +3,37 @@ import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import { headLength, type LaneStyle } from './lane.ts'
 
-/** The parameters that decide where and how content is shown, as far as they were read. */
+/** The parameters of a tool call that decide where and how its content is shown. Undefined when they have not been read yet. */
 export interface ContentParams {
   path: JsonValue | undefined
   channel: JsonValue | undefined
   format: JsonValue | undefined
 }
 
-/** The known part of a tool call whose content the user may watch. */
+/** What is known so far about a tool call whose content the user may watch. */
 export interface ContentState {
   readonly action: string | undefined
   readonly toolId: string | undefined
-  /** The parameter that holds the content. */
+  /** The name of the parameter that holds the content. */
   readonly field: string
   readonly params: Readonly<ContentParams>
-  /** All parameters were read. */
+  /** True when all parameters have been read. */
   readonly paramsEnded: boolean
-  /** The first characters of the content. */
+  /** The first characters of the content, at most `headLength`. */
   readonly head: string
-  /** The content is complete; never true for content that was cut off. */
+  /** True when the content is complete. Never true for content that was cut off. */
   readonly whole: boolean
 }
 
 export type ContentVerdict = 'wait' | 'drop' | { readonly style: LaneStyle; readonly citations: CitationFormat }
 
-/** The parameter with content that may be shown; no other parameter is shown while the model writes it. */
+/** The parameter of a tool that is shown while the model writes it. Undefined when the tool has none. */
 function contentField(toolId: string): 'content' | 'patch' | undefined {
   if (toolId === 'react.write' || toolId.startsWith('rendering_tools.write_')) return 'content'
   return toolId === 'react.patch' ? 'patch' : undefined
 }
 
-/** Decides whether to show content: once it is certain that it belongs to a tool call, is not internal and is not a reference. */
+/** Decides whether to show content. It is shown once it certainly belongs to a tool call, is not internal and is not a reference. */
 export function decideContent(state: ContentState): ContentVerdict {
   if (state.action !== undefined && state.action !== 'call_tool') return 'drop'
   if (state.toolId !== undefined && contentField(state.toolId) !== state.field) return 'drop'
@@ -61,7 +61,7 @@ function channelOf({ params, paramsEnded }: ContentState): 'canvas' | 'timeline_
 
 interface Format {
   readonly format: ChannelFormat
-  /** How citations are replaced. By default the format decides; in a program, `[[S:1]]` is not a citation. */
+  /** How citations are replaced. By default the format decides. */
   readonly citations?: CitationFormat
 }
 
@@ -95,8 +95,8 @@ function writtenFormat(path: string): Format {
 }
 
 /**
- * The format of a rendering tool's content: the parameter `format` if it was written before the content, else by extension, first
- * character or tool.
+ * The format of the content that a rendering tool shows. The parameter `format` decides if it is already known. Otherwise the extension
+ * of the path decides, then the first character of the content, then the tool.
  */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format
@@ -108,7 +108,7 @@ function renderedFormat(toolId: string, path: string, { params, head }: ContentS
   return { format: toolId.endsWith('_png') ? 'mermaid' : 'markdown' }
 }
 
-/** How citations are replaced in a format. Only markdown, text and HTML have citations. */
+/** The way to replace citations in a channel of this format. Only markdown, text and HTML have citations. */
 export function citationFormat(format: ChannelFormat): CitationFormat {
   return format === 'markdown' || format === 'text' || format === 'html' ? format : 'verbatim'
 }

@@ -19,13 +19,16 @@ export interface ExecSettings {
   readonly mimeOf: (filename: string) => string
 }
 
-/** Lanes of a program while the model writes it, in this order: status, name, objective, code, contract; or the error `missing_code`. */
+/**
+ * Shows a program while the model writes it. There are lanes for the status, name, objective, code and contract. A program without code
+ * ends with the status `error` instead of the contract.
+ */
 export interface ExecLanes {
-  /** Call when the action is known to call an exec tool. */
+  /** Called when it is known that the action calls an exec tool. */
   start(language: string): void
-  /** Call when the action is complete. */
+  /** Called when the action is complete. */
   describe(params: JsonValue | undefined, notes: string): void
-  /** Call when the action calls no exec tool: its code is then not shown. */
+  /** Called when the action calls no exec tool. The code is then not shown. */
   discard(): void
   write(code: string): void
   endCode(ending: LaneEnd): void
@@ -83,7 +86,7 @@ export function execLanguage(toolId: string): string | undefined {
   return toolId.startsWith(toolPrefix) && toolId.length > toolPrefix.length ? toolId.slice(toolPrefix.length) : undefined
 }
 
-/** A status replaces the previous one, so its index is always 0. */
+/** A delta with a status. Each status replaces the previous one, so the index is always 0. */
 function statusDelta(executionId: string, status: 'gen' | 'error', error?: string): LaneDelta {
   const text = JSON.stringify({ status, timings: {}, error })
   return { ...execStyle(executionId, 'code_exec.status', 'json'), index: 0, text, completed: status === 'error' }
@@ -98,7 +101,10 @@ function execStyle(executionId: string, subType: string, format: ChannelFormat, 
   } as const
 }
 
-/** The files of a contract that the user will see. Internal files are not listed but count for the numbering. An invalid contract has none. */
+/**
+ * The files of a contract that the user will see. Internal files are left out, but the artifact ids are made from the names of all
+ * files. Empty for an invalid contract.
+ */
 function listedFiles(given: JsonValue | undefined, mimeOf: (filename: string) => string) {
   const contract = readContract(given)
   if (!contract.ok) return []

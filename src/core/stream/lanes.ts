@@ -16,22 +16,23 @@ import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 
 /** Options of `createLanes`. */
 export interface LaneSettings {
-  /** Number of the round in its turn, from 0; part of the lane names. */
+  /** The number of the round in its turn, from 0. It is part of the lane names. */
   readonly iteration: number
-  /** Groups the `code_exec.*` deltas of this decision. */
+  /** The id that all `code_exec.*` deltas of this response share. */
   readonly executionId: string
   readonly replacer: CreateReplacer
   readonly mimeOf: (filename: string) => string
 }
 
-/** The answer that the user has seen, as the model wrote it. The model is not asked for it again. */
+/** The answer that the user has seen, in the words of the model. The model is not asked for this answer again. */
 export interface DeliveredAnswer {
   readonly source: 'channel' | 'action'
   readonly text: string
 }
 
 /**
- * Shows the parts of one response that the user may see while the model writes it.
+ * Turns one response into the lanes that the user watches while the model writes. On the left are the channels of the response, on the
+ * right the markers of the lanes:
  *
  *   thinking ────────────────────────────────────────────────▶ thinking
  *   action ── notes ── if call_tool ─────────────────────────▶ timeline_text
@@ -41,22 +42,22 @@ export interface DeliveredAnswer {
  *   answer ── held until the action says complete, exit ─┴───▶ answer
  *   code ── held until the action calls an exec tool ────────▶ subsystem
  *
- * `final_answer` has to wait, because an answer channel may follow and replaces it unless it is blank. Text that was shown is never
- * taken back. The channels `followup` and `usage` are for programs and have no lane.
+ * `final_answer` has to wait for the end, because an answer channel may follow. A visible answer channel is shown instead of it. Text
+ * that was shown is never taken back. The channels `followup` and `usage` are for programs and have no lane.
  */
 export interface Lanes {
   push(event: ChannelEvent): readonly LaneDelta[]
   /**
-   * Ends the response: `whole`, or `aborted` by the output limit; then the open lane ends as aborted. An answer without an action is
-   * shown now, because it means `complete`.
+   * Ends the response. `ending` is `aborted` when the response reached the output limit: the open lane then ends as aborted. An answer
+   * without an action is shown now, because such a response means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
-  /** Ends an interrupted response: open lanes end as aborted, and held text is not shown. */
+  /** Ends a response that was interrupted. Open lanes end as aborted, and held text is not shown. */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
 
-/** Turns the channels of a decision into the lanes that users watch. */
+/** Creates the lanes of one response. */
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createDeltaBuffer()
   const open = new Set<string>()
@@ -68,7 +69,7 @@ export function createLanes(settings: LaneSettings): Lanes {
   let channelText = ''
   let delivered: DeliveredAnswer | undefined
 
-  // Created on first use: most responses only have thinking and an action.
+  // These lanes are created when they are first needed.
   const thinkingLane = () => (thinking ??= createLane(thinkingStyle, withoutRewriting, emit))
   const actionLanes = () => (action ??= createActionLanes(settings, emit))
   const isBlank = () => action?.blank ?? true
@@ -90,7 +91,10 @@ export function createLanes(settings: LaneSettings): Lanes {
     else if (verdict === 'drop') channelAnswer.drop()
   }
 
-  /** Whether to show the answer. It is dropped with two actions, another action or invalid JSON: the response will then be rejected. */
+  /**
+   * Whether to show the answer. It is dropped when there are two actions, when the action is not `complete` or `exit`, or when its JSON
+   * is invalid.
+   */
   function answerVerdict(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
     if (action?.action === 'complete' || action?.action === 'exit') return 'show'

@@ -30,7 +30,7 @@ export function renderAttachmentMeta(block: Block, { caps }: RenderContext): rea
   ]
 }
 
-/** The last part of a path: some clients send the whole path that a file had on the user's disk. */
+/** The last part of a path. Some clients send the whole path that the file had on the user's disk. */
 const fileName = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 
 /** The image or document of a block, or a note that says why it is not sent. */
@@ -44,13 +44,13 @@ export function binaryParts(block: Block, { attachment, caps }: RenderContext): 
   return [block.blob || block.base64 === undefined ? part : { ...part, base64: block.base64 }]
 }
 
-/** The media type without its parameters, in lower case; empty when the block has none. */
+/** The media type of a block, in lower case and without parameters. Empty when the block has none. */
 export function mimeOf({ mime = '' }: Block): string {
   const end = mime.indexOf(';')
   return (end === -1 ? mime : mime.slice(0, end)).trim().toLowerCase()
 }
 
-/** A reference to the block's bytes; for inline bytes, which have no hash yet, only the size is set. */
+/** A reference to the block's bytes. Inline bytes have no hash yet: their reference has a size and an empty hash. */
 export function blobOf(block: Block): BlobRef | undefined {
   if (block.blob) return block.blob
   return block.base64 === undefined ? undefined : { sha256: '', size: decodedSize(block.base64) }
@@ -62,7 +62,7 @@ function decodedSize(base64: string): number {
 }
 
 function refusalNote(block: Block, reason: RefusalReason, limits: Caps): string {
-  const pathIsShown = block.type === 'react.tool.result' || block.path === undefined // the heading of a result shows the path
+  const pathIsShown = block.type === 'react.tool.result' || block.path === undefined // the heading of a tool result already shows the path
   return joinLines(
     `[NOT ATTACHED] ${oneLine(mimeOf(block) || 'unknown type', limits.mime)}, ${blobOf(block)?.size ?? 0} bytes`,
     pathIsShown ? undefined : `[path: ${oneLine(block.path ?? '', limits.path)}]`,
@@ -80,13 +80,16 @@ const refusalTexts: { readonly [R in RefusalReason]: string } = {
 }
 
 /**
- * Decides which images and documents a prompt may hold. Earlier blocks come first: a later one never pushes an earlier one out of
- * the prompt, because that would change the cached prefix.
+ * Decides which images and documents a prompt may hold. Earlier blocks have priority: a later block never pushes an earlier one out
+ * of the prompt, because that would change the cached prefix.
  */
 export interface AttachmentLimiter {
-  /** The number that the bytes would get in their round or input, or why they are refused; undefined when there are no bytes. */
+  /**
+   * Decides about the bytes of a block. Returns their number within the round or the user's input, or the reason why they are not
+   * sent. Undefined for a block without bytes.
+   */
   admit(block: Block, toolId: string | undefined): number | RefusalReason | undefined
-  /** Counts an admitted block. Call it only when the block was really shown. */
+  /** Counts an admitted block. Called only when the block is shown: an admitted block may still be left out. */
   record(block: Block, number: number): void
 }
 
@@ -116,8 +119,8 @@ const groupOf = (block: Block) => roundKey(block) ?? `input of ${block.turn_id}`
 const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /**
- * Why the bytes of a block are not sent; undefined when they may be. A PDF that a tool made is sent only on request: a page costs
- * thousands of tokens.
+ * The reason why the bytes of a block are not sent, judged by the block alone. Undefined when they may be sent. A PDF that a tool made
+ * is sent only on request, because each page costs thousands of tokens.
  */
 function refusalReason(block: Block, toolId: string | undefined, limits: Caps): RefusalReason | undefined {
   const mime = mimeOf(block)

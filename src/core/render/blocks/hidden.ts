@@ -12,18 +12,18 @@ import { isNeverShown } from './index.ts'
 
 interface Replacement {
   readonly text: string
-  /** A single line that follows other stubs without a blank line. */
+  /** True for a single line that follows another stub without a blank line between them. */
   readonly stub: boolean
 }
 
 /**
- * The text that is shown instead of a hidden block. Undefined when another block at the same path shows it, or when the block is
- * dropped from the prompt altogether.
+ * The text that is shown instead of a hidden block. Undefined when another block at the same path shows the text, or when the prompt
+ * shows nothing for this block.
  */
 export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
   const { path } = block
-  if (path === undefined || reason === 'compaction' || isNeverShown(block.type)) return undefined // a checkpoint lists the blocks it folded
+  if (path === undefined || reason === 'compaction' || isNeverShown(block.type)) return undefined // a compaction lists the blocks that it hid in its checkpoint
   if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
   const text = clip(scrubBase64(given ?? ''), caps.replacement)
@@ -36,9 +36,9 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
 }
 
 /**
- * True for the first hidden block of its path. Hiding puts the replacement text on the first block that it hides; when that block is
- * gone (compacted, or never imported), the first hidden block that is left shows a line instead. Never a later one: hiding more blocks
- * must not change the cached prefix.
+ * True for the first hidden block at its path. Hiding a path puts the replacement text on the first block that it hides. That block may
+ * be gone (compacted, or never imported). Then the first hidden block that is left shows a line instead. A later block never does:
+ * hiding more blocks must not change the cached prefix.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 
@@ -102,7 +102,7 @@ function hintOf(block: Block, label: string, replacement: string, limits: Caps):
 
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** The parameters that usually say what a call was about. */
+/** The text of those parameters that usually say what a call was about. */
 function callHint(params: { readonly [name: string]: unknown }): string {
   const names = ['query', 'queries', 'path', 'paths', 'urls', 'url', 'account', 'pattern', 'mode']
   return names
@@ -114,9 +114,12 @@ function callHint(params: { readonly [name: string]: unknown }): string {
     .join('; ')
 }
 
-/** A hint for JSON: an error, an artifact path or the number of rows, also inside the `result` of a replacement text. Other text as it is. */
+/**
+ * A short hint at the content of a JSON text: its error, its artifact path or its number of rows. They may also be inside a `result`
+ * field. A text that is not JSON is returned as it is.
+ */
 function jsonHint(text: string): string {
-  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // several digests are written one per line
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // a text of several digests has one per line: the first is taken
   if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`

@@ -11,7 +11,7 @@ import { renderToolResult } from './tool-result.ts'
 
 type BlockRenderer = (block: Block, context: RenderContext) => readonly Part[]
 
-/** One entry per block type; a new block type does not compile until it can be shown to the model. */
+/** The renderer of each block type. A new block type does not compile until it has an entry. */
 export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'turn.header': (block, { caps }) => [
     textPart(`[TURN ${oneLine(block.turn_id, caps.id)}]${block.ts === '' ? '' : ` ts=${oneLine(block.ts, caps.id)}`}`),
@@ -30,8 +30,8 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'stage.feedback': verbatim('stageText'),
   'stage.clarification': verbatim('stageText'),
   'stage.clarification.resolved': verbatim('stageText'),
-  'stage.suggested_followups': renderNothing, // only for the user
-  'react.thinking': renderNothing, // only for the user and the log
+  'stage.suggested_followups': renderNothing, // only the user sees them
+  'react.thinking': renderNothing, // only the user and the log see it
   'react.decision.raw': renderInterrupted,
   'react.notes': (block, { caps }) => renderText(block, (text) => `[AI Agent say]: ${clip(text, caps.notes, shownPath(block, caps))}`),
   'react.tool.code': renderToolCode,
@@ -43,8 +43,8 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.plan': renderPlan,
   'react.plan.ack': verbatim('stageText'),
   'react.plan.history': verbatim('planHistory'),
-  'react.plan.preserved': renderNothing, // keeps `ar:plan.latest:` readable; the history lists it
-  'react.completion': renderNothing, // the completion itself is `assistant.completion`
+  'react.plan.preserved': renderNothing, // it keeps `ar:plan.latest:` readable; `react.plan.history` already lists the plan
+  'react.completion': renderNothing, // `assistant.completion` shows the answer
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint'),
   'react.workspace.checkout': renderNothing, // the announcement shows it
   'react.workspace.publish': renderNothing, // the announcement shows it
@@ -59,7 +59,10 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'system.message': (block, { caps }) => renderText(block, (text) => `[SYSTEM MESSAGE]\n${clip(text, caps.systemMessage)}`),
 }
 
-/** Types whose blocks are never part of a prompt. Unknown types of imported timelines are kept in the timeline, but not shown. */
+/**
+ * True for types whose blocks are never part of a prompt. An imported timeline may hold blocks of unknown types: they stay in the
+ * timeline, but are not shown.
+ */
 export const isNeverShown = (type: BlockType): boolean => !Object.hasOwn(blockRenderers, type) || blockRenderers[type] === renderNothing
 
 type TextCap = 'userText' | 'attachmentText' | 'stageText' | 'completion' | 'planHistory' | 'checkpoint'
@@ -70,12 +73,12 @@ function renderNothing(): readonly Part[] {
   return []
 }
 
-/** The block's text as it is; nothing when it is blank. */
+/** Renders the text of a block without a heading. A blank text renders to nothing. */
 function verbatim(cap: TextCap): BlockRenderer {
   return (block, { caps }) => renderText(block, (text) => clip(text, caps[cap], shownPath(block, caps)))
 }
 
-/** A heading, the path, the text. Shown even when the text is empty: an empty message is worth knowing. */
+/** Renders a heading, the path and the text. An empty text is shown, too: the model should know that the message was empty. */
 function withHeading(heading: string, cap: TextCap): BlockRenderer {
   return (block, { caps }) => {
     const text = clip(scrubBase64(block.text ?? ''), caps[cap], shownPath(block, caps))
@@ -83,7 +86,7 @@ function withHeading(heading: string, cap: TextCap): BlockRenderer {
   }
 }
 
-/** A response that the user interrupted. Other raw responses are recorded only for debugging. */
+/** Renders a raw response that the user interrupted. Other raw responses are recorded only for debugging. */
 function renderInterrupted(block: Block, context: RenderContext): readonly Part[] {
   return block.meta?.interrupted === true ? withHeading('[YOUR RESPONSE, INTERRUPTED BY THE USER]', 'stageText')(block, context) : []
 }

@@ -7,24 +7,24 @@ import { preview } from '../shorten.ts'
 import { clip, joinLines, oneLine, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
-/** The scrubbed text of a block, drawn by `draw`; nothing when it is blank. */
+/** Removes base64 from the text of a block and passes it to `draw`. A blank text renders to nothing. */
 export function renderText(block: Block, draw: (text: string) => string): readonly Part[] {
   const text = scrubBase64(block.text ?? '')
   return text.trim() === '' ? [] : [textPart(draw(text))]
 }
 
-/** `react.note`: a note that the agent wrote for itself. The block keeps the whole text; a long one is shown as a preview. */
+/** `react.note`: a note that the agent wrote for itself. A long note is shown as a preview; the block keeps the whole text. */
 export function renderNote(block: Block, { caps }: RenderContext): readonly Part[] {
   const options = { what: 'INTERNAL NOTE', limit: caps.note, path: shownPath(block, caps) } as const
   return renderText(block, (text) => `[INTERNAL NOTE]\n${preview({ ...options, text }, caps)}`)
 }
 
-/** `react.notice`: what the runtime tells the agent about its last response: a protocol violation or a warning. */
+/** `react.notice`: a protocol violation or a warning, by which the runtime tells the agent about its last response. */
 export function renderNotice(block: Block, { caps }: RenderContext): readonly Part[] {
   const notice = readNotice(block)
   if (!notice) return [textPart(`[REACT NOTICE]\n${clip(scrubBase64(block.text ?? ''), caps.noticeMessage)}`)]
   const { code, message, ...rest } = notice
-  if (code === 'plan_closed') return [] // the result of the `react.plan` call says so
+  if (code === 'plan_closed') return [] // the result of the `react.plan` call already says that the plan was closed
   const extra = JSON.stringify(rest, omitHostingFields, 2)
   return [
     textPart(
@@ -38,7 +38,7 @@ export function renderNotice(block: Block, { caps }: RenderContext): readonly Pa
   ]
 }
 
-/** `conv.range.summary`: replaces the compacted turns. It names the covered turns and every artifact that can still be read. */
+/** `conv.range.summary`: stands for the turns that were compacted. It names these turns and lists their newest artifacts. */
 export function renderSummary(block: Block, { caps }: RenderContext): readonly Part[] {
   const { covered_turn_ids: covered, compacted_range_start_ts: start, compacted_range_end_ts: end } = block.meta ?? {}
   const first = block.meta?.conversation_first_message_ts

@@ -5,9 +5,9 @@ import type { Caps } from '../caps.ts'
 import { omitHostingFields, scrubBase64 } from '../scrub.ts'
 import { joinLines, oneLine } from '../text.ts'
 
-/** Payloads of tool results that have a form of their own: the status of `react.read`, and rows of the source pool. */
+// Two payloads of tool results have a form of their own: the status of `react.read`, and rows of the source pool.
 
-/** The first block of every `react.read`: which paths were found, which are missing, which are visible already. */
+/** The payload of the first block of every `react.read`. It says which paths were found, are missing, or are visible already. */
 interface ReadStatus {
   readonly paths: readonly unknown[]
   readonly total_tokens: unknown
@@ -35,7 +35,7 @@ export function renderReadStatus(status: ReadStatus, limits: Caps): string {
 }
 
 const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
-const shortPath = (path: string, limits: Caps) => oneLine(path, Math.floor(limits.path / 8)) // four lists of paths share one cap
+const shortPath = (path: string, limits: Caps) => oneLine(path, Math.floor(limits.path / 8)) // so that whole lists of paths stay short
 
 function rowLine(row: unknown, visible: ReadonlySet<string>, limits: Caps): string | undefined {
   if (typeof row === 'string') return `- ${shortPath(row, limits)}`
@@ -56,7 +56,10 @@ function pathList(paths: readonly string[], limits: Caps): string {
   return `[${shown.join(', ')}${more > 0 ? `, … ${more} more` : ''}]`
 }
 
-/** The lines for paths that are already visible. `refs` says where: as a map from paths, or as rows with a path and a location. */
+/**
+ * The lines for paths that are already visible. `refs` says where each path is visible. It is an object with paths as keys, or a list
+ * of rows with a path and a location.
+ */
 function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps): readonly string[] {
   const locationOf = (path: string): string | undefined => {
     if (isObject(refs)) return stringsIn([refs[path]])[0] ?? stringsIn(refs[path])[0]
@@ -69,7 +72,7 @@ function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps)
   })
 }
 
-/** The sids of a search result (a list of rows) or a fetch result (rows by URL); none for any other payload. */
+/** The sids of a search result (a list of rows) or a fetch result (an object with URLs as keys). Empty for any other payload. */
 export function rowSids(payload: Json | undefined): readonly number[] {
   const rows = Array.isArray(payload) ? payload : isObject(payload) ? Object.values(payload) : undefined
   if (rows === undefined) return []
@@ -82,8 +85,8 @@ export function rowSids(payload: Json | undefined): readonly number[] {
 }
 
 /**
- * A search or fetch result with its path and its rows. The rows stay valid JSON: when they are too long, the last ones are left out
- * whole.
+ * Renders a search or fetch result with its path and its rows. Rows that exceed the cap are left out whole, so what is shown stays
+ * valid JSON.
  */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count] = rowsThatFit(payload, limits)
@@ -99,7 +102,7 @@ export function renderSourceRows(payload: Json, sids: readonly number[], limits:
 function rowsThatFit(payload: Json, limits: Caps): readonly [text: string, count: number] {
   const entries: readonly (readonly [string | undefined, Json])[] = Array.isArray(payload)
     ? payload.map((row) => [undefined, row] as const)
-    : Object.entries(payload as { readonly [url: string]: Json }) // an object: only payloads in which `rowSids` has found rows get here
+    : Object.entries(payload as { readonly [url: string]: Json }) // it is a list or an object, because `rowSids` found rows in it
   const kept: string[] = []
   let size = 2
   for (const [url, row] of entries) {

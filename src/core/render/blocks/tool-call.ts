@@ -8,7 +8,7 @@ import { preview } from '../shorten.ts'
 import { cutAt, oneLine, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
-/** `react.tool.call`: the tool and its parameters, with long parameters cut. A call that can not be read is shown as its text. */
+/** `react.tool.call`: the tool and its parameters. Long parameters are cut. A call that can not be parsed is shown as plain text. */
 export function renderToolCall(block: Block, { caps, callId, toolId }: RenderContext): readonly Part[] {
   const call = readToolCall(block)
   const params = call ? JSON.stringify(shownParams(call, block, caps), null, 2) : (block.text ?? '')
@@ -29,8 +29,8 @@ export function renderToolCode(block: Block, { caps }: RenderContext): readonly 
 }
 
 /**
- * The parameters of a call as the prompt shows them. Written content is shown by its artifact block, so the call shows only its
- * beginning and path.
+ * The parameters of a call as the prompt shows them. The content that a call writes is shown by the block of its artifact, so the call
+ * shows only the beginning of the content and the path.
  */
 function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: Caps): unknown {
   const { content } = params
@@ -39,7 +39,7 @@ function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: C
   return isWithinCaps(own, limits) ? own : cutToCaps(own, limits, block.path ?? tool_call_id, '')
 }
 
-/** True when `cutToCaps` would copy the value without cutting anything, as for nearly every call. */
+/** True when `cutToCaps` would cut nothing. That holds for nearly every call and saves the copy. */
 function isWithinCaps(value: unknown, limits: Caps): boolean {
   if (typeof value === 'string') return value.length <= limits.paramText
   if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => isWithinCaps(item, limits))
@@ -55,7 +55,10 @@ function writtenContent(content: string, path: unknown, turnId: string, limits: 
   return `${cutAt(content, limits.writtenContent)}... [see ${see}]`
 }
 
-/** The value with long strings, lists and objects cut; each cut says how much is missing. `fullPath` is where the whole call is. */
+/**
+ * A copy of the value in which long strings, lists and objects are cut. Each cut says how much is missing. `fullPath` is the path at
+ * which the whole call can be read, and `field` leads from the call's parameters to the value.
+ */
 function cutToCaps(value: unknown, limits: Caps, fullPath: string, field: string): unknown {
   if (typeof value === 'string') {
     if (value.length <= limits.paramText) return value

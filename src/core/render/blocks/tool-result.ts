@@ -12,21 +12,21 @@ import { isPlainResult } from './fast-tool-result.ts'
 import { isReadStatus, renderReadStatus, renderSourceRows, rowSids } from './payloads.ts'
 
 /**
- * `react.tool.result`, in one of three forms:
+ * Renders a `react.tool.result` in one of three forms:
  *
- *   .summary    status of the call, and one line per artifact
- *   .artifact   one artifact: its path, then its content
- *   .result     any other payload, at the call's own path
+ *   .summary    the status of the call, and one line per artifact
+ *   .artifact   the path of one artifact, then its content
+ *   .result     any other payload
  */
 export function renderToolResult(block: Block, context: RenderContext): readonly Part[] {
   if (blobOf(block)) return renderBinary(block, context)
-  if (block.text === undefined) return [] // the block only carries hosting handles
+  if (block.text === undefined) return [] // a block without text and bytes only carries hosting handles
   const digest = readDigest(block)
   if (digest) return renderDigest(digest, context)
   return isPlainResult(block, context) ? renderResult(block, undefined, context) : renderByPayload(block, context)
 }
 
-/** The general version for results with a text: parses the payload to choose the form. */
+/** Parses the payload of a result with a text to choose its form. `isPlainResult` tells when this can be skipped. */
 export function renderByPayload(block: Block, context: RenderContext): readonly Part[] {
   const payload = readPayload(block)
   if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
@@ -35,8 +35,8 @@ export function renderByPayload(block: Block, context: RenderContext): readonly 
 }
 
 /**
- * The call and status whose summary a digest renders: consecutive digests with the same key share one heading. Undefined when the
- * block renders no summary.
+ * The call and its status, as one key. A digest is rendered as a summary of them, and consecutive digests with the same key share one
+ * heading. Undefined when the block renders no summary.
  */
 export function summaryKey(block: Block, callId: string | undefined, toolId: string | undefined): string | undefined {
   const digest = block.type === 'react.tool.result' && !blobOf(block) ? readDigest(block) : undefined
@@ -45,7 +45,7 @@ export function summaryKey(block: Block, callId: string | undefined, toolId: str
   return problem === undefined && isSelfDescribing(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
 }
 
-/** The content blocks of these tools show their paths, so their digests are shown only for errors. */
+/** Tools whose content blocks already show their paths. Their digests are shown only for errors. */
 const selfDescribingTools: ReadonlySet<string> = new Set(['react.read', 'web_tools.web_search', 'web_tools.web_fetch'])
 const isSelfDescribing = (toolId: string | undefined) => toolId !== undefined && selfDescribingTools.has(toolId)
 
@@ -114,7 +114,7 @@ function renderSummaryText(block: Block, payload: Json | undefined, context: Ren
   return [textPart(joinLines(heading('summary', context), statusLine(problem, caps), body))]
 }
 
-/** The lines with the logical and the physical path. `path` is the logical path, already shortened for the prompt. */
+/** The lines with the logical and the physical path of a block. `path` is the logical path, already shortened for the prompt. */
 function locationLines({ meta }: Block, path: string | undefined): string | undefined {
   const physical = meta?.physical_path
   const local = typeof physical === 'string' && unsafeReason(physical) === undefined ? `\nphysical_path: ${physical}` : ''
@@ -132,7 +132,7 @@ function renderArtifact(block: Block, context: RenderContext): readonly Part[] {
   return content === '' ? [header] : [header, textPart(content)]
 }
 
-/** True for results of `react.read` and source rows: they were already cut to what the model asked for. */
+/** True for source rows and results of `react.read`: the reader has already cut them to what the model asked for. */
 const isLimitedByReader = (toolId: string | undefined, path: string | undefined) =>
   toolId === 'react.read' || path?.startsWith('so:') === true
 
