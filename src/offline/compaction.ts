@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../ports/model.ts'
 
-/** The reply to a `compaction` request: requests, answers, notes and paths of the conversation, listed in the requested sections. */
+/** The reply to a `compaction` request. It lists requests, answers, notes and paths of the conversation in the requested sections. */
 export function compactionResponse({ parts }: Pick<ModelRequest, 'parts'>): string {
   const prompt = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
   const conversation = tagContent(prompt, 'conversation')
@@ -58,7 +58,7 @@ function reminder({ requests, answers, paths }: ConversationFacts): readonly str
   ]
 }
 
-/** The summary of earlier turns. Lines of the previous summary come first; each section keeps its latest 24 lines. */
+/** The summary of earlier turns. Lines of the previous summary come first. Each section keeps its latest 24 lines. */
 function historySummary(facts: ConversationFacts, previous: string): string {
   const { requests, answers, notes } = facts
   const previousLines = (section: string) => [...sectionOf(previous, section).matchAll(/^- (.+)$/gm)].map(([, line]) => line as string)

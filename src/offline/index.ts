@@ -11,14 +11,14 @@ import { readSituation } from './prompt/situation.ts'
 
 /** Options of `createOfflineModel`. */
 export interface OfflineOptions {
-  /** Reads PDF. Without it the content of PDF files is not available, and the answer says so. */
+  /** Reads PDF files. Without it, their content is not available, and the answer says so. */
   readonly documents?: DocumentReader
 }
 
 const modelName = 'offline'
 
 /**
- * A model without network and without weights. It parses the prompt that every model gets and answers in the same protocol: it quotes
+ * A model without network and without weights. It parses the prompt that every model gets, and answers in the same protocol. It quotes
  * documents with citations, computes over tables, and recalls its notes. The same prompt always gives the same answer.
  */
 export function createOfflineModel({ documents }: OfflineOptions = {}): Model {
@@ -46,7 +46,7 @@ export function createOfflineModel({ documents }: OfflineOptions = {}): Model {
 
 const maxTitleWords = 6
 
-/** The reply to a `gate` request: a title from the first words of the message, or else the name of the first attachment. */
+/** The reply to a `gate` request. The title is made of the first words of the message, else it is the name of the first attachment. */
 function titleResponse(prompt: ModelRequest): string {
   const { request, documents } = readSituation(prompt)
   const words = escapeMarkup(request)

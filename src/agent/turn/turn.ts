@@ -8,7 +8,7 @@ import { startTurn, type TurnStart } from './start.ts'
 import type { TurnWorkspace } from './workspace.ts'
 
 /**
- * A turn, top to bottom:
+ * Runs a turn from its start to its end:
  *
  *   start     commit header, prompt and attachments, or resume an interrupted turn; a new conversation gets a title
  *   round     take in inbox events → show the timeline to the model → read its decision → reject it, run the tool call, or handle the answer
@@ -28,14 +28,14 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
     }
   } catch (error) {
     const open = conversation.ledger.timeline.openTurn
-    if (open?.turn_id !== turnId) throw error // the message is not in the journal: its sender gets the error
+    if (open?.turn_id !== turnId) throw error // the message is not in the journal, so its sender gets the error
     if (conversation.signal.aborted) return cancelledResult(turnId)
     progress ??= openProgress(open.ts, agent.settings, feedbacks)
     return finishWithFallback(turn, progress, endedByError(error)) // throws again when the journal itself has failed
   }
 }
 
-/** What a turn may use, by owner. Only the ledger changes, and with it inbox and spending, which are derived from its entries. */
+/** What a turn may use. Only the ledger changes. The inbox and the spending follow from the ledger's entries. */
 export interface Turn {
   readonly turnId: string
   readonly agent: TurnServices

@@ -18,22 +18,22 @@ import { createAttachmentPlacer } from './attachments.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** The workspace of a conversation, as one turn uses it. Opened at its first use: turns without files never open it. */
+/** The workspace of a conversation, as one turn uses it. It is opened at its first use, so a turn without files never opens it. */
 export interface TurnWorkspace {
   /** Opens the workspace, starts the turn in it, and writes the turn's attachments into it. After a failure the next call tries again. */
   open(): Promise<Workspace>
   readonly isOpen: boolean
-  /** True when another process began the turn, which may have opened the workspace. */
+  /** True when another process began the turn. That process may have opened the workspace. */
   readonly resumed: boolean
-  /** How the workspace stores versions; undefined when the agent has no workspaces. */
+  /** How the workspace stores versions. Undefined when the agent has no workspaces. */
   readonly implementation: Workspaces['implementation'] | undefined
-  /** Adds a call to those that `writeContext` writes. */
+  /** Records a call, for `writeContext`. */
   addCall(call: CallRecord): void
-  /** Writes the context files, if the workspace is open. Never rejects: they are a copy of what is in the journal. */
+  /** Writes the context files, if the workspace is open. Never rejects, because the files are only a copy of what is in the journal. */
   writeContext(): Promise<void>
 }
 
-/** Makes the workspaces of the turns of one conversation: they share the opened workspace. */
+/** Gives each turn of a conversation its `TurnWorkspace`. All turns share the opened workspace. */
 export interface WorkspaceHandle {
   forTurn(turnId: string, options: { readonly resumed: boolean }): TurnWorkspace
 }
@@ -105,7 +105,10 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
   return workspaces.open(scope, name)
 }
 
-/** The state of the workspace, to be announced in this round. On a Failure the last known state stays: the tools report what is wrong. */
+/**
+ * Reads the state of the workspace, which is announced in this round. On a Failure the last known state stays, because the tools report
+ * what is wrong.
+ */
 export async function refreshWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
   try {
     const facts = await (await workspace.open()).describe(turnId)
@@ -117,8 +120,8 @@ export async function refreshWorkspaceFacts({ turnId, workspace }: Turn, progres
 }
 
 /**
- * Restores the files of a turn that began on another machine from the journal: first what the turn checked out, then what its tools
- * wrote. Does nothing when the turn has files here: then it began on this machine, and they are newer than the journal.
+ * Restores the files of a turn that began on another machine. First it checks out what the turn checked out, then it writes what the tools
+ * wrote. Does nothing when the turn has files on this machine: these are newer than the journal.
  */
 export async function restoreWorkspace(workspace: Workspace, turnId: string, timeline: Timeline, history: RecordedFiles): Promise<void> {
   const { files } = workspace
@@ -134,7 +137,7 @@ export async function restoreWorkspace(workspace: Workspace, turnId: string, tim
   }
 }
 
-/** What the turn has checked out so far. The newest checkout block names all of it. */
+/** What the turn has checked out so far. The newest checkout block lists all of it. */
 function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
   const checkout = blocks.flatMap((block) => readWorkspaceCheckout(block) ?? []).at(-1)
   return (checkout?.checked_out_from ?? []).flatMap((logical) => {
@@ -143,7 +146,7 @@ function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
   })
 }
 
-/** The block that records a publish, and the error when the publish failed. No block when there was nothing to publish. */
+/** The block that records a publish, and the error if it failed. There is no block when there was nothing to publish. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
   readonly error?: Failure
@@ -152,8 +155,8 @@ interface PublishResult {
 export const nothingPublished: PublishResult = { drafts: [] }
 
 /**
- * Publishes the files of a turn just before it is closed: the block is committed together with the close. When the publish fails the
- * turn ends with an error, but keeps its answer.
+ * Publishes the files of a turn just before the turn is closed. The block is committed together with the end of the turn. When the publish
+ * fails, the turn ends with an error, but keeps its answer.
  */
 export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   const { turnId, agent, conversation, workspace } = turn
@@ -166,7 +169,7 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   return { drafts, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
 }
 
-/** Turns every error into a failed outcome: the answer must not be lost because of it. */
+/** Publishes, and turns every error into a failed outcome, so that the answer is not lost. */
 async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {
   try {
     const opened = await workspace.open()
@@ -179,13 +182,13 @@ async function tryPublish({ turnId, agent, conversation: { ledger, records }, wo
   }
 }
 
-/** Whether a resumed turn has used its workspace, by its blocks: the process that opened it is gone. */
+/** Whether a resumed turn has used its workspace. Its blocks show it, because the process that opened the workspace is gone. */
 function hasFiles(timeline: Timeline, turnId: string): boolean {
   const prefix = `fi:${turnId}.files/`
   return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(prefix))
 }
 
-/** The newest turn that published a version: first among the visible turns, then among the summarised ones. */
+/** The newest turn that published a version. Visible turns are searched first, then the summarised ones. */
 async function previousPublishedTurn(timeline: Timeline, records: Records, turnId: string): Promise<string | undefined> {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)

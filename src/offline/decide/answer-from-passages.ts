@@ -8,13 +8,13 @@ interface LocatedPassage extends Passage {
   readonly document: OpenDocument
 }
 
-/** When even the best passage covers a smaller share of the question's words than this, there is no answer. */
+/** The smallest share of the question's words that the best passage must cover. Below it, there is no answer. */
 const minCoverage = 0.3
-/** Passages with at least this share of the best score are quoted, too. */
+/** A passage is quoted, too, if its score is at least this share of the best score. */
 const nearBest = 0.75
 const maxQuotes = 3
 
-/** Quotes the passages that answer the question, with their location. Undefined when no passage does. */
+/** Quotes the passages that answer the question, with their location. Undefined when none answers it. */
 export function answerFromPassages(question: string, documents: readonly OpenDocument[]): string | undefined {
   const passages = documents.flatMap((document) => document.passages.map((passage): LocatedPassage => ({ ...passage, document })))
   const ranked = rankPassages(question, passages)

@@ -9,8 +9,8 @@ import type { OpenDocument } from './open-documents.ts'
 import { canCall, planProgress } from './plan.ts'
 
 /**
- * The answer of a table to a question, with the rows it is based on. Undefined when the question is not about this table. The result of
- * a program, which saw the whole file, is preferred over one computed from the visible rows.
+ * The answer to a question from a table, with the rows it is based on. Undefined when the question is not about this table. A program saw
+ * the whole file, so its result is preferred over one computed from the visible rows.
  */
 export function answerFromTable(
   question: string,
@@ -31,8 +31,8 @@ export function answerFromTable(
 }
 
 /**
- * The query that a question asks of a document's table, if any. With several documents, a question with unknown names, or a count of
- * things the table does not mention, is taken to be about another document.
+ * The query that a question asks of a document's table, if any. With several documents, a vague question is taken to be about another
+ * document. A question is vague if it has unknown names, or counts things that the table does not mention.
  */
 function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
   const query = document.table && readQuestion(question, document.table)
@@ -107,9 +107,9 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
 const execTool = 'exec_tools.execute_code_javascript'
 
 /**
- * The call of a program that computes the answer from all rows, also of a file that is too long to read. Undefined unless programs can
- * run and the question is about exactly one table that was attached in this turn. Undefined also when a program was already run for this
- * message: when it failed, the answer is computed from the visible rows.
+ * The call of a program that computes the answer from all rows, even if the file is too long to read. Undefined when programs can not run,
+ * when the question is not about exactly one table attached in this turn, or when a program was already run for this message. If that
+ * program failed, the answer is computed from the visible rows.
  */
 export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
   const { turnId, announce, calls } = situation

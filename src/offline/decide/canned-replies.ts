@@ -18,7 +18,7 @@ const abilities = `I am the offline model: no network, no key, nothing learned. 
 
 ${howToSetModel}`
 
-/** The reply to greetings, thanks, and questions about the model itself or the date. Undefined for all other intents. */
+/** The reply to greetings, thanks, and questions about the date or about the model itself. Undefined for all other intents. */
 export function cannedReply(intent: Intent, { documents, announce }: Situation): Decision | undefined {
   const names = documents.filter(({ origin }) => origin === 'attached').map(({ name }) => escapeMarkup(name))
   const about =

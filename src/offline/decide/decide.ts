@@ -22,7 +22,7 @@ export async function decide(situation: Situation, open: (document: Document) =>
   const step = makePlan(situation, plannedSteps(intent, situation, documents)) ?? readFirst(situation, documents)
   if (step) return step
   const opened: OpenDocument[] = []
-  for (const document of documents) opened.push(await open(document)) // sequentially, because each may be large
+  for (const document of documents) opened.push(await open(document)) // one at a time, because each document may be large
   if (opened.length === 0) return withoutDocuments(situation)
   if (intent.kind === 'report') return deliverReport(situation, intent, opened)
   return answerFromDocuments(situation, intent, opened) ?? withoutDocuments(situation, opened)
@@ -30,7 +30,7 @@ export async function decide(situation: Situation, open: (document: Document) =>
 
 const isPersonal = ({ request, notes }: Situation) => notes.length > 0 || /\b(?:my|me|i|mein\w*|ich|mir)\b/i.test(request)
 
-/** The steps of the work. A single document to read and an answer need no plan. */
+/** The steps of the plan. Reading a single document and answering needs no plan. */
 function plannedSteps(intent: Intent, situation: Situation, documents: readonly Document[]): readonly string[] {
   const unread = unreadDocuments(documents, situation)
   const read = unread.length > 0 ? [`Read ${unread.map(({ name }) => name).join(', ')}`] : []
@@ -64,13 +64,13 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   )
 }
 
-/** The documents that the answer names, for suggestions about them; all documents when it names none. */
+/** The documents that the answer names, or all documents when it names none. Followups are suggested for these. */
 function citedDocuments(text: string, documents: readonly OpenDocument[]): readonly OpenDocument[] {
   const cited = documents.filter(({ name }) => text.includes(escapeMarkup(name)))
   return cited.length > 0 ? cited : documents
 }
 
-/** The answer computed from tables, or else quoted from the text. */
+/** The answer computed from tables, else an answer quoted from the texts. */
 function findAnswer(situation: Situation, documents: readonly OpenDocument[]): string | undefined {
   const { request } = situation
   const programResult = readProgramResult(situation)
@@ -78,7 +78,10 @@ function findAnswer(situation: Situation, documents: readonly OpenDocument[]): s
   return computed.length > 0 ? computed.join('\n\n') : answerFromPassages(request, documents)
 }
 
-/** The decision when the documents have no answer: search the knowledge space, use the notes, or list the documents that were searched. */
+/**
+ * The decision when the documents have no answer. It searches the knowledge space, uses the notes, or lists the documents that were
+ * searched.
+ */
 function withoutDocuments(situation: Situation, opened: readonly OpenDocument[] = []): Decision {
   const { request } = situation
   const step = searchKnowledge(situation) ?? closePlan(situation)

@@ -37,10 +37,10 @@ export function writeDecision(decision: Decision): string {
 /** JSON in which no value can be mistaken for a channel tag. */
 const escapedJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
 
-/** Makes text of users and documents harmless inside an answer: it can not open a channel and can not cite a source. */
+/** Makes text of users and documents harmless inside an answer. It can not open a channel, and it can not cite a source. */
 export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
 
-/** The citation of a document, ` [[S:3]]`, or the empty string when it is not in the source pool. */
+/** The citation of a document, such as ` [[S:3]]`. Empty when the document is not in the source pool. */
 export const cite = ({ sid }: Pick<OpenDocument, 'sid'>): string => (sid === undefined ? '' : ` [[S:${sid}]]`)
 
 /** A Markdown quotation with its citation. */

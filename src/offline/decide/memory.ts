@@ -6,7 +6,7 @@ import { contentWords, foldCase } from '../text/words.ts'
 import { answer, type Decision, escapeMarkup } from './decision.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** Writes an internal note with a tag: a preference (P), a decision (D) or a fact (S). Answers once the note is written. */
+/** Writes an internal note, tagged as a preference (P), a decision (D) or a fact (S). Once the note is written, it answers. */
 export function remember(situation: Situation, what: string): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
   if (written && !written.failed) return answer('The note is kept.', `Noted: ${escapeMarkup(what)}`, ['What do you remember about me?'])
@@ -32,7 +32,7 @@ function tagOf(what: string): 'P' | 'D' | 'S' {
   return /\b(?:i|my|me|mine|we|our|us|prefer\w*|like\w*|always|never|ich|mein\w*|mir|mich|wir|unser\w*)\b/.test(text) ? 'P' : 'S'
 }
 
-/** Answers from the notes and earlier messages, or else searches earlier turns. */
+/** Answers from the notes and earlier messages. If they do not help, it searches earlier turns. */
 export function recall(situation: Situation, about: string): Decision {
   const remembered = findRemembered(situation, about)
   if (remembered !== undefined) return answer('I find it in my notes.', remembered)
@@ -54,7 +54,7 @@ function searchMemory(about: string): Decision {
   }
 }
 
-/** Notes, or else an earlier user message, that cover at least half of the question. */
+/** The notes that cover at least half of the question. If there are none, an earlier user message that does. */
 export function findRemembered(situation: Situation, about: string): string | undefined {
   const question = withoutAskingWords(about)
   const statements = situation.earlier.filter((text) => !text.trim().endsWith('?'))

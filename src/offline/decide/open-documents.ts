@@ -9,7 +9,7 @@ import { foldCase, wordsOf } from '../text/words.ts'
 
 const maxDocuments = 8
 
-/** The documents that a request is about: those it names, else those attached to it, else the newest of all attachments. */
+/** The documents that a request is about: those it names, else those attached to it, else the newest attachments. */
 export function relevantDocuments({ documents, request, turnId, calls }: Situation): readonly Document[] {
   const readable = documents.filter(isReadable)
   const named = readable.filter((document) => isNamed(document, request))
@@ -24,7 +24,7 @@ export function relevantDocuments({ documents, request, turnId, calls }: Situati
   ]
 }
 
-/** Documents whose content is not in the prompt and was not asked for yet. */
+/** Documents whose content is not in the prompt and was not requested yet. */
 export function unreadDocuments(documents: readonly Document[], { calls }: Situation): readonly Document[] {
   const tried = new Set(
     calls.flatMap(({ toolId, params }) => (toolId === 'react.read' && Array.isArray(params?.paths) ? params.paths : [])),
@@ -32,7 +32,7 @@ export function unreadDocuments(documents: readonly Document[], { calls }: Situa
   return documents.filter((document) => !tried.has(document.path) && (isPdf(document) ? !document.part : document.windows.length === 0))
 }
 
-/** File names without extension that are too common in requests to mean the file. */
+/** File names that are also common words in requests, so that they do not name the file. */
 const genericNames = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
 
 /** Whether the request contains the name of the file, with or without its extension. */
@@ -54,15 +54,15 @@ export interface OpenDocument extends Document {
   readonly passages: readonly Passage[]
   readonly table: Table | undefined
   readonly pages: number | undefined
-  /** How many lines are visible; undefined when all are. */
+  /** How many lines are visible. Undefined when all are. */
   readonly partial: { readonly seen: number; readonly total: number } | undefined
-  /** Why its content is not available, in words for the user. */
+  /** Why the content is not available, in words for the user. */
   readonly problem: string | undefined
 }
 
 const maxPages = 200
 
-/** Reads the visible content of a document: passages, and for CSV files also the table. `problem` says why there is none. */
+/** Reads the visible content of a document as passages. A CSV file also gets a table. `problem` says why there is no content. */
 export async function openDocument(
   document: Document,
   read: ModelRequest['read'],
@@ -92,7 +92,10 @@ const unopened = (document: Document): OpenDocument => ({
   problem: undefined,
 })
 
-/** The rows of a table as passages. Column names are not their headings: every row would match a question that names a column. */
+/**
+ * The rows of a table as passages. They get no headings: if column names were headings, every row would match a question that names a
+ * column.
+ */
 function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))
 }

@@ -2,7 +2,10 @@ import type { AnnouncePlan } from '../prompt/sections.ts'
 import type { Situation } from '../prompt/situation.ts'
 import type { Decision } from './decision.ts'
 
-/** Whether a tool can be called now: it exists, rounds are left, this is not the last call of the turn, and fewer than 12 calls were made. */
+/**
+ * Whether a tool can be called now. It must exist, rounds must be left, this must not be the last call of the turn, and fewer than 12 calls
+ * were made.
+ */
 export const canCall = ({ tools, announce, calls }: Situation, toolId: string): boolean =>
   tools.has(toolId) && !announce.lastCall && announce.roundsLeft > 0 && calls.length < 12
 
@@ -37,7 +40,7 @@ export function closePlan(situation: Situation): Decision | undefined {
   }
 }
 
-/** The notes for a call: the plan up to the step that starts with `verb`, or `otherwise` when there is no such step. */
+/** The notes for a call. They list the plan up to the step that starts with `verb`, or are `otherwise` when there is no such step. */
 export function planProgress(plan: AnnouncePlan | undefined, verb: string, otherwise: string): string {
   const current = plan?.steps.findIndex(({ text }) => text.startsWith(verb)) ?? -1
   if (!plan || current < 0) return otherwise

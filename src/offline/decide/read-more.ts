@@ -7,12 +7,13 @@ import type { Decision } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** The most visible windows of one text; more would fill the context. */
+/** The largest number of visible windows of one text. More would fill the context. */
 const maxWindows = 4
 
 /**
- * The next call that shows more of documents that are only partly visible. While there is no answer it searches long texts and reads
- * the lines around the matches, or else the next window. The rest of a table is always read, because a sum over some rows is wrong.
+ * The next call that shows more of documents that are only partly visible. While there is no answer, it searches long texts and reads the
+ * lines around the matches, else the next window. The rest of a table is read even if there is an answer, because a sum over some rows is
+ * wrong.
  */
 export function readMore(situation: Situation, documents: readonly OpenDocument[], hasAnswer: boolean): Decision | undefined {
   const long = hasAnswer || situation.announce.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
@@ -42,7 +43,9 @@ const searchTool = 'react.search_files'
 const maxMatches = 12
 const maxMatchesRead = 3
 
-/** Searches a long text for the words of the request, then reads around the best matches. Undefined when both are done or impossible. */
+/**
+ * Searches a long text for the words of the request, then reads around the best matches. Undefined when both were done or are impossible.
+ */
 function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
   const physical = toPhysical(document.path)
   if (physical === undefined || document.table || !canCall(situation, searchTool)) return undefined
@@ -53,7 +56,7 @@ function searchText(situation: Situation, document: OpenDocument): Decision | un
 const folderOf = (physical: string) => physical.slice(0, physical.lastIndexOf('/'))
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** Searches for the words of the request that the visible text lacks, because the others probably occur everywhere. */
+/** Searches for those words of the request that the visible text lacks. The others probably occur everywhere. */
 function startSearch({ request }: Situation, { name, passages }: OpenDocument, physical: string): Decision | undefined {
   const wanted = contentWords(request).filter(({ stem }) => stem.length >= 3)
   const visible = new Set(passages.flatMap(({ text }) => contentWords(text).map(({ stem }) => stem)))
@@ -110,7 +113,7 @@ function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
 
 const maxKnowledgePages = 2
 
-/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space or both are done. */
+/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space, or when both were done. */
 export function searchKnowledge(situation: Situation): Decision | undefined {
   const { calls, request } = situation
   if (!canCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined

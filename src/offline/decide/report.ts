@@ -20,7 +20,7 @@ export function reportSteps(situation: Situation, intent: ReportIntent): readonl
   return ['Write the report', ...(rendererTool(situation, intent) === undefined ? [] : [`Render it as ${intent.format?.toUpperCase()}`])]
 }
 
-/** Writes the report, renders it as PDF or DOCX when that is wanted and possible, then answers with its outline. */
+/** Writes the report, then renders it as PDF or DOCX if that is wanted and possible, then answers with its outline. */
 export function deliverReport(situation: Situation, intent: ReportIntent, documents: readonly OpenDocument[]): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
   if (!written && canCall(situation, 'react.write')) return writeReport(situation, intent, documents)
@@ -44,7 +44,7 @@ function writeReport(situation: Situation, intent: ReportIntent, documents: read
   }
 }
 
-/** Passes only parameters that the tool has, in the tool's order. */
+/** Calls the tool that renders the report. Only parameters that the tool has are passed, in the tool's order. */
 function renderReport(situation: Situation, { format }: ReportIntent, tool: string): Decision {
   const given: JsonObject = {
     path: `outputs/report.${format}`,
@@ -86,7 +86,7 @@ const reportAsAnswer = (documents: readonly OpenDocument[], { about }: ReportInt
 
 const maxPoints = 5
 
-/** The content of each document in short: its size or sections, and quoted key points or the figures of its table. */
+/** A short outline of each document: its size or sections, then quoted key points or the figures of its table. */
 export function outlineOf(documents: readonly OpenDocument[], about: string, level = '##'): string {
   return documents
     .filter(({ problem }) => problem === undefined)

@@ -10,11 +10,11 @@ export interface Document {
   readonly mime: string
   readonly turnId: string
   readonly origin: 'attached' | 'knowledge' | 'made'
-  /** Its number in the source pool. */
+  /** The number of the document in the source pool. */
   readonly sid: number | undefined
-  /** The visible parts of its text, in the order of its lines; empty when it was not read yet. */
+  /** The visible parts of the text, in the order of its lines. Empty when the document was not read yet. */
   readonly windows: readonly TextWindow[]
-  /** Its bytes, when the prompt contains them. */
+  /** The bytes of the document, when the prompt contains them. */
   readonly part: BinaryPart | undefined
 }
 
@@ -39,7 +39,7 @@ interface DocumentState {
   part?: BinaryPart
 }
 
-/** Every file that was attached, read or written, oldest first. Hidden content is removed again. */
+/** Every file that was attached, read or written, oldest first. Content that was hidden later is left out. */
 export function collectDocuments(entries: readonly PromptEntry[], sources: readonly CitableSource[]): readonly Document[] {
   const states = new Map<string, DocumentState>()
   let turnId = ''
@@ -111,15 +111,15 @@ function documentOf({ path, name, mime, turnId, windows, part }: DocumentState, 
 /** Some consecutive lines of a text file. */
 interface TextWindow {
   readonly text: string
-  /** The number of its first line. */
+  /** The number of the first line of the window, from 1. */
   readonly first: number
   /** How many lines the file has. */
   readonly total: number
-  /** The item for `react.read` that shows what follows. */
+  /** The item for `react.read` that shows the lines after this window. Undefined at the end of the file. */
   readonly next: JsonObject | undefined
 }
 
-/** Parses the output of `react.read`: the whole text, or a window with a head that gives its position. */
+/** Parses the output of `react.read`. It is the whole text, or a window with a head that gives its position. */
 function parseWindow(body: string): TextWindow {
   const head =
     /^\[READ (?:RANGE|PREVIEW)\]\npath: .*\n(?:lines: \[(\d+)-\d+\]\/(\d+)\npartial_line: \w+|symbols: \[(\d+)-\d+\]\/(\d+))\n/.exec(body)
@@ -142,8 +142,8 @@ function wholeText(body: string): TextWindow {
 }
 
 /**
- * The item that the footer of a window names. Undefined when the footer is invalid: the file itself may contain text that looks
- * like one.
+ * The item that the footer of a window names. Undefined when the footer is invalid, because the file itself may contain text that looks
+ * like a footer.
  */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)

@@ -18,7 +18,7 @@ export interface ResultEntry {
   readonly form: 'summary' | 'artifact' | 'result' | 'pruned'
   readonly callId: string
   readonly path: string | undefined
-  /** The number of its image or document among those of the round, from 1. */
+  /** The number of the result's image or document among those of the round, from 1. */
   readonly attachmentNumber: number | undefined
   readonly body: string
 }
@@ -62,7 +62,7 @@ function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undef
   return paths
 }
 
-/** The entries of a part that is not a round; undefined when the text is a round or unknown. */
+/** The entries of a part that is not a round. Undefined when the text is a round or unknown. */
 function parseSingleEntry(text: string): readonly PromptEntry[] | undefined {
   const turn = /^\[TURN ([^\]\n]+)\]/.exec(text)?.[1]
   if (turn !== undefined) return [{ kind: 'turn', turnId: turn }]
@@ -110,9 +110,9 @@ const roundHeadings =
   /(?:^|(?<=\n\n))(?:\[TOOL CALL ([^\]\n]+)\]\.call(?: (\S+))?|\[TOOL RESULT ([^\]\n]+)\]\.(summary|artifact|result|pruned)(?: (\S+))?|\[(INTERNAL NOTE)\]|\[(?:REACT NOTICE|PROTOCOL VIOLATION)\]\ncode: (\S+)|\[AI Agent (?:say\]:|wrote code\])|\[REACT\.PLAN\]|(HIDDEN) — )/g
 
 /**
- * Parses a round: its calls and their results. A tool result may contain text that looks like one of our headings. Call ids are
- * created after such text was written, so from the first result on a result heading counts only with the id of a call of this round;
- * of other headings only notices and, after a write to the internal channel, notes count. The text of a notice is skipped.
+ * Parses a round, which is its calls and their results. A tool result may contain text that looks like one of our headings. Such text is
+ * older than the call ids of the round. So a result heading counts only with the id of a call of this round. After the first result, of the
+ * other headings only notices count, and notes if the round wrote to the internal channel. The text of a notice is skipped.
  */
 function parseRound(
   text: string,
@@ -162,7 +162,7 @@ export const withoutPayloadHeader = (body: string): string => body.replace(/^mim
 
 const hiddenLine = /^[a-z_]+: path=(\S+)(?:.*? mime=(\S+))?/
 
-/** Parses the lines that stand for hidden blocks, which can be read again by their path. Undefined when the text is something else. */
+/** Parses the lines that stand for hidden blocks. Undefined when the text is something else. */
 function parseHidden(text: string): readonly PromptEntry[] | undefined {
   const path = /^HIDDEN — .*Retrieve with react\.read\(([^)\n]+)\)/.exec(text)?.[1]
   if (path !== undefined) return [{ kind: 'hidden', path, mime: undefined }]
@@ -173,7 +173,7 @@ function parseHidden(text: string): readonly PromptEntry[] | undefined {
   })
 }
 
-/** Removes the empty lines after a block. Not a regular expression, which would need quadratic time on a long text. */
+/** Removes the empty lines after a block. A regular expression would need quadratic time on a long text. */
 function trimEndLines(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--

@@ -1,7 +1,7 @@
 /** The facts in the ANNOUNCE section, which ends every prompt. */
 export interface Announce {
   readonly roundsLeft: number
-  /** The model must answer now: it is the last call of the turn. */
+  /** True in the last call of the turn: the model must answer now. */
   readonly lastCall: boolean
   readonly date: string | undefined
   readonly plan: AnnouncePlan | undefined
@@ -35,7 +35,7 @@ function parsePlan(text: string): AnnouncePlan | undefined {
   return { id, steps }
 }
 
-/** A row of the SOURCES POOL section: a source that may be cited. */
+/** A source that may be cited, from a row of the SOURCES POOL section. */
 export interface CitableSource {
   readonly sid: number
   readonly mime: string

@@ -8,7 +8,7 @@ import { type Announce, isAnnounce, isSourcesPool, parseAnnounce, parseCatalog, 
 export interface Situation {
   readonly tools: ToolCatalog
   readonly turnId: string
-  /** The latest user message of this turn: the one to answer. */
+  /** The latest user message of this turn, which is the one to answer. */
   readonly request: string
   /** All earlier user messages, oldest first. */
   readonly earlier: readonly string[]
@@ -23,13 +23,13 @@ export interface Situation {
 /** A tool call and its results, as the prompt shows them. */
 export interface CallRecord {
   readonly toolId: string
-  /** Undefined when the prompt does not show them in full. */
+  /** Undefined when the prompt does not show the parameters in full. */
   readonly params: JsonObject | undefined
   readonly results: readonly ResultEntry[]
   readonly failed: boolean
 }
 
-/** Parses a prompt. Never throws: from a prompt in another format it gives a situation without request, documents and tools. */
+/** Parses a prompt. Never throws: a prompt in another format gives a situation without request, documents and tools. */
 export function readSituation({ system, parts }: Pick<ModelRequest, 'system' | 'parts'>): Situation {
   const [last, beforeLast] = [textOf(parts.at(-1)), textOf(parts.at(-2))]
   const announceText = isAnnounce(last) ? last : ''

@@ -1,4 +1,4 @@
-/** A decimal number, exact as written: `units / 10^scale`. */
+/** An exact decimal number. Its value is `units / 10^scale`. */
 export interface Decimal {
   readonly units: bigint
   readonly scale: number
@@ -6,7 +6,10 @@ export interface Decimal {
 
 const currency = /^(?:[€$£¥]|EUR|USD|GBP|CHF)\s*|\s*(?:[€$£¥%]|EUR|USD|GBP|CHF)$/g
 
-/** Parses a cell with optional sign, currency or percent sign and groups of thousands: `1,234.50`, `1.234,50 €`. Undefined for other text. */
+/**
+ * Parses a number such as `1,234.50` or `1.234,50 €`. It may have a sign, a currency or percent sign, and groups of thousands. Undefined
+ * for other text.
+ */
 export function decimalOf(cell: string): Decimal | undefined {
   const text = cell
     .trim()
@@ -28,7 +31,7 @@ function plainDigits(digits: string): string | undefined {
   return /^\d+,\d+$/.test(digits) ? digits.replace(',', '.') : undefined
 }
 
-/** The units of a number with more decimal places. */
+/** The units of a number when it is written with `to` decimal places. */
 const scaled = ({ units, scale }: Decimal, to: number): bigint => units * 10n ** BigInt(to - scale)
 
 export function sumOf(numbers: readonly Decimal[]): Decimal {

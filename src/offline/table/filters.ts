@@ -12,7 +12,7 @@ const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: Decimal 
 
 const months = 'january february march april may june july august september october november december'.split(' ')
 
-/** The filters that a question contains, and the question without the words that they came from. */
+/** The filters in a question, and the question without the words that became filters. */
 export function parseFilters(question: string, table: Table, columns: readonly Column[]): FilterMatches {
   const comparisonMatches = parseComparisons(foldCase(question), columns)
   const dateMatches = parseDates(comparisonMatches.rest, columns)
@@ -22,11 +22,14 @@ export function parseFilters(question: string, table: Table, columns: readonly C
 
 interface FilterMatches {
   readonly filters: readonly Filter[]
-  /** The text that is left. */
+  /** The question without the words that became filters. */
   readonly rest: string
 }
 
-/** Filters such as "revenue above 1,000", for the column named nearest before the number, else after it, else the only numeric column. */
+/**
+ * Filters such as "revenue above 1,000". The column is the one named nearest before the number, else the one named after it, else the only
+ * numeric column.
+ */
 function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')
   const filters: Filter[] = []
@@ -52,7 +55,7 @@ function nearestColumn(text: string, at: number, columns: readonly Column[]): Co
   return lastNamedFirst(text.slice(0, at))[0] ?? lastNamedFirst(text.slice(at)).at(-1)
 }
 
-/** Filters such as "in 2024" and "in March", for the first column of dates. */
+/** Filters such as "in 2024" and "in March". They apply to the first column of dates. */
 function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   const column = columns.find(({ kind }) => kind === 'date')
   if (!column) return { filters: [], rest: text }
@@ -67,7 +70,7 @@ function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   return { filters, rest: prefix === undefined ? text : text.replace(prefix, ' ') }
 }
 
-/** Filters by cell values that occur in the question, the longest first. Words that are column names are not taken for values. */
+/** Filters by cell values that occur in the question. Long values are tried first. A column name is not taken for a value. */
 function parseValues(text: string, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const names = new Set(columns.flatMap(({ stems }) => (stems.length === 1 ? stems : [])))
   const values = columns
@@ -88,7 +91,10 @@ function parseValues(text: string, { rows }: Table, columns: readonly Column[]):
   return { filters, rest }
 }
 
-/** Filters by a word that occurs in some values of a column without a filter: "cups" means "Cups, blue" and "Cups, red". */
+/**
+ * Filters by a word that occurs in some values of a column, such as "cups" in "Cups, blue" and "Cups, red". Columns that have a filter are
+ * left out.
+ */
 function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const excluded = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
   const names = new Set(columns.flatMap(({ stems }) => stems))
@@ -104,7 +110,7 @@ function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, c
   return { filters, rest }
 }
 
-/** The position of the value as whole words, with an optional plural s. */
+/** The index of the value in the text, as whole words. A plural s is allowed. */
 function findWholeWord(text: string, value: string): number | undefined {
   for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) {
     const before = text[at - 1] ?? ' '

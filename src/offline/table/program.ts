@@ -7,7 +7,10 @@ interface ProgramPaths {
   readonly answer: string
 }
 
-/** The source of a JavaScript program that runs the query over the whole file and writes a `ProgramResult`. It computes what `runQuery` computes. */
+/**
+ * The source of a JavaScript program that runs the query over the whole file and writes a `ProgramResult`. It computes the same as
+ * `runQuery`.
+ */
 export function writeProgram(query: Query, paths: ProgramPaths): string {
   const asked = JSON.stringify({ ...specOf(query), ...paths }).replaceAll('<', '\\u003c')
   return `// Answers one question about a table: which rows match, and what they come to.

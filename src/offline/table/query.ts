@@ -7,13 +7,13 @@ import { type Column, cellOf, numbersIn, type Row, type Table } from './table.ts
 /** A question about a table, as data. */
 export interface Query {
   readonly measure: 'count' | 'distinct' | 'sum' | 'average' | 'minimum' | 'maximum' | 'rows'
-  /** The measured column; undefined for a count of rows. */
+  /** The measured column. Undefined for a count of rows. */
   readonly column: Column | undefined
   readonly filters: readonly Filter[]
   readonly groupBy: Column | undefined
-  /** Limits the result to this many of the highest or lowest rows or groups. */
+  /** Limits the result to the `count` highest or lowest rows or groups. */
   readonly best: { readonly count: number; readonly order: 'highest' | 'lowest' } | undefined
-  /** Words of the question that the table does not know. */
+  /** Words of the question that do not refer to anything in the table. */
   readonly unknownWords: UnknownWords
 }
 
@@ -27,13 +27,13 @@ export type Filter =
 
 /** The result of a query, and the rows it is based on. */
 interface QueryResult {
-  /** The number as decimal digits; undefined when rows or groups are the answer. */
+  /** The computed number in decimal digits. Undefined when the answer is rows or groups. */
   readonly value: string | undefined
   /** False when the value was rounded. */
   readonly exact: boolean
   /** The rows that meet all filters. */
   readonly matching: readonly Row[]
-  /** The rows that are the answer: all matching rows, or the highest or lowest of them. */
+  /** The rows that are the answer. These are all matching rows, or the highest or lowest of them. */
   readonly rows: readonly Row[]
   readonly groups: readonly Group[]
 }
@@ -118,8 +118,8 @@ function groupsOf(rows: readonly Row[], query: Query, by: Column): readonly Grou
 }
 
 /**
- * The result of a query in the form in which a program (program.ts) writes it to its answer file. `toProgramResult` gives the same
- * form for a result that was computed here.
+ * The result of a query in the form in which a program (program.ts) writes it to its answer file. `toProgramResult` gives the same form to
+ * a result that was computed without a program.
  */
 export const ProgramResult = z.object({
   value: z.string().optional(),
@@ -137,7 +137,7 @@ export const ProgramResult = z.object({
 })
 export type ProgramResult = z.infer<typeof ProgramResult>
 
-const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // the program in program.ts has the same limits
+const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // keep in step with the program in program.ts
 
 export function toProgramResult({ rows: all }: Table, { value, exact, matching, rows, groups }: QueryResult): ProgramResult {
   return {

@@ -17,7 +17,7 @@ const patterns = {
   traded: /\b(?:sold|bought|ordered|delivered|shipped|verkauft|bestellt)\b/,
   quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
-  /** Calculations that we do not support: no answer is better than another calculation. */
+  /** Calculations that are not supported. No answer is better than the answer of another calculation. */
   unsupported:
     /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
   rows: /\b(?:list|show|which|what|who|find|name|give|liste|zeige?|nenne|welche[rnsm]?|rows?|records?|entries)\b/,
@@ -25,7 +25,7 @@ const patterns = {
 
 const numerals = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
 
-/** The query that a question asks of a table; undefined when it asks for no calculation and names no column or value of the table. */
+/** The query that a question asks of a table. Undefined when it asks for no calculation and names no column or value of the table. */
 export function readQuestion(question: string, table: Table): Query | undefined {
   const columns = columnsOf(table)
   const { filters, rest: text } = parseFilters(question, table, columns)
@@ -50,7 +50,10 @@ export function readQuestion(question: string, table: Table): Query | undefined 
 
 type QueryBase = Pick<Query, 'filters' | 'groupBy' | 'best' | 'unknownWords'>
 
-/** "How many units were sold" and "how many cups were sold" sum a column of units, if there is one; "how many orders" counts rows. */
+/**
+ * Makes the query for "how many". "How many units were sold" and "how many cups were sold" sum a column of units, if there is one. "How
+ * many orders" counts rows.
+ */
 function countOrSumQuery(base: QueryBase, text: string, mentioned: readonly Column[], columns: readonly Column[]): Query {
   const countedWords = wordsOf(patterns.count.exec(text) ? text.slice(text.search(patterns.count)) : text).slice(2, 4)
   const named = mentioned.find(({ kind, stems }) => kind === 'number' && countedWords.some(({ stem }) => stems.includes(stem)))
@@ -65,7 +68,7 @@ interface RankingOptions extends QueryBase {
   readonly number: Column | undefined
 }
 
-/** The highest or lowest rows by a column, or groups by their sum when the requested values occur in several rows. */
+/** Ranks rows by a column. If the requested values occur in several rows, it ranks groups of rows by their sum. */
 function rankingQuery(
   text: string,
   table: Table,
@@ -150,7 +153,7 @@ const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus
 export interface UnknownWords {
   /** Ordinary words, which may be synonyms of something in the table. */
   readonly words: readonly string[]
-  /** Names and numbers that are not in the table: no row can meet such a condition. */
+  /** Names and numbers that are not in the table. No row can match them. */
   readonly names: readonly string[]
 }
 
@@ -158,7 +161,7 @@ export interface UnknownWords {
 function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
   const known = new Set([...questionWords, ...columns.flatMap(({ stems }) => stems)])
   const unknown = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))
-  const [, ...words] = wordsOf(question) // without the first word, which is always capitalised
+  const [, ...words] = wordsOf(question) // the first word is left out, because it is always capitalised
   const capitalised = new Set(germanWords.test(question) ? [] : words.filter(isName).map(({ stem }) => stem)) // German capitalises all nouns
   const isNamed = (word: Word) => isNumber(word) || capitalised.has(word.stem)
   const asWritten = (word: Word) => words.find(({ stem }) => stem === word.stem)?.text ?? word.text

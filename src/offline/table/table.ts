@@ -9,17 +9,17 @@ export interface Table {
 
 export interface Row {
   readonly cells: readonly string[]
-  /** Its line in the file, from 1. */
+  /** The number of the row's first line in the file, from 1. */
   readonly line: number
-  /** Its number, from 1, without the header. */
+  /** The number of the row, from 1. The header does not count. */
   readonly number: number
-  /** Its text in the file. */
+  /** The row's text in the file. */
   readonly raw: string
 }
 
 const delimiters = [',', ';', '\t', '|'] as const
 
-/** Parses CSV by RFC 4180 and common deviations: four delimiters, short rows, empty lines, a byte order mark. Never throws. */
+/** Parses CSV by RFC 4180. It tolerates four delimiters, short rows, empty lines and a byte order mark. Never throws. */
 export function parseTable(text: string): Table {
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
   const records = recordsOf(body, delimiterOf(body))
@@ -47,7 +47,7 @@ function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'
   return records
 }
 
-/** The record that starts at `start`, and where it ends. A quote that is never closed is an ordinary character. */
+/** The record that starts at index `start`, and the index of its end. A quote that is never closed is an ordinary character. */
 function recordAt(text: string, start: number, delimiter: string): { readonly cells: readonly string[]; readonly end: number } {
   const cells: string[] = []
   let at = start
@@ -78,7 +78,7 @@ export interface Column {
   readonly index: number
   /** Numbers that only identify rows count as text. */
   readonly kind: 'number' | 'date' | 'text'
-  /** The stems of the words in its name. */
+  /** The stems of the words in the column's name. */
   readonly stems: readonly string[]
 }
 
@@ -94,7 +94,10 @@ export function columnsOf({ columns, rows }: Table): readonly Column[] {
   })
 }
 
-/** Whether the numbers identify rows, so that a sum makes no sense: distinct, and consecutive or in a column named like an id. */
+/**
+ * Whether the numbers only identify rows, so that a sum makes no sense. They must be distinct, and either consecutive or in a column named
+ * like an id.
+ */
 function isIdentifier(name: string, cells: readonly string[]): boolean {
   if (!cells.every((cell) => /^\d+$/.test(cell)) || new Set(cells).size < cells.length) return false
   const consecutive =

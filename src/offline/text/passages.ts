@@ -1,10 +1,10 @@
 /** A piece of a document that can be quoted alone: a sentence, a list item, a row of a table. */
 export interface Passage {
-  /** As in the document, but with single spaces. */
+  /** The text as in the document, but with single spaces. */
   readonly text: string
-  /** The headings above it, the nearest last. */
+  /** The headings above the passage, the nearest one last. */
   readonly headings: readonly string[]
-  /** Its line, from 1; counted in its page when the document has pages. */
+  /** The number of the passage's first line, from 1. In a document with pages, it is counted within the page. */
   readonly line: number
   readonly page?: number
 }
@@ -64,11 +64,11 @@ export function passagesOf(
 
 const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** A sentence ends at a full stop that is followed by a capital letter or digit, but not inside a number or after an abbreviation. */
+/** Matches the end of a sentence: a full stop that is followed by a capital letter or a digit, but not inside a number. */
 const sentenceEnd = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 
-/** Splits a text into sentences; very long ones are cut between words. */
+/** Splits a text into sentences. Very long ones are cut between words. */
 function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = []
   for (const piece of text.split(sentenceEnd)) {
@@ -79,7 +79,7 @@ function sentencesOf(text: string): readonly string[] {
   return sentences.flatMap(splitLong)
 }
 
-/** Cuts text without sentence ends between words. */
+/** Cuts a very long sentence between words, if possible. */
 function splitLong(sentence: string): readonly string[] {
   if (sentence.length <= maxLength) return [sentence]
   const at = sentence.lastIndexOf(' ', maxLength)

@@ -5,7 +5,7 @@ import { contentWords, isName, isNumber, type Word } from './words.ts'
 export interface RankedPassage<P extends Passage = Passage> {
   readonly passage: P
   readonly score: number
-  /** The share of the question's words that it contains, by weight, from 0 to 1. */
+  /** The share of the question's words that the passage contains, from 0 to 1. Each word counts by its weight. */
   readonly covers: number
 }
 
@@ -13,9 +13,9 @@ export interface RankedPassage<P extends Passage = Passage> {
 const [saturation, lengthWeight, headingWeight] = [1.2, 0.6, 0.55]
 
 /**
- * Sorts passages by how well they answer the question, best first, with the BM25 formula: words that are rare in the passages weigh
- * more, numbers and names of the question weigh double, and the words of headings count for the passages below them. Passages with
- * equal scores keep their order; passages without any word of the question are left out.
+ * Sorts passages by how well they answer the question, best first. The score is BM25 with three rules. Words that are rare in the passages
+ * weigh more. Numbers and names in the question weigh double. Words of a heading count for the passages below it. Passages with equal
+ * scores keep their order. Passages without any word of the question are left out.
  */
 export function rankPassages<P extends Passage>(question: string, passages: readonly P[]): readonly RankedPassage<P>[] {
   const terms = distinctWords(contentWords(question))
@@ -65,7 +65,7 @@ function distinctWords(words: readonly Word[]): readonly Word[] {
   return [...(first && !byStem.has(first.stem) ? [{ ...first, text: first.text.toLowerCase() }] : []), ...byStem.values()]
 }
 
-/** The passages that say most about the subject of a text, by its most frequent words. They stay in the order of the text. */
+/** The passages that say most about the subject of a text. They have many of its most frequent words, and stay in the order of the text. */
 export function centralPassages<P extends Passage>(passages: readonly P[], limit: number): readonly P[] {
   const words = passages.map(({ text }) => contentWords(text))
   const frequency = countStems(words.flat()).count

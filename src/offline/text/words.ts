@@ -11,9 +11,9 @@ const stopWords = new Set(
 )
 
 export interface Word {
-  /** The form that is compared. */
+  /** The folded form without endings, by which words are compared. */
   readonly stem: string
-  /** The form in the text. */
+  /** The word as it is in the text. */
   readonly text: string
 }
 
@@ -27,7 +27,7 @@ export const foldCase = (text: string): string =>
     .toLowerCase()
     .replaceAll('ß', 'ss')
 
-/** The words of a text; for scripts without spaces between words, all pairs of adjacent characters. */
+/** The words of a text. For scripts without spaces between words, all pairs of adjacent characters. */
 export function wordsOf(text: string): readonly Word[] {
   return [...text.normalize('NFC').matchAll(/\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}]+/gu)].flatMap(([word]) => {
     if (!unspacedScript.test(word)) return [{ stem: stemOf(foldCase(word)), text: word }]
@@ -43,7 +43,7 @@ export function wordsOf(text: string): readonly Word[] {
 /** The words of a text without stop words. */
 export const contentWords = (text: string): readonly Word[] => wordsOf(text).filter(({ text: word }) => !stopWords.has(foldCase(word)))
 
-/** Removes inflection endings. Cautiously, so that different words keep different stems. */
+/** Removes inflection endings, but only so far that different words keep different stems. */
 function stemOf(word: string): string {
   if (word.length < 4 || /\d/.test(word)) return word
   const stem = word

@@ -12,19 +12,19 @@ import { mimeOf } from '../mime.ts'
 /** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */
 export type DeclaredFile =
   | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
-  /** The tool has hosted the file itself, so it is only recorded. `handles` say where. */
+  /** The tool has hosted the file itself, so it is only recorded. `handles` say where it is hosted. */
   | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
-  /** The row names no file below OUT_DIR. */
+  /** The row does not name a file below OUT_DIR. */
   | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
 
 type DeclaredRow = { readonly [key: string]: unknown }
 
 const maxDeclaredFiles = 200
 
-/** True when the output declares files at its top or one level deeper. A list of files without `artifact_type` is plain data. */
+/** True when the output, or a value one level deeper, declares files. A list of files without `artifact_type` is plain data. */
 export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
-/** The declared files, each path once; rows beyond `maxDeclaredFiles` are left out. */
+/** The declared files, each path once. Rows beyond `maxDeclaredFiles` are left out. */
 export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
   const files = (declaredRows(output) ?? [])
     .filter(isObject)
@@ -72,7 +72,7 @@ function parseRow(row: DeclaredRow, origin: BlockOrigin, timeline: Timeline): De
   return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...common } as Digest, mime, visibility }
 }
 
-/** The logical path of a declared file, whose path may be logical, physical, or below the folder of the current turn. */
+/** The logical path of a declared file. The declared path may be logical, physical, or below the folder of the current turn. */
 function logicalOf(path: string, turnId: string, timeline: Timeline): string | undefined {
   const turns = new Set(knownTurns(timeline)).add(turnId)
   return canonicalPath(path) ?? toLogical(path, turns) ?? toLogical(`${turnId}/${path}`, turns)
@@ -80,7 +80,7 @@ function logicalOf(path: string, turnId: string, timeline: Timeline): string | u
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path'])
 
-/** Removes hosting handles and absolute paths from the rows: the model must not read them. */
+/** Removes hosting handles and absolute paths from the declared rows, because the model must not read them. */
 export function stripFileHandles(output: Json): Json {
   const rows = declaredRows(output)
   const clean = (value: Json): Json => {

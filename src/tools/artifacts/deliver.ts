@@ -9,7 +9,7 @@ import { type DeclaredFile, declaredFilesOverLimit, parseDeclaredFiles, stripFil
 import { examine, explainProblem } from './examine.ts'
 import { type Payload, payloadOf } from './payload.ts'
 
-/** An artifact whose bytes are stored and, if it is for the user, hosted. Its blocks are still to be written. */
+/** An artifact whose bytes are stored and, if it is for the user, hosted. Its blocks are not written yet. */
 export interface DeliveredArtifact extends Payload {
   readonly digest: Digest
   readonly mime: string
@@ -29,24 +29,24 @@ export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'tim
   readonly conversationId: string
   /** Files of these types become sources. */
   readonly eligibleMimes: readonly string[]
-  /** True for a tool that runs programs. These report broken files in their own output, so no notice is added. */
+  /** True for a tool that runs programs. Such a tool reports broken files in its own output, so no notice is added. */
   readonly exec: boolean
   /** Reports hosting errors to the operator. The model does not read them, because they may name buckets and folders. */
   onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** Files of the workspace that are larger are treated as missing. */
+/** Files in the workspace that are larger than this are treated as missing. */
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * Checks and stores the files that a tool made, and hosts those that are external. When hosting fails the file stays usable and the model
- * gets a notice; a broken file becomes internal.
+ * Checks and stores the files that a tool made, and hosts those that are external. When hosting fails, the file stays usable and the model
+ * gets a notice. A broken file becomes internal.
  */
 export async function deliver(origin: BlockOrigin, toolId: string, outcome: Outcome, context: DeliveryContext): Promise<DeliveredOutcome> {
   const { artifacts = [], ...rest } = outcome
   const declared = parseDeclaredFiles(outcome.output, origin, context.timeline)
   const results: DeliveryResult[] = []
-  for (const artifact of artifacts) results.push(await deliverArtifact(artifact, origin, toolId, context)) // one at a time: each may have 100 MiB
+  for (const artifact of artifacts) results.push(await deliverArtifact(artifact, origin, toolId, context)) // one at a time, because each file may have 100 MiB
   for (const file of declared) results.push(await deliverDeclared(file, origin, toolId, context))
   return {
     ...rest,
@@ -104,14 +104,14 @@ async function deliverArtifact(made: MadeArtifact, origin: BlockOrigin, toolId: 
   }
 }
 
-/** The complete content of an artifact: from the tool, or from the file in OUT_DIR. */
+/** The complete content of an artifact. It is what the tool returned, else the file in OUT_DIR. */
 async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Promise<Uint8Array | undefined> {
   if (made.bytes !== undefined) return made.bytes
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
   return made.digest.physical_path === undefined ? undefined : readWorkspaceFile(made.digest.physical_path, context)
 }
 
-/** The bytes of a file in OUT_DIR; undefined when it is missing, a link, a device or too large. */
+/** The bytes of a file in OUT_DIR. Undefined when it is missing, a link, a device or too large. */
 async function readWorkspaceFile(physical: string, context: Pick<DeliveryContext, 'workspace'>): Promise<Uint8Array | undefined> {
   try {
     return await (await context.workspace()).files.read(physical, { maxBytes: maxFileBytes })
@@ -121,7 +121,7 @@ async function readWorkspaceFile(physical: string, context: Pick<DeliveryContext
   }
 }
 
-/** The type of the hosted file. The block of a patch has the type of the diff. */
+/** The type of the hosted file. For a patch, `mime` is the type of the diff, so the type in the digest is used. */
 const contentMime = ({ isPatch, digest, mime }: MadeArtifact) => (isPatch ? (digest.mime ?? mime) : mime)
 
 const isForTheUser = ({ kind, visibility }: Digest) => kind === 'file' && visibility === 'external'
@@ -159,7 +159,7 @@ const notHostedNotice = (toolId: string, path: string): Notice => ({
   path,
 })
 
-/** The `meta` of a hosted file; its handles are stored nowhere else. `keeps` preserves the hosted blob as long as the block exists. */
+/** The `meta` of a hosted file. The handles are stored nowhere else. `keeps` preserves the hosted blob as long as the block exists. */
 function hostingMeta({ key, hosted_uri, rn, blob }: HostingHandles, payload: Payload): Meta {
   const isKept = [payload.blob, ...(payload.meta?.keeps ?? [])].some((each) => each?.sha256 === blob.sha256)
   return { key, hosted_uri, rn, ...(!isKept && { keeps: [blob, ...(payload.meta?.keeps ?? [])] }) }

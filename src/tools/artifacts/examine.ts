@@ -2,7 +2,7 @@ import { hasBytesAt } from '../bytes.ts'
 import { extensionOf } from '../mime.ts'
 import { readSmallEntry, readZip } from '../zip.ts'
 
-/** The result of checking a file that a tool made. A problem fails the artifact; a warning is noted in its digest. */
+/** The result of checking a file that a tool made. A problem makes the artifact fail. A warning is only noted in its digest. */
 interface Examination {
   readonly problem?: ArtifactProblem
   readonly warning?: 'file_unusually_small'
@@ -24,7 +24,7 @@ const explanations = {
   json_invalid: 'the content is not JSON',
 } as const
 
-/** An explanation for the model; begins with the code of the problem. */
+/** Explains a problem to the model. The explanation begins with the code of the problem. */
 export const explainProblem = (problem: ArtifactProblem): string => `${problem}: ${explanations[problem]}`
 
 const minimumSizes: ReadonlyMap<string, number> = new Map([
@@ -48,7 +48,7 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['json', (bytes) => (isJson(bytes) ? undefined : 'json_invalid')],
 ])
 
-/** Checks a file by its extension, which decides how the user will open it. `bytes` is undefined when the file does not exist. */
+/** Checks a file by its extension, because that decides how the user opens it. `bytes` is undefined when the file does not exist. */
 export function examine(name: string, bytes: Uint8Array | undefined): Examination {
   if (bytes === undefined) return { problem: 'file_not_found' }
   if (bytes.length === 0) return { problem: 'empty_file' }
@@ -62,7 +62,7 @@ function jpegProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   return hasBytesAt(bytes, 0, '\xff\xd8\xff') ? undefined : 'jpeg_invalid'
 }
 
-/** Looks for the marks of a PDF where viewers do: one in the first kilobyte, one in the last. */
+/** Looks for the two marks of a PDF where viewers do: in the first and in the last kilobyte. */
 function isPdf(bytes: Uint8Array): boolean {
   const text = (from: number, to?: number) => Buffer.from(bytes.subarray(from, to)).toString('latin1')
   return text(0, 1024).includes('%PDF-') && text(-1024).includes('%%EOF')

@@ -37,7 +37,7 @@ async function recordedBytes(recorded: RecordedContent, blobs: Call['blobs']): P
   return recorded.kind === 'text' ? Buffer.from(recorded.text) : Buffer.from(recorded.base64, 'base64')
 }
 
-/** The bytes of a blob; undefined when the blob was removed. Throws when it is damaged. */
+/** The bytes of a blob. Undefined when the blob was removed. Throws when it is damaged. */
 export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
   try {
     return await blobs.get(sha256)
@@ -69,8 +69,8 @@ export type RecordedContent = { readonly block: Block } & (
 )
 
 /**
- * The complete contents in the blocks of one path, newest first. Previews and diffs are left out. A patch without stored result ends the
- * list: older content is not the current version.
+ * The complete contents in the blocks of one path, newest first. Previews and diffs are left out. A patch whose result is not stored ends
+ * the list, because older content is not the current version.
  */
 export function* recordedContents(blocks: readonly Block[]): Generator<RecordedContent> {
   for (let at = blocks.length - 1; at >= 0; at--) {

@@ -3,7 +3,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import { decodeText, isTextMime, isVisualMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
-/** The fields of a content block that hold an artifact. */
+/** The fields of a content block that hold the content of an artifact. */
 export interface Payload {
   readonly text?: string
   readonly blob?: BlobRef
@@ -11,7 +11,7 @@ export interface Payload {
   readonly meta?: Meta
 }
 
-/** Images and PDFs up to this size are shown to the model; larger ones do not fit into its context. */
+/** Images and PDFs up to this size are shown to the model. Larger ones do not fit into its context. */
 const maxVisibleBytes = 750_000
 const maxTextBytes = 20_000
 const maxNoteLength = 2_000
@@ -19,9 +19,9 @@ const maxNoteLength = 2_000
 /**
  * Stores an artifact so that its complete content can be read again:
  *
- *   text               in the block; long text as a preview, with the bytes in `keeps`
- *   image, PDF         as the block's blob, which a model can be shown
- *   any other bytes    in `keeps` only: nothing is shown, but react.pull finds the file
+ *   text               in the block; for long text, the block has a preview and `keeps` has the bytes
+ *   image, PDF         as the block's blob, which the model can see
+ *   any other bytes    in `keeps` only; the model sees nothing, but react.pull finds the file
  */
 export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefined, blobs: Pick<BlobStore, 'put'>): Promise<Payload> {
   const keep = async () => (bytes === undefined ? {} : { keeps: [await blobs.put(bytes)] })
@@ -34,7 +34,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (text !== undefined) {
     const encoded = Buffer.from(text)
     if (encoded.length > maxTextBytes) return { text: `${truncateUtf8(encoded)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
-    return encoded.equals(bytes) ? { text } : { text, meta: await keep() } // the text lacks the charset or the byte order mark of the bytes
+    return encoded.equals(bytes) ? { text } : { text, meta: await keep() } // the text alone lacks the charset or the byte order mark of the bytes
   }
   if (!isVisualMime(made.mime)) return { meta: await keep() }
   if (bytes.length <= maxVisibleBytes) return { blob: await blobs.put(bytes) }
@@ -43,13 +43,13 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   }
 }
 
-/** The payload of an internal note. A long note is shortened in the timeline; its file is complete. */
+/** The payload of an internal note. A long note is shortened in the timeline. Its file is complete. */
 async function notePayload(note: string, path: string, keep: () => Promise<Meta>): Promise<Payload> {
   if (note.length <= maxNoteLength) return { note }
   return { note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${path}`, meta: { partial: true, ...(await keep()) } }
 }
 
-/** The beginning of a UTF-8 text, cut between two characters. */
+/** The first `maxTextBytes` bytes of a UTF-8 text, or fewer, so that no character is split. */
 function truncateUtf8(bytes: Uint8Array): string {
   let end = maxTextBytes
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { extensionOf } from '../mime.ts'
 
-/** Texts with more characters are not checked. */
+/** Texts with more characters than this are not checked. */
 const maxCheckedLength = 1_000_000
 
 type SyntaxCheck = (text: string) => string | undefined | Promise<string | undefined>
@@ -16,7 +16,10 @@ const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, Synt
   ['py', pythonProblem],
 ])
 
-/** The first syntax error of a text, judged by the extension of its name. Undefined when there is none or no check. The text is never run. */
+/**
+ * The first syntax error of a text. The extension of its name decides how it is checked. Undefined when there is no error or no check. The
+ * text is never run.
+ */
 export async function syntaxProblem(name: string, text: string): Promise<string | undefined> {
   if (text === '') return 'the file is empty now'
   if (text.length > maxCheckedLength) return undefined
@@ -33,8 +36,8 @@ function jsonProblem(text: string): string | undefined {
 }
 
 /**
- * Compiles without running, in a thread of its own: deeply nested text breaks Node's TypeScript parser for the rest of the thread's life,
- * and the main thread needs that parser to load its own sources. Only a syntax error counts; any other exception gives no verdict.
+ * Compiles the text without running it, in a thread of its own. Deeply nested text breaks Node's TypeScript parser for the rest of the
+ * thread's life, and the main thread needs that parser. Only a syntax error counts. Any other exception gives no verdict.
  */
 const compilerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -104,7 +107,7 @@ const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 function htmlProblem(html: string): string | undefined {
   const opening = new RegExp(rawTextElements)
   for (let match = opening.exec(html); match; match = opening.exec(html)) {
-    const name = (match[1] as string).toLowerCase() // exists: the expression has no match without it
+    const name = (match[1] as string).toLowerCase() // the cast is safe: every match has this group
     const end = name === '!--' ? endOfComment(html, match.index) : endOfElement(html, name, opening.lastIndex)
     if (end === undefined) return `line ${lineNumberAt(html, match.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
     opening.lastIndex = end
@@ -132,7 +135,7 @@ const openingBrackets: ReadonlyMap<string, string> = new Map([
 // A comment, a triple-quoted string, a one-line string or a bracket. A string that is not closed matches as its opening quotes only.
 const pythonTokens = /#[^\n]*|("""|''')(?:(?:\\[\s\S]|(?!\1)[^\\])*\1)?|(["'])(?:(?:\\[\s\S]|(?!\2)[^\\\n])*\2)?|[()[\]{}]/g
 
-/** Checks only brackets and quotes, which patches break most often. */
+/** Checks only brackets and quotes, because patches break these most often. */
 function pythonProblem(source: string): string | undefined {
   const open: { readonly bracket: string; readonly index: number }[] = []
   for (const { 0: token, 1: triple, 2: quote, index } of source.matchAll(pythonTokens)) {
