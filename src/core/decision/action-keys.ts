@@ -1,14 +1,14 @@
 import { createJsonReader } from '../stream/json-reader.ts'
 
-/** Facts about the keys of an action that only its text holds: a parsed object forgets repetitions and sorts number-like keys. */
+/** What only the text of an action tells about its keys. A parsed object forgets repeated keys and lists number-like keys first. */
 export interface ActionKeys {
-  /** Names of the parameters in the order of writing, repeated ones included. */
+  /** The names of the parameters in the order in which the model wrote them. A repeated name is listed each time. */
   readonly params: readonly string[]
-  /** Names written more than once: keys of the action, of its call as `tool_call.…`, of its parameters as `params.…`. */
+  /** The keys that were written more than once in their object. Keys of the call start with `tool_call.`, parameters with `params.`. */
   readonly repeated: readonly string[]
 }
 
-/** Reads the keys of any action that the tolerant JSON reader can read. `scanActionKeys` is faster, for valid JSON. */
+/** Reads the keys of any action that the tolerant JSON reader can read. For valid JSON, `scanActionKeys` is faster. */
 export function readActionKeys(text: string): ActionKeys {
   const collector = createKeyCollector()
   const reader = createJsonReader()
@@ -20,7 +20,10 @@ export function readActionKeys(text: string): ActionKeys {
   return collector.keys()
 }
 
-/** Sorts keys by the object they belong to. `depth` is 1 for the keys of the action itself; `path` may be longer than `depth`. */
+/**
+ * Collects keys by the object to which they belong. `depth` is 1 for the keys of the action itself. Only the first `depth` steps of
+ * `path` count.
+ */
 export function createKeyCollector() {
   const action: string[] = []
   const toolCall: string[] = []

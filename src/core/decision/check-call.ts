@@ -14,12 +14,12 @@ import {
 } from './signature.ts'
 import { codeWithoutExec, snippet, violation, warning } from './violations.ts'
 
-/** A call that may run, with the parameters that the tool gets; or the rule that it broke. */
+/** The result of checking a call: the parameters that the tool gets, or the rule that the call broke. */
 export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
   | { readonly ok: false; readonly violation: Notice }
 
-/** One problem of a call; the model reads it in the notice. */
+/** One problem of a call. The model reads it as part of a notice. */
 interface CallIssue {
   readonly code: string
   readonly param?: string
@@ -29,9 +29,9 @@ interface CallIssue {
 }
 
 /**
- * Checks a call against the signature of its tool. Unknown parameters, and optional ones of the wrong type, are dropped with a warning;
- * a missing or wrong required parameter rejects the call. `response.showedContent` says whether the user saw a part of the response; it
- * is called only for a rejected call, because it may be costly.
+ * Checks a call against the signature of its tool. A missing or wrong required parameter rejects the call. An unknown parameter, or an
+ * optional one of the wrong type, is dropped with a warning. `response.showedContent` tells whether the user saw a part of the response.
+ * It may be costly, so it is called only for a rejected call.
  */
 export function checkCall(decision: CallDecision, tools: ToolSignatures, response: { showedContent(): boolean } = nothingShown): CallCheck {
   const { toolId, code } = decision
@@ -56,7 +56,7 @@ export function checkCall(decision: CallDecision, tools: ToolSignatures, respons
 
 const nothingShown = { showedContent: () => false }
 
-/** Problems that reject the call: of its contract, of a binding order, of required parameters. */
+/** The problems that reject the call: a bad contract, a wrong order where the order is binding, and bad required parameters. */
 function findIssues(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {
   const contract = signature.exec ? checkContract(ownParam(params, 'contract')) : undefined
   const issues: CallIssue[] = contract ? [{ code: contract, param: 'contract' }] : []
@@ -68,7 +68,7 @@ function findIssues(params: JsonObject, signature: ToolSignature, order: OrderPr
   return issues
 }
 
-/** Checks the shape of an exec call's contract. Its paths are checked when the tool runs, and so is a contract given as a reference. */
+/** Checks the form of a contract. Its paths are checked later, when the tool runs. A contract given as a reference is checked then, too. */
 function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
   if (isReference(given)) return undefined
   const contract = readContract(given)
@@ -79,9 +79,12 @@ function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_c
 const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
 const ownParam = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
 
-/** A tool whose only required parameter is a list also accepts the bare list, or one bare string. */
+/**
+ * The parameters as an object. When the only required parameter of a tool is a list, the model may also write just the list, or one
+ * string of it. Undefined for anything else.
+ */
 function toParams(params: Json, { parameters }: ToolSignature): JsonObject | undefined {
-  if (isObject(params)) return params as JsonObject // parsed from JSON
+  if (isObject(params)) return params as JsonObject // it was parsed from JSON
   const [needed, ...others] = parameters.filter(({ required }) => required)
   if (needed?.type !== 'array' || others.length > 0) return undefined
   if (Array.isArray(params)) return { [needed.name]: params }
@@ -96,7 +99,7 @@ function checkRequired({ name, type, required }: Parameter, params: JsonObject, 
   return { code: 'wrong_type', param: name, expected: type, got: describeType(value) }
 }
 
-/** Splits the parameters into those that the tool gets, in the order of writing, and those it does not. Optional ones that are null count as absent. */
+/** Splits the parameters into those that the tool gets and those that are dropped. A null counts as an absent parameter. */
 function splitParams(
   params: JsonObject,
   { parameters }: ToolSignature,
@@ -151,7 +154,7 @@ function paramsNotObject({ toolId, params }: CallDecision, signature: ToolSignat
   })
 }
 
-/** One notice for all problems of the call, so that the model can correct them in one round. */
+/** The notice of a rejected call. It names all problems, so that the model can correct them in one round. */
 function invalidCall(signature: ToolSignature, issues: readonly CallIssue[], order: OrderProblem | undefined, shown: boolean): Notice {
   const onlyParams = issues.every(({ code }) => code === 'missing_param' || code === 'wrong_type')
   const onlyOrder = order?.binding && issues.length === 1 ? order : undefined

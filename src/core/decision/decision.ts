@@ -4,17 +4,17 @@ import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
 import { truncate } from './violations.ts'
 
-/** What the model decided in one round: to call a tool, or to answer. `readDecision` makes it from a response. */
+/** What the model decided in one round: to call a tool, or to answer. `readDecision` reads it from a response. */
 export type Decision = CallDecision | FinalDecision
 
 export interface CallDecision {
   readonly action: 'call_tool'
-  /** A text for the user; it may acknowledge steps of the current plan. */
+  /** A text for the user. It may also mark steps of the current plan as done. */
   readonly notes: string
   readonly toolId: string
   /** The parameters as the model wrote them. `checkCall` decides which of them the tool gets. */
   readonly params: Json
-  /** Names of the parameters in the order of writing, repeated ones included; the parsed object does not keep that. */
+  /** The names of the parameters in the order in which the model wrote them. A repeated name is listed each time. */
   readonly paramKeys: readonly string[]
   /** The program for an exec tool. */
   readonly code?: string
@@ -25,25 +25,25 @@ export interface FinalDecision {
   readonly answer: string
   /** Suggestions for the user's next message, at most six. */
   readonly followups: readonly string[]
-  /** The output limit or a content filter cut the answer off. */
+  /** True when the output limit or a content filter cut the answer off. */
   readonly truncated: boolean
-  /** The questions in the answer, when the model marked it as a clarification. */
+  /** The questions that the model asks the user, if it listed them in the action. */
   readonly questions?: readonly string[]
 }
 
-/** The fields of an action object, normalised. */
+/** The fields of an action after `parseActionFields` has checked them. */
 export interface ActionFields {
-  /** Trimmed and lower-cased. */
+  /** The action, trimmed and in lower case. */
   readonly action: string
   readonly notes: string
-  /** The call of the action; undefined when it is missing, null or empty. */
+  /** The tool call of the action. Undefined when it is missing, null or empty. */
   readonly toolCall: { readonly toolId: string; readonly params: Json } | undefined
   readonly finalAnswer: string
   readonly followups: readonly string[]
   readonly questions: readonly string[]
 }
 
-/** The JSON value of an action, the repairs it needed, and the facts about its keys that the value does not hold. */
+/** The JSON value of an action, the mistakes that were repaired, and its keys as they were written. */
 export type ParsedAction =
   | { readonly ok: true; readonly value: Json; readonly repairs: readonly string[]; readonly keys: ActionKeys }
   | { readonly ok: false; readonly error: JsonProblem }
@@ -63,8 +63,8 @@ export function parseAction(text: string): ParsedAction {
 }
 
 /**
- * Checks the fields of an action. The fields that carry the decision must have the right type; followups and questions of a wrong type
- * are dropped, and unknown keys are ignored.
+ * Checks the fields of an action. `action`, `notes`, `tool_call` and `final_answer` must have the right types. Followups and questions
+ * of a wrong type are dropped. Unknown keys are ignored.
  */
 export function parseActionFields(
   value: Json,
@@ -92,12 +92,12 @@ const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
 function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
-  const params = (call.params ?? {}) as Json // the call was parsed from JSON
+  const params = (call.params ?? {}) as Json // the whole call was parsed from JSON
   const empty = toolId === '' && isObject(params) && Object.keys(params).length === 0
   return empty ? undefined : { toolId, params }
 }
 
-/** Short phrases for the user, from one string or a list: at most six, without blank and repeated ones. */
+/** Reads short phrases for the user from a list or one string. Blank and repeated phrases are left out. At most six are returned. */
 export function parsePhrases(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]

@@ -4,19 +4,19 @@ import type { ChannelParser } from '../stream/channel-parser.ts'
 import { firstChannelViolation, preambleViolation } from './violations.ts'
 
 /**
- * Checks the beginning of a response while the model is still writing it. A response that starts with text outside of a channel, or
- * with another channel than `thinking`, is stopped at once: the rest of it would be paid for and rejected.
+ * Checks the beginning of a response while the model is still writing it. A response that does not start with the channel `thinking` is
+ * stopped at once. Otherwise the rest of it would be paid for, and then rejected.
  */
 export interface EarlyCheck {
-  /** True while all the text so far is the expected first tag or a beginning of it. Needs no parser. */
+  /** True when `raw`, all the text so far, starts with the expected first tag or is a beginning of that tag. Needs no parser. */
   startsValid(raw: string): boolean
-  /** Checks after each chunk: the new events, the state of the parser and all the text so far. Reports a violation once. */
+  /** Called after each chunk, with the new events, the parser and all the text so far. Reports a violation once. */
   check(
     events: readonly ChannelEvent[],
     parser: Pick<ChannelParser, 'preamble' | 'hasPreamble' | 'strayTags'>,
     raw: string,
   ): Notice | undefined
-  /** True once the first channel is known or a violation was reported: later text is not checked. */
+  /** True once the first channel is known or a violation was reported. Later text is not checked. */
   isDone(): boolean
 }
 
@@ -45,7 +45,7 @@ export function createEarlyCheck(): EarlyCheck {
   }
 }
 
-/** The name, with its slash, of a close tag in the place of the first open tag; undefined when there is none. */
+/** The name in a close tag, such as `/thinking`, when the response starts with one. Undefined when it does not. */
 export function leadingCloseTag(raw: string, preamble: string): string | undefined {
   const tag = raw.slice(preamble.length, preamble.length + 100)
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')

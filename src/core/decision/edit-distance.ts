@@ -1,11 +1,11 @@
 /**
- * The number of insertions and deletions that turn `a` into `b`; undefined when it is more than `limit`. Needs at most
- * `limit` × (length + limit) steps (E. Myers, "An O(ND) difference algorithm", 1986).
+ * The least number of insertions and deletions that turn `a` into `b`. Undefined when it is greater than `limit`. The search takes at
+ * most `limit` × (length + limit) steps (E. Myers, "An O(ND) difference algorithm", 1986).
  */
 export function editDistance(a: string, b: string, limit: number): number | undefined {
   if (Math.abs(a.length - b.length) > limit) return undefined
   const middle = limit + 1
-  const reached = new Int32Array(2 * limit + 3) // by diagonal: the furthest index in `a` reached with the edits made so far
+  const reached = new Int32Array(2 * limit + 3) // for each diagonal, the furthest index in `a` that `edits` edits can reach
   for (let edits = 0; edits <= limit; edits++) {
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const below = reached[middle + diagonal + 1] as number
@@ -22,7 +22,7 @@ export function editDistance(a: string, b: string, limit: number): number | unde
 
 const maxLength = 80
 
-/** Up to three known ids that the model may have meant: first the same name in another namespace, then similar spellings. */
+/** Up to three known ids that the model may have meant. Ids with the same name in another namespace come before similar spellings. */
 export function suggestIds(id: string, known: readonly string[]): readonly string[] {
   const wanted = id.slice(0, maxLength).toLowerCase()
   const limit = Math.max(2, Math.floor(wanted.length / 3))

@@ -25,8 +25,8 @@ export type FallbackReason =
   | 'error'
 
 /**
- * The answer of a turn that the model did not end itself: its latest answer attempt in this turn, which the user has seen, else a fixed
- * answer. After a stop by the user it is always the fixed answer.
+ * The answer of a turn that the model did not end itself. It is the model's latest answer attempt in this turn, which the user has seen.
+ * Without an attempt, or after a stop by the user, it is a fixed answer.
  */
 export function fallbackAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const attempt = reason === 'stopped' ? undefined : latestAttempt(timeline, turnId)
@@ -34,14 +34,14 @@ export function fallbackAnswer(reason: FallbackReason, timeline: Timeline, turnI
 }
 
 /**
- * The decision of a response that broke a rule after its answer was shown: an answer that the user has read stands, and the model is not
- * asked for it again. Undefined when no answer was shown, or when the stream broke before it was complete.
+ * The decision of a response that broke a rule after its answer was shown. The user has read this answer, so it is kept and the model is
+ * not asked for it again. Undefined when no answer was shown, or when the stream broke before the response was complete.
  */
 export function salvageAnswer(round: {
   /** The text that the answer lane of this round has shown, as the model wrote it. */
   readonly delivered: string | undefined
   readonly violation: { readonly code: string }
-  /** The output limit cut the response off. */
+  /** True when the output limit cut the response off. */
   readonly cut: boolean
 }): FinalDecision | undefined {
   const { delivered, violation, cut } = round
@@ -54,7 +54,7 @@ function latestAttempt(timeline: Timeline, turnId: string): string | undefined {
   return attempt?.text?.trim() ? attempt.text : undefined
 }
 
-/** A sentence for the reason, the open steps of the plan and the files made in this turn. Depends on nothing but the timeline. */
+/** An answer with a sentence for the reason, the open steps of the plan and the files made in this turn. */
 function fixedAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const cutOff = reason === 'protocol_violation' && violationCode === 'protocol_violation.action_truncated'
   const sentence = cutOff ? replyTooLong : sentences[reason]
@@ -64,7 +64,7 @@ function fixedAnswer(reason: FallbackReason, timeline: Timeline, turnId: string,
   return [sentence, ...steps, ...files, ...(canContinue ? [offerToContinue] : [])].join('\n\n')
 }
 
-/** Unfinished steps of the current plan, or of the plan touched last if none is current. */
+/** The unfinished steps of the current plan. If no plan is current, those of the open plan that changed last. */
 function openSteps(timeline: Timeline): readonly string[] {
   const plans = openPlans(timeline)
   const current = plans.filter((plan) => plan.current === true).slice(-1)
@@ -73,7 +73,7 @@ function openSteps(timeline: Timeline): readonly string[] {
   )
 }
 
-/** Files that this turn made for the user: not internal ones, and not those whose latest version failed. */
+/** The files that this turn made for the user. Internal files are left out, and so are files whose latest version failed. */
 function filesOfTurn(timeline: Timeline, turnId: string): readonly string[] {
   const newest = new Map<string, boolean>()
   for (const block of blocksOfTurn(timeline, turnId)) {
@@ -121,7 +121,7 @@ const sentences: { readonly [E in FallbackReason]: string } = {
   error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',
 }
 
-/** The only broken rule that the user is told about: a shorter task avoids it. */
+/** The answer when the reply was cut off. The user is told about this broken rule, because a smaller task avoids it. */
 const replyTooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
 
 const offerToContinue = 'Say “continue” and I will go on from here.'

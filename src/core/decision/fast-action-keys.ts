@@ -2,12 +2,12 @@ import { isObject, parseJson } from '../json.ts'
 import { type ActionKeys, createKeyCollector } from './action-keys.ts'
 
 /**
- * Fast path for `readActionKeys`: the same keys, for valid JSON with or without a fence around it. Skips strings and takes braces,
- * brackets and commas as the signs that a key follows. Saves 4 µs for a short call and 16 µs for a file of 1,500 characters.
+ * Fast path for `readActionKeys`. Returns the same keys, but only for valid JSON, with or without a fence around it. A string is a key
+ * when it follows a `{`, or a comma inside an object. Saves 4 µs for a short call and 16 µs for a file of 1,500 characters.
  */
 export function scanActionKeys(text: string): ActionKeys {
   const collector = createKeyCollector()
-  const path: (string | undefined)[] = [] // by depth: the key that is open there; undefined in an array
+  const path: (string | undefined)[] = [] // for each depth, the last key of the open object there; undefined for an array
   let depth = 0
   let expectsKey = false
   for (let at = Math.max(0, text.indexOf('{')); at < text.length; at++) {
@@ -45,21 +45,21 @@ export function scanActionKeys(text: string): ActionKeys {
 }
 
 /**
- * Fast path for `scanActionKeys`: takes the keys from the parsed value instead of the text. Returns undefined when that could be wrong:
+ * Fast path for `scanActionKeys`. Takes the keys from the parsed value instead of the text. Returns undefined when they could be wrong:
  *
- *   a key may be repeated         the text has more `":` (a colon after a quote or a blank) than the value has keys
- *   the order may have changed    the first parameter name starts with a digit: objects list number-like keys first
+ *   a key may be repeated         the text has more colons after a quote or a blank than the value has keys
+ *   the order may have changed    the first parameter name starts with a digit, and objects list number-like keys first
  *
- * Saves 2 µs for a short call; costs 2 to 4 µs for a long text with many colons.
+ * Saves 2 µs for a short call. Costs 2 to 4 µs for a long text with many colons.
  */
 export function keysOfValue(value: { readonly [key: string]: unknown }, text: string): ActionKeys | undefined {
   if (countKeys(value) !== countKeyEnds(text)) return undefined
   const params = isObject(value.tool_call) ? value.tool_call.params : undefined
   const names = isObject(params) ? Object.keys(params) : []
-  return /^\d/.test(names[0] ?? '') ? undefined : { params: names, repeated: [] } // number-like keys come first in an object
+  return /^\d/.test(names[0] ?? '') ? undefined : { params: names, repeated: [] }
 }
 
-/** The number of keys at every depth. */
+/** The number of all keys in a value, at any depth. */
 function countKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let count = 0
@@ -68,7 +68,7 @@ function countKeys(value: unknown): number {
   return count
 }
 
-/** The number of colons after a quote or a blank: one for each key, and perhaps some inside strings. */
+/** The number of colons after a quote or a blank. Every key has one, and strings may contain more. */
 function countKeyEnds(text: string): number {
   let count = 0
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
@@ -78,7 +78,7 @@ function countKeyEnds(text: string): number {
   return count
 }
 
-/** Index of the quote that ends the string opened at `from`: the first one that is not escaped. */
+/** The index of the quote that ends the string opened at `from`: the first quote that is not escaped. */
 function findClosingQuote(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

@@ -1,24 +1,27 @@
 import type { Decision, FinalDecision } from './decision.ts'
 
 /**
- * How many failed rounds of a turn the model may repair. Every round ends in one of three ways:
+ * Counts the repairs of a turn. A repair is another try after a failed round. Every round ends in one of three ways:
  *
- *   accepted round       the action ran                        the run of consecutive failures ends
- *   rejected response    the response broke a rule             costs a repair
- *   tool refusal         the tool found a rule broken          the third identical refusal costs a repair
+ *   accepted round       the action ran                        `consecutive` starts again at 0
+ *   rejected response    the response broke a rule             costs one repair
+ *   tool refusal         the tool refused its call             every third identical refusal in a row costs one repair
  */
 export interface RepairCount {
-  /** Failures since the last accepted round. */
+  /** The repairs since the last accepted round. */
   readonly consecutive: number
-  /** Failures in the whole turn. */
+  /** The repairs in the whole turn. */
   readonly total: number
-  /** The last tool refusal, and how many times it was repeated with nothing else in between. */
+  /** The last tool refusal, and how many times it came in a row. */
   readonly refusal?: { readonly code: string; readonly toolId: string; readonly times: number }
 }
 
 interface AfterFailure {
   readonly repairs: RepairCount
-  /** `wrap_up` when only the rounds are used up: the model may still end the turn in its own words. */
+  /**
+   * How the turn goes on. `wrap_up` means that no rounds are left, but the model may still end the turn in its own words. `exit` means
+   * that a fixed answer ends the turn.
+   */
   readonly next: 'repair' | 'wrap_up' | 'exit'
 }
 
@@ -35,13 +38,13 @@ export const repairsExhausted = ({ consecutive, total }: RepairCount): boolean =
 export const afterAcceptedRound = (repairs: RepairCount): RepairCount =>
   repairs.consecutive === 0 && repairs.refusal === undefined ? repairs : { consecutive: 0, total: repairs.total }
 
-/** The count after a response that broke a rule, and how the turn goes on. `remainingRounds` does not include this round. */
+/** The count after a response that broke a rule, and how the turn goes on. `remainingRounds` does not include the failed round. */
 export function afterRejectedResponse(repairs: RepairCount, remainingRounds: number): AfterFailure {
   const after = { consecutive: repairs.consecutive + 1, total: repairs.total + 1 }
   return { repairs: after, next: repairsExhausted(after) ? 'exit' : nextStep(remainingRounds) }
 }
 
-/** The count after a tool refused its call. The same refusal by the same tool costs a repair each third time. */
+/** The count after a tool refused its call, and how the turn goes on. Every third identical refusal in a row costs a repair. */
 export function afterToolRefusal(
   repairs: RepairCount,
   refusal: { readonly code: string; readonly toolId: string },
@@ -56,7 +59,7 @@ export function afterToolRefusal(
 
 const nextStep = (remainingRounds: number) => (remainingRounds > 0 ? 'repair' : 'wrap_up')
 
-/** The last rounds of a turn that has to end: few rounds, few tools, and a fixed answer if the model does not use them to answer. */
+/** The last rounds of a turn that has to end. If the model does not answer in these rounds, a fixed answer follows. */
 export interface WrapUp {
   readonly rounds: number
   /** Ids of the tools that may still be called. */
@@ -66,13 +69,13 @@ export interface WrapUp {
 
 const minTokens = 512
 
-/** The wrap-up after a budget is used up: one call of the model, which may only answer. */
+/** The wrap-up after a budget is used up. The model is called once and may only answer. */
 export const budgetWrapUp: WrapUp = { rounds: 1, tools: [], maxTokens: 3_000 }
 
-/** The wrap-up after the user asked the agent to finish: it may first write down and order its results. */
+/** The wrap-up after the user asked the agent to finish. The agent may first write down and order its results. */
 export const steerWrapUp: WrapUp = { rounds: 2, tools: ['react.write', 'react.patch', 'react.plan', 'react.hide'], maxTokens: 3_000 }
 
-/** A wrap-up with the configured limits, but at least one round and 512 tokens. */
+/** A wrap-up with the given limits. It has at least one round and 512 tokens. */
 export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; readonly maxTokens?: number } = {}): WrapUp {
   const { rounds = kind.rounds, maxTokens = kind.maxTokens } = settings
   return { ...kind, rounds: Math.max(1, Math.floor(rounds) || 1), maxTokens: Math.max(minTokens, Math.floor(maxTokens) || 0) }
@@ -80,12 +83,12 @@ export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; r
 
 export type WrapUpVerdict =
   | { readonly verdict: 'answer'; readonly decision: FinalDecision }
-  /** The call may run; `wrapUp` is what remains after it. When no round remains, a fixed answer follows and the model is not called again. */
+  /** The call may run. `wrapUp` is what remains after it. When no round remains, a fixed answer ends the turn. */
   | { readonly verdict: 'call'; readonly wrapUp: WrapUp }
-  /** Neither an answer nor an allowed call: a fixed answer ends the turn, and nothing is repaired. */
+  /** The response is neither an answer nor an allowed call. A fixed answer ends the turn, without a repair. */
   | { readonly verdict: 'stop' }
 
-/** Decides what happens with one response of a wrap-up. Pass undefined for a response that broke a rule. */
+/** Decides what follows one response of a wrap-up. `decision` is undefined when the response broke a rule. */
 export function checkWrapUp(wrapUp: WrapUp, decision: Decision | undefined): WrapUpVerdict {
   if (decision === undefined) return { verdict: 'stop' }
   if (decision.action !== 'call_tool') return { verdict: 'answer', decision }

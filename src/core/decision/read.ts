@@ -7,18 +7,18 @@ import { leadingCloseTag } from './early-check.ts'
 import { channelOf, channelText, type ParsedResponse, wasCutOff } from './response.ts'
 import * as notices from './violations.ts'
 
-/** What `readDecision` has to know besides the response. */
+/** What `readDecision` needs to know besides the response. */
 export interface DecisionOptions extends AnswerContext {
-  /** The user has seen a part of this response. */
+  /** True when the user has seen a part of this response. */
   readonly shown?: boolean
-  /** Accept the action `clarify` as another word for `exit`. */
+  /** True when the action `clarify` is accepted as another word for `exit`. */
   readonly clarify?: boolean
 }
 
 interface AnswerContext {
-  /** An answer of an earlier round of this turn that the user has seen: `complete` need not repeat it. */
+  /** An answer that the user has seen in an earlier round of this turn. `complete` need not repeat it. */
   readonly delivered?: string
-  /** True for sources that may be cited; default: all. An answer that only cites other sources counts as blank. */
+  /** True for a source that may be cited. Default: every source. An answer that consists of citations of other sources counts as blank. */
   isSource?(sid: number): boolean
 }
 
@@ -27,7 +27,8 @@ export type DecisionResult =
   | { readonly ok: false; readonly violation: Notice; readonly warnings: readonly Notice[] }
 
 /**
- * Reads the decision from a response, or the first rule that the response broke. Handles any text and never throws.
+ * Reads the decision from a response, or finds the first rule that the response broke. Accepts any text and never throws. These are the
+ * channels of a valid response:
  *
  *   thinking · action · code                calls an exec tool
  *   thinking · action                       calls any other tool
@@ -37,7 +38,7 @@ export type DecisionResult =
 export function readDecision(response: ParsedResponse, options: DecisionOptions = {}): DecisionResult {
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
-  // A decision that was complete before the stream broke still counts: the model need not write it again.
+  // A stream may break after the decision was complete. Then the decision counts, and the model need not write it again.
   if (response.finishReason === 'error' && !(outcome.ok && response.channels.every(({ closed }) => closed !== 'cut'))) {
     return { ok: false, violation: notices.serviceInterrupted(response, options.shown === true), warnings: [] }
   }
@@ -83,7 +84,7 @@ function checkOpening(response: ParsedResponse): Notice | undefined {
   return closeTag === undefined && first === 'thinking' ? undefined : notices.firstChannelViolation(closeTag ?? first, preamble.length)
 }
 
-/** An answer without an action is accepted as `complete`. */
+/** Reads a response without an action. If it has an answer, it is accepted as `complete`. */
 function readWithoutAction(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
   if (channelText(response, 'answer').trim() === '') {
@@ -140,7 +141,7 @@ function readFinal(
   return accept({ action, ...answer, followups, ...(questions.length > 0 && { questions }) })
 }
 
-/** The answer: from its channel, else from `final_answer` of the action, else the one that the user has already seen. */
+/** The answer from its channel, or else from the action's `final_answer`, or else the one that the user has already seen. */
 function readAnswer(
   response: ParsedResponse,
   field: string,
@@ -161,7 +162,7 @@ function readAnswer(
   return { answer: written, truncated }
 }
 
-/** Suggestions for the next message: from the `followup` channel, else from the action. An unreadable channel is only a warning. */
+/** Suggestions for the next message, from the `followup` channel or else from the action. An unreadable channel only adds a warning. */
 function readFollowups(response: ParsedResponse, field: readonly string[], warnings: Notice[]): readonly string[] {
   const text = channelText(response, 'followup')
   if (text.trim() === '') return field
@@ -183,12 +184,12 @@ function answerTruncated({ finishReason, maxTokens }: ParsedResponse): Notice {
   })
 }
 
-/** The ids that a blank answer cites although there are no such sources. */
+/** The ids that an answer cites although there are no such sources. */
 function unknownSources(response: ParsedResponse, field: string, { isSource = everySource }: AnswerContext): readonly number[] {
   return extractSids(channelText(response, 'answer') + field).filter((sid) => !isSource(sid))
 }
 
 const everySource = () => true
 
-/** Removes blank lines at the start and white space at the end; the indentation of the first line stays. */
+/** Removes blank lines at the start and white space at the end. The indentation of the first line stays. */
 const trimBlankEdges = (text: string): string => text.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd()

@@ -2,9 +2,9 @@ import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
 
-/** The response of one model call, split into channels. Plain data: reading it again gives the same decision. */
+/** The response of one model call, split into channels. */
 export interface ParsedResponse extends ResponseEnd {
-  /** The declared channels that were opened, in order of first opening. */
+  /** The channels that the model opened, in the order in which they were first opened. */
   readonly channels: readonly ReceivedChannel[]
   /** The text before the first tag. */
   readonly preamble: string
@@ -16,22 +16,22 @@ export interface ResponseEnd {
   readonly finishReason: FinishReason
   /** The output limit that the model was given. */
   readonly maxTokens: number
-  /** The type of the error that ended the stream; set when `finishReason` is `error`. */
+  /** The type of the error that ended the stream. Set only when `finishReason` is `error`. */
   readonly errorType?: string
 }
 
 /** One channel of a response. */
 export interface ReceivedChannel {
   readonly name: string
-  /** The raw text of each opening, in order. */
+  /** A channel may be opened several times. This is the raw text of each time, in order. */
   readonly instances: readonly string[]
-  /** How the last instance ended: by its own tag, by the open tag of another channel, or with the response. */
+  /** How the last instance ended: by its close tag, by the open tag of another channel, or because the response ended. */
   readonly closed: 'tag' | 'implied' | 'cut'
 }
 
 /**
- * The channels of a decision, in the order in which the model should write them. The answer is plain markdown, so that the model does
- * not have to escape it; code is raw, so that a program may contain channel tags.
+ * The channels of a decision, in the order in which the model should write them. The answer has a channel of its own, so that the model
+ * need not escape it as JSON. The code is raw, so that a program may contain channel tags.
  */
 export const decisionChannels: readonly Channel[] = [
   { name: 'thinking', format: 'markdown' },
@@ -42,14 +42,14 @@ export const decisionChannels: readonly Channel[] = [
   { name: 'usage', format: 'json' },
 ]
 
-/** Parses the complete text of a response. A live turn parses the stream instead; recovery has only the text in the journal. */
+/** Parses the complete text of a response. Recovery needs this, because the journal has only the text. A live turn parses the stream. */
 export function parseResponse(raw: string, end: ResponseEnd): ParsedResponse {
   const parser = createChannelParser(decisionChannels)
   const channels = collectChannels([...parser.push(raw), ...parser.end()])
   return { ...end, channels, preamble: parser.preamble, raw }
 }
 
-/** Puts the events of a channel parser together, one entry per channel, in order of first opening. */
+/** Puts the events of a channel parser together. There is one entry per channel, in the order in which channels were first opened. */
 export function collectChannels(events: readonly ChannelEvent[]): readonly ReceivedChannel[] {
   const channels: { readonly name: string; readonly instances: string[]; closed: ReceivedChannel['closed'] }[] = []
   for (const event of events) {
@@ -70,10 +70,10 @@ export function channelOf(response: Pick<ParsedResponse, 'channels'>, name: stri
   return response.channels.find((channel) => channel.name === name)
 }
 
-/** Everything written in a channel, all instances joined; empty when the channel was never opened. */
+/** The text of all instances of a channel, joined. Empty when the channel was never opened. */
 export function channelText(response: ParsedResponse, name: string): string {
   return channelOf(response, name)?.instances.join('') ?? ''
 }
 
-/** True when the model did not stop by itself: the output limit or a content filter cut the response off. */
+/** True when the output limit or a content filter cut the response off. */
 export const wasCutOff = ({ finishReason }: ParsedResponse): boolean => finishReason === 'length' || finishReason === 'content_filter'

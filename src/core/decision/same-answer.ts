@@ -1,12 +1,12 @@
 import { editDistance } from './edit-distance.ts'
 
 const similarity = 0.9
-/** The longest text that is compared by characters. Longer ones are compared by words, in linear time. */
+/** The length up to which texts are compared by characters. Longer texts are compared by words, which takes linear time. */
 const maxExactLength = 2_000
 
 /**
- * True when the second answer repeats the first: they agree in nine tenths of their text, ignoring case and white space. A model that
- * has nothing to add to its answer repeats it when it is asked again; that ends the turn.
+ * True when the two answers agree in nine tenths of their text, ignoring case and white space. A model that is asked again and has
+ * nothing to add repeats its answer. That ends the turn.
  */
 export function isSameAnswer(first: string, second: string): boolean {
   const a = normalize(first)
@@ -18,13 +18,13 @@ export function isSameAnswer(first: string, second: string): boolean {
 
 const normalize = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
-/** True when 2 × common characters in order ÷ all characters ≥ 0.9, expressed as a limit on edits. */
+/** True when nine tenths of all characters are common to both texts, in the same order. The rest is the number of edits allowed. */
 function sameCharacters(a: string, b: string): boolean {
   const edits = Math.floor((1 - similarity) * (a.length + b.length) + 1e-9)
   return editDistance(a, b, edits) !== undefined
 }
 
-/** Applies the same measure to words instead of characters, weighted by length and without regard to their order. */
+/** True when nine tenths of all characters are in words common to both texts. The order of the words does not matter. */
 function sameWords(a: string, b: string): boolean {
   const words = wordsOf(a)
   const counts = new Map<string, number>()
@@ -41,6 +41,6 @@ function sameWords(a: string, b: string): boolean {
   return common >= similarity * all
 }
 
-/** The words of a text: runs of letters and digits, or single characters in scripts without spaces between words. */
+/** The words of a text. In scripts without spaces between words, each character is a word. So is each punctuation mark. */
 const wordsOf = (text: string): readonly string[] =>
   text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}]+|\S/gu) ?? []

@@ -1,4 +1,4 @@
-/** Signatures of tools: the parameters, their types and the order in which the model has to write them. */
+// The signature of a tool: its parameters, their types and the order in which the model has to write them.
 
 /** The JSON type of a parameter. */
 export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
@@ -10,14 +10,17 @@ export interface Parameter {
   readonly required: boolean
 }
 
-/** Everything that `checkCall` has to know about a tool. */
+/** What `checkCall` needs to know about a tool. */
 export interface ToolSignature {
   readonly id: string
   /** The parameters, in the documented order. */
   readonly parameters: readonly Parameter[]
-  /** `hard` for tools whose content streams to the user while the model writes it: the parameters that say where it goes must come first. */
+  /**
+   * With a hard order, a call whose parameters are in another order is rejected. Tools whose content the user watches while the model
+   * writes it have a hard order: the parameters that say where the content goes must come first.
+   */
   readonly order: 'hard' | 'soft'
-  /** How many of the first parameters a hard order applies to; default: all. */
+  /** A hard order applies to this many of the first parameters. Default: all. */
   readonly orderedCount?: number
   /** Set for tools that run the `code` channel and need a contract. */
   readonly exec?: true
@@ -32,7 +35,7 @@ export interface ToolSignatures {
   readonly ids: readonly string[]
 }
 
-/** True for `ref:<logical path>`: a value that is looked up when the tool runs, so it may stand for any type. */
+/** True for `ref:<logical path>`. Such a value is looked up when the tool runs, so it may stand for a value of any type. */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
 /** True when a JSON value has the type that a parameter declares. */
@@ -57,9 +60,9 @@ export function matchesType(value: unknown, type: ParameterType): boolean {
 }
 
 export interface OrderProblem {
-  /** True when the order is hard for the displaced parameter: the call is rejected. */
+  /** True when the order is hard for the displaced parameter. The call is then rejected. */
   readonly binding: boolean
-  /** `path_not_first`, `content_not_third`: the first displaced parameter and its position in the documented order. */
+  /** The first displaced parameter and its position in the documented order, such as `content_not_third`. */
   readonly code: string
   readonly expected: readonly string[]
   readonly got: readonly string[]
@@ -88,7 +91,7 @@ export function checkOrder(signature: ToolSignature, written: readonly string[])
   return { binding, code: ordinal === undefined ? 'param_order' : `${name}_not_${ordinal}`, expected, got }
 }
 
-/** True when every known parameter stands after those that are documented before it. */
+/** True when the known parameters are in the documented order. */
 function isInOrder({ parameters }: ToolSignature, written: readonly string[]): boolean {
   let last = -1
   for (const name of written) {

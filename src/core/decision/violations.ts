@@ -1,10 +1,10 @@
-/** Notices for the model about rules that its response broke. The model reads every text in this file. */
+// Notices for the model about rules that its response broke. The model reads every text in this file.
 
 import type { Notice } from '../block/tool.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
 import { channelOf, type ParsedResponse } from './response.ts'
 
-/** Codes of violations by a response as a whole. */
+/** The codes of rules that a response as a whole may break. */
 export const responseViolations = [
   'decision_preamble_before_first_channel',
   'decision_first_channel_not_thinking',
@@ -21,7 +21,10 @@ export const responseViolations = [
   'code_channel_without_single_exec',
 ] as const
 
-/** Codes of violations by a call, found before the tool runs. Tools with a hard order also have one `<name>_not_<ordinal>` per parameter. */
+/**
+ * The codes of rules that a call may break. They are checked before the tool runs. Other tools with a hard order have further codes of
+ * the form `<parameter>_not_<ordinal>`.
+ */
 export const callViolations = [
   'path_not_first',
   'channel_not_second',
@@ -32,17 +35,17 @@ export const callViolations = [
   'tool_signature_red',
 ] as const
 
-/** Codes of violations by a `react.plan` call. */
+/** The codes of rules that a `react.plan` call may break. */
 export const planViolations = ['plan_mode', 'plan_target_required', 'plan_steps', 'plan_target_missing'] as const
 
 export interface ViolationDetails {
   /** What is wrong, in one or more sentences. */
   readonly problem: string
-  /** What was done although the rule was broken. Default: nothing ran. */
+  /** A sentence about what was done or not done. Default: `Nothing ran.` */
   readonly effect?: string
   /** What the model should do next. */
   readonly next: string
-  /** The user has already seen a part of this response. */
+  /** True when the user has already seen a part of this response. */
   readonly shown?: boolean
   /** Further fields of the notice. */
   readonly extra?: { readonly [field: string]: unknown }
@@ -50,7 +53,7 @@ export interface ViolationDetails {
 
 const alreadyShown = 'The user has already seen a part of this reply: correct it, and do not repeat what was shown.'
 
-/** The notice of a broken rule. It has to be complete in itself: the model does not see its rejected reply again. */
+/** The notice of a broken rule. It must be clear without the rejected reply, because the model does not see that reply again. */
 export function violation(code: string, { problem, effect = 'Nothing ran.', next, shown, extra }: ViolationDetails): Notice {
   const message = [problem, effect, ...(shown ? [alreadyShown] : []), next].join(' ')
   return { ...extra, code: `protocol_violation.${code}`, message }
@@ -66,14 +69,14 @@ const maxDiagnosis = 500
 const maxExcerpt = 1_800
 const maxSids = 20
 
-/** The first `limit` characters of a text; the last of them is `…` if the text is longer. Never splits a surrogate pair. */
+/** Cuts a text to at most `limit` characters. A cut text ends in `…`. A surrogate pair is never split. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text
   const kept = text.slice(0, limit - 1)
   return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
-/** A text of the model's as part of a sentence: on one line and short. */
+/** Makes a text that the model wrote short and puts it on one line, so that it can be part of a sentence. */
 export const snippet = (text: string, limit = 80): string =>
   truncate(
     text
@@ -85,7 +88,7 @@ export const snippet = (text: string, limit = 80): string =>
 
 const startAgain = 'Begin the next reply with `<channel:thinking>`, and write nothing before it.'
 
-/** The notice for text before the first tag, where it belongs to no channel. */
+/** The notice for text before the first tag. */
 export function preambleViolation(preamble: string): Notice {
   return violation('decision_preamble_before_first_channel', {
     problem: 'The reply began with text outside of any channel and was not read further; the user saw none of it.',
@@ -120,7 +123,7 @@ export function missingAction({ channels, finishReason }: ParsedResponse, shown:
   })
 }
 
-/** The notice for an action that is not one JSON object: cut off, several objects, or invalid. */
+/** The notice for an action that could not be parsed, because it was cut off, has several objects or is invalid JSON. */
 export function unreadableAction(problem: JsonProblem, response: ParsedResponse, shown: boolean): Notice {
   if (problem.code === 'json.multiple') return multipleActions(problem.count ?? 2, shown)
   const cutOff = channelOf(response, 'action')?.closed === 'cut'
@@ -194,7 +197,7 @@ export function toolCallWithFinalAnswer(action: string, toolId: string, shown: b
   })
 }
 
-/** The notice for an answer that is blank, or that only cites sources that do not exist (`sids`). */
+/** The notice for an answer that is blank, or that consists of citations of sources that do not exist. `sids` are their ids. */
 export function finalAnswerRequired(action: string, sids: readonly number[], shown: boolean): Notice {
   const blank = sids.length === 0
   const named = sids.slice(0, maxSids)
@@ -206,7 +209,7 @@ export function finalAnswerRequired(action: string, sids: readonly number[], sho
   })
 }
 
-/** The notice for a response that has code, but calls no exec tool that could run it. */
+/** The notice for a response that has code but calls no tool that could run it. */
 export function codeWithoutExec(action: string, toolId: string | undefined, shown: boolean): Notice {
   const instead = toolId === undefined ? `the action is "${action}"` : `"${snippet(toolId)}" runs no code`
   return violation('code_channel_without_single_exec', {
@@ -236,7 +239,7 @@ export function actionRepaired(repairs: readonly string[]): Notice {
   )
 }
 
-/** The notice for an action with repeated keys; the last value counts. */
+/** The notice for an action with repeated keys. The last value of a key counts. */
 export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => snippet(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`

@@ -28,7 +28,7 @@ export type JsonRepair =
 /** JSON that is nested deeper is rejected. No real action is nested so deeply, and recursive functions can still handle this depth. */
 export const maxJsonDepth = 128
 
-/** Character codes. */
+// The following constants are character codes.
 export const quote = 0x22
 export const comma = 0x2c
 export const colon = 0x3a
