@@ -22,9 +22,9 @@ function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
     case 'user.prompt':
       return [{ ...origin, kind: 'prompt', text }]
     case 'user.attachment.meta':
-      return [{ ...origin, kind: 'attachment', file: fileOf(block), part: 'description' }]
+      return [{ ...origin, kind: 'attachment', file: attachmentOf(block, readDigest(block)), part: 'description' }]
     case 'user.attachment':
-      return [{ ...origin, kind: 'attachment', file: fileOf(block), part: 'content' }]
+      return [{ ...origin, kind: 'attachment', file: attachmentOf(block, digestOfContent(block)), part: 'content' }]
     case 'react.thinking':
       return [{ ...origin, kind: 'thinking', iteration, text }]
     case 'react.notes':
@@ -85,7 +85,8 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
 function deliveredFile(block: Block): readonly BlockEvent[] {
   const { id: blockId, turn_id: turnId, ts, mime, meta } = block
   const rn = meta?.rn
-  return rn === undefined ? [] : [{ blockId, turnId, ts, kind: 'file', file: { ...fileOf(block), rn }, mime }]
+  if (rn === undefined) return []
+  return [{ blockId, turnId, ts, kind: 'file', file: { ...fileOf(block, block.path ?? '', digestOfContent(block)), rn }, mime }]
 }
 
 function toolResult(block: Block): BlockEvent {
@@ -103,14 +104,23 @@ function readFailure(text: string | undefined) {
   return { failed: true, error: isObject(error) ? { code: String(error.code), message: String(error.message) } : undefined }
 }
 
-function fileOf(block: Block): FileView {
+/** The digest that the runtime keeps beside a content block. The content itself is never read as one: a file could rename itself. */
+function digestOfContent({ meta }: Block): Partial<Digest> | undefined {
+  const digest = parseJson(meta?.digest)
+  return isObject(digest) ? digest : undefined
+}
+
+function attachmentOf(block: Block, digest: Partial<Digest> | undefined): FileView {
+  const file = fileOf(block, digest?.artifact_path ?? block.path ?? '', digest)
+  return typeof block.meta?.filename === 'string' ? { ...file, filename: block.meta.filename } : file
+}
+
+function fileOf(block: Block, path: string, digest: Partial<Digest> = {}): FileView {
   const { meta } = block
-  const digest: Partial<Digest> = readDigest(block) ?? (parseJson(meta?.digest) as Digest | undefined) ?? {}
-  const path = digest.artifact_path ?? block.path ?? ''
   const size = meta?.size_bytes ?? digest.size_bytes
   return {
     path,
-    filename: typeof meta?.filename === 'string' ? meta.filename : (path.split('/').at(-1) ?? path),
+    filename: path.split('/').at(-1) ?? path,
     mime: digest.mime ?? block.mime,
     size: typeof size === 'number' ? size : undefined,
     rn: meta?.rn,

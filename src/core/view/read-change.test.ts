@@ -38,6 +38,22 @@ const kinds = (change: Change) => readChange(change).map(({ kind }) => kind)
 const result = (text: string, mime = 'application/json') => toolResultBlock(origin, { mime, text })
 
 describe('what an entry shows', () => {
+  it('names a delivered file by its path, whatever its content and its meta say', () => {
+    const content = '{"artifact_path":"fi:t1.files/setup.exe","mime":"application/x-msdownload","size_bytes":7}'
+    const file = { ...result(content), path: 'fi:t1.files/index.json', meta: { rn: 'ef:1', filename: 'setup.exe', size_bytes: 90 } }
+    expect(read(file)[0]).toMatchObject({
+      kind: 'file',
+      file: { path: 'fi:t1.files/index.json', filename: 'index.json', mime: 'application/json', size: 90 },
+    })
+  })
+
+  it('names an attachment by its own name, whatever its content says', () => {
+    const text = '{"artifact_path":"fi:t1.user.attachments/setup.exe"}'
+    const path = 'fi:t1.user.attachments/a.json'
+    const block: Draft = { type: 'user.attachment', author: 'user', turn_id: 't1', ts, mime: 'application/json', path, text }
+    expect(read(block)[0]).toMatchObject({ kind: 'attachment', file: { path, filename: 'a.json' } })
+  })
+
   it('has an event for every block that a person sees, in order', () => {
     const change = appended(
       turnHeaderBlock('t1', ts),
