@@ -15,7 +15,7 @@ export const Settings = z.strictObject({
   host: text,
   /** 0 chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
-  /** How versions of the files of a conversation are stored. `custom`: as blobs of the store. `git`: in a repository. */
+  /** How versions of the files of a conversation are stored. `custom`: in the journal and its blobs. `git`: in a repository. */
   workspace: z.enum(['custom', 'git']),
   /** Only for `workspace: git`. The path or address of a bare repository that all machines share. */
   workspaceRemote: text.optional(),

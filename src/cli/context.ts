@@ -11,16 +11,16 @@ import { type Style, styleFor, type Terminal } from './terminal.ts'
 export interface CommandContext {
   readonly terminal: Terminal
   readonly style: Style
-  /** Settings from flags, environment, file and defaults, in this order of precedence. `more` are flags of the command itself. */
+  /** Merges settings from flags, environment, file and defaults; earlier ones win. `more` holds flags of the command itself. */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
-  /** Opens the conversations, local or of a server, and closes them afterwards. */
+  /** Opens the stored conversations, calls `use`, and closes them. They are local or those of a server. */
   withConversations<T>(use: (client: ConversationClient) => Promise<T>): Promise<T>
 }
 
 const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
 
-/** `given` are the settings of an embedding program; they win over flags. */
+/** `given` holds settings of a program that embeds the command line. They win over flags. */
 export function createContext(terminal: Terminal, flags: () => SettingsLayer['values'], given: SettingsLayer['values']): CommandContext {
   async function fromFile(): Promise<readonly SettingsLayer[]> {
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))

@@ -2,7 +2,7 @@ import { RequestRefused } from '../client/request.ts'
 import { Failure } from '../core/failure.ts'
 import { plainLine } from './terminal.ts'
 
-/** One line for errors that a user can fix, with what to do; undefined for bugs, which need their stack. */
+/** One line about an error that the user can fix, with advice. Undefined for any other error: that is a bug, and its stack is needed. */
 export function describeError(error: unknown): string | undefined {
   const line = describeKnown(error)
   return line === undefined ? undefined : plainLine(line)
@@ -22,7 +22,7 @@ function describeKnown(error: unknown): string | undefined {
   return undefined
 }
 
-/** What to do, by the code of an error whose message does not say it. */
+/** What the user can do, by error code. Errors whose message already says it are not listed. */
 const advice: Readonly<Record<string, string>> = {
   'conversation.missing': 'daybook list shows the conversations',
   'conversation.exists': 'choose another name',
@@ -40,7 +40,7 @@ function withAdvice(code: string, message: string): string {
 const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** An error of the operating system, which the user can fix. */
+/** Whether an error comes from the operating system. The user can fix such an error. */
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
 
 const readFailures: Readonly<Record<string, string>> = {

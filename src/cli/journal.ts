@@ -6,7 +6,7 @@ import type { CommandContext } from './context.ts'
 type Store = Awaited<ReturnType<typeof openStore>>
 
 /**
- * Opens the local store and reads the whole journal of a conversation, for commands that inspect it. Only for local conversations: a
+ * Opens the local store, reads the whole journal of a conversation and calls `use`. Throws when the settings name a server, because a
  * server does not expose journals.
  */
 export async function withJournal<T>(
@@ -32,6 +32,6 @@ export async function withJournal<T>(
   }
 }
 
-/** JSON of a report; maps become objects. */
+/** A report as JSON. Maps become objects. */
 export const reportJson = (report: unknown): string =>
   JSON.stringify(report, (_key, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value), 1)

@@ -27,8 +27,8 @@ import { printLine, processTerminal, type Terminal } from './terminal.ts'
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
- * The command line as a function: arguments in, exit code out. 1 is a failure, 2 a wrong command or option, above 128 a signal.
- * A program that embeds it may give settings that win over all others.
+ * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, above 128 for a
+ * signal. `given` holds settings of a program that embeds the command line. They win over all others.
  */
 export async function main(
   args: readonly string[],
@@ -76,7 +76,7 @@ export async function main(
     upgradeCommand(context),
     completionCommand(terminal, program),
   ]
-  // Extra arguments are an error: in `daybook run what is this` the quotes are missing.
+  // Extra arguments are an error, because they are a sign of missing quotes, as in `daybook run what is this`.
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
 
   try {
@@ -91,7 +91,7 @@ export async function main(
   }
 }
 
-/** Printed without a command: version, data and what to type next. */
+/** Prints version, data folder and first commands. The user sees this when no command is given. */
 async function printWelcome(context: CommandContext, version: string): Promise<void> {
   const { terminal } = context
   const { data, store, server } = await context.settings()

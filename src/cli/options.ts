@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { Settings } from '../config.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 
-/** The parsers of options throw `InvalidArgumentError`, which commander prints beside the name of the option. */
+// The parsers of options throw `InvalidArgumentError`. Commander prints it with the name of the option.
+
 export function positiveInteger(text: string): number {
   const number = Number(text)
   if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('must be a whole number above 0')
@@ -26,14 +27,14 @@ export function folderName(text: string): string {
   return text
 }
 
-/** Parses the name of a conversation by the rule of the server, so that no name reaches into the scope of another user. */
+/** Parses the name of a conversation. The rule is that of the server: no valid name reaches the conversations of another user. */
 export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
   if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')
   return text
 }
 
-/** Parser of an option that may be given several times: collects the values. */
+/** Parses an option that may be given several times. It collects the values. */
 export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
 /** Adds examples to the help of a command. */

@@ -1,4 +1,4 @@
-/** The lines of a table: text left-aligned, numbers right-aligned. The first row is the heading. */
+/** The lines of a table. Columns of text are left-aligned, columns of numbers right-aligned. The first row is the heading. */
 export function columns(rows: readonly (readonly (string | number)[])[]): readonly string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell)))
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
@@ -13,7 +13,7 @@ export function columns(rows: readonly (readonly (string | number)[])[]): readon
 
 const isNumeric = (text: string | undefined) => text !== undefined && /^[≥$\d.,–%? ]*$/.test(text)
 
-/** A rounded number with separators, as in 1,234,567. */
+/** Rounds a number and adds separators, as in 1,234,567. */
 export const formatNumber = (value: number): string =>
   Math.round(value)
     .toString()
@@ -22,5 +22,5 @@ export const formatNumber = (value: number): string =>
 /** A share as a percentage: 0.5 becomes `50.0 %`. */
 export const formatPercent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
 
-/** A number with its noun: `1 call`, `2 calls`. */
+/** A number with its noun, such as `1 call` or `2 calls`. */
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatNumber(count)} ${count === 1 ? one : many}`

@@ -2,16 +2,16 @@ import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** The surroundings of a command: its streams, environment, folder and signals. */
+/** What a command gets from its process: streams, environment variables, working folder and signals. */
 export interface Terminal {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: Writable & { readonly isTTY?: boolean }
-  /** For people only: progress, warnings, errors. */
+  /** For progress, warnings and errors. Only people read it. */
   readonly errors: Writable & { readonly isTTY?: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** The working folder. Relative paths of the user begin here. */
+  /** The working folder. Paths that the user gives are relative to it. */
   readonly folder: string
-  /** Calls the listener when the process is asked to end, so that it can end in order. Returns a function that stops listening. */
+  /** Calls the listener when a signal asks the process to end. Returns a function that stops listening. */
   onSignal(listener: (signal: EndSignal) => void): () => void
 }
 
@@ -31,7 +31,7 @@ export function processTerminal(): Terminal {
     folder: process.cwd(),
     onSignal(listener) {
       const onSignal = (signal: NodeJS.Signals) => listener(signal as EndSignal)
-      for (const signal of signals) process.once(signal, onSignal) // once: a second signal ends the process at once
+      for (const signal of signals) process.once(signal, onSignal) // only the first signal is handled; a second one ends the process at once
       return () => {
         for (const signal of signals) process.off(signal, onSignal)
       }
@@ -41,7 +41,7 @@ export function processTerminal(): Terminal {
 
 export const printLine = ({ output }: Pick<Terminal, 'output'>, line = ''): void => void output.write(`${line}\n`)
 
-/** How text looks in a terminal; unchanged where colours are not wanted. */
+/** Functions that style text for a terminal. They return it unchanged when colours are not wanted. */
 export interface Style {
   dim(text: string): string
   bold(text: string): string
@@ -50,11 +50,11 @@ export interface Style {
   link(text: string): string
 }
 
-/** Colours on a terminal only, unless the environment says otherwise: `NO_COLOR` (no-color.org), `FORCE_COLOR`, `TERM=dumb`. */
+/** The style for a stream. Only a terminal gets colours. `NO_COLOR` (no-color.org), `FORCE_COLOR` and `TERM=dumb` override this. */
 export function styleFor(stream: { readonly isTTY?: boolean }, environment: Readonly<Record<string, string | undefined>>): Style {
   const coloured = wantsColours(stream, environment)
   const styled = (format: Parameters<typeof styleText>[0]) => (text: string) =>
-    coloured ? styleText(format, text, { validateStream: false }) : text // decided here for this stream, not for the process
+    coloured ? styleText(format, text, { validateStream: false }) : text // `styleText` must not check the stream of the process instead
   return { dim: styled('dim'), bold: styled('bold'), success: styled('green'), failure: styled('red'), link: styled('cyan') }
 }
 
@@ -65,12 +65,12 @@ function wantsColours({ isTTY }: { readonly isTTY?: boolean }, environment: Read
 }
 
 /**
- * Text from models, files and users, safe to print. A terminal executes control characters: printed as they are, they could move the
- * cursor, rename the window or write to the clipboard. Here they become visible characters.
+ * Makes text from models, files and users safe to print. A terminal executes control characters: they could move the cursor, rename the
+ * window or write to the clipboard. This function replaces them by visible characters.
  */
 export const plainText = (text: string): string => text.replace(controlCharacters, visibleCharacter)
 
-/** Text from models, files and users that is safe to print, on one line. */
+/** Makes text from models, files and users safe to print, and puts it on one line. */
 export const plainLine = (text: string): string => plainText(text.replace(/\s+/g, ' ').trim())
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the subject of this expression
@@ -82,7 +82,7 @@ function visibleCharacter(character: string): string {
   return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd'
 }
 
-/** Shows the elapsed time of long work on the error stream of a terminal, and clears it afterwards. */
+/** Shows the elapsed time while `work` runs, and clears it afterwards. Shows nothing when the error stream is not a terminal. */
 export async function withProgress<T>(
   { errors }: Pick<Terminal, 'errors'>,
   style: Style,

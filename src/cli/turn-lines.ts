@@ -12,7 +12,7 @@ export type Lines = readonly string[]
 const maxTextLength = 120
 const marks = { done: '✓', failed: '✗', in_progress: '…', pending: '□' } as const
 
-/** Dims each line by itself, because some terminals reset the style at the end of a line. */
+/** Dims text. Each line is dimmed by itself, because some terminals reset the style at the end of a line. */
 export const dimLines = (text: string, style: Style): string =>
   text
     .split('\n')

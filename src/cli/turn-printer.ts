@@ -26,8 +26,8 @@ import {
 export type TurnPrinter = ReturnType<typeof createTurnPrinter>
 
 /**
- * Prints a turn as it happens: thinking and the answer as they stream, a line per tool call, the plan, files, sources and suggested
- * followups. Text that was streamed is not printed again when its entry comes; text that was not is printed then.
+ * Prints turns as they happen. Thinking and answers are printed while they stream. A text that was not streamed is printed when its entry
+ * comes. Tool calls, plans, files, sources and suggested followups are printed as lines.
  */
 export function createTurnPrinter(write: (text: string) => void, style: Style) {
   const { line, append, endStream } = createLineWriter(write)
@@ -70,7 +70,7 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
         break
       case 'tool.result': {
         const { callId = '' } = event
-        if (!finishedCalls.has(callId)) line(resultLine(event, style)) // a call may have several results
+        if (!finishedCalls.has(callId)) line(resultLine(event, style)) // a call may have several results, but it gets only one line
         finishedCalls.add(callId)
         break
       }
@@ -102,7 +102,7 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
         for (const sid of event.sids) sourceLines(sources.get(sid), style).forEach(line)
         break
       default:
-        break // the user wrote it, or it is for other clients
+        break // the user wrote it and knows it, or only other clients show it
     }
   }
 
@@ -125,13 +125,13 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
   }
 }
 
-/** Writes lines and streams of text, and knows whether the output is at the start of a line. */
+/** Writes lines, and texts that come in pieces. It knows whether the output is at the start of a line. */
 interface LineWriter {
-  /** Text on a line of its own. */
+  /** Writes text on a line of its own. */
   line(text: string): void
-  /** Appends to a stream of text. Another stream begins on a new line. */
+  /** Appends a piece to the text named `stream`. Another text begins on a new line. */
   append(stream: string, text: string): void
-  /** Ends the stream and its line. */
+  /** Ends the current text and its line. */
   endStream(): void
 }
 

@@ -11,19 +11,19 @@ import {
   userPromptBlock,
 } from '../core/block/index.ts'
 
-// Builders of blocks for tests, with defaults for everything that a test does not care about. `blocks`, below, is their published form.
+// Builders of blocks for tests. Most arguments have defaults. The package publishes the builders as the object `blocks`, below.
 
-/** The timestamp of minute `n` of one fixed day. */
+/** The timestamp `n` minutes after the start of 2026. */
 export const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
 
 /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
 export const withIds = (drafts: readonly Draft[], first = 1): readonly Block[] =>
   drafts.map((draft, index) => ({ id: blockId(first + index), ...draft }))
 
-/** A draft of a type that Daybook does not know, as an imported timeline may hold it. */
+/** A draft with a type that Daybook does not know. An imported timeline may hold such blocks. */
 export const ofUnknownType = (type: string, draft: Draft): Draft => ({ ...draft, type: type as BlockType })
 
-/** Turn, call, round and time of a block. */
+/** The turn, call, round and time of a block. Round `n` is at minute `n`. */
 export const blockOrigin = (callId: string, turnId = 't1', iteration = 0): BlockOrigin => ({
   turnId,
   callId,
@@ -49,7 +49,7 @@ export const rounds = (count: number, turnId = 't1'): readonly Draft[] => [
   ]).flat(),
 ]
 
-/** Builders of blocks, for tests of code that reads timelines. Times are minutes of one fixed day. */
+/** Builders of blocks, for tests of code that reads timelines. The argument `at` is in minutes after the start of 2026. */
 export const blocks = {
   header,
   prompt,
@@ -60,8 +60,8 @@ export const blocks = {
   rounds,
   /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
   withIds,
-  /** Turn, call, round and time of a block. */
+  /** The turn, call, round and time of a block. Round `n` is at minute `n`. */
   origin: blockOrigin,
-  /** The timestamp of minute `n` of one fixed day. */
+  /** The timestamp `n` minutes after the start of 2026. */
   minute,
 }

@@ -1,15 +1,15 @@
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { Part } from '../core/render/types.ts'
 
-/** One call of a model: its prompt and when it is made. */
+/** The prompt of a model call, and the time of the call. */
 export interface ModelCall {
   readonly system: string
   readonly parts: readonly Part[]
-  /** Seconds since any fixed moment. */
+  /** The time of the call in seconds. Only differences between calls matter. */
   readonly at: number
 }
 
-/** The input tokens of a call in three buckets that do not overlap. `cost` is in tokens at the full input price. */
+/** The input tokens of a call. Each token is in one of three buckets. `cost` is the number of uncached tokens that would cost as much. */
 export interface Bill {
   readonly uncached: number
   readonly cacheRead: number
@@ -17,10 +17,10 @@ export interface Bill {
   readonly cost: number
 }
 
-/** The price of a token in each bucket, relative to the input price. */
+/** The price of a token in each bucket. The price of an uncached input token is 1. */
 export const rates = { uncached: 1, cacheRead: 0.1, cacheWrite: 1.25 } as const
 
-/** Adds the cost to token counts. */
+/** A bill with these token counts and their cost. */
 export function billFor(tokens: Omit<Bill, 'cost'>): Bill {
   const cost = tokens.uncached * rates.uncached + tokens.cacheRead * rates.cacheRead + tokens.cacheWrite * rates.cacheWrite
   return { ...tokens, cost }
@@ -31,9 +31,9 @@ export function sumBills(bills: readonly Bill[]): Bill {
   return billFor({ uncached: sum((b) => b.uncached), cacheRead: sum((b) => b.cacheRead), cacheWrite: sum((b) => b.cacheWrite) })
 }
 
-/** One element of a request for the cache: the system text, then one for each part. */
+/** A request is a list of segments for the cache. The system text is the first segment, and each part is another one. */
 export interface Segment {
-  /** Segments with equal content are equal for the cache, whether they are marked or not. */
+  /** The cache compares segments by their content only, not by their marks. */
   readonly content: string
   readonly tokens: number
   readonly marked: boolean
@@ -41,7 +41,7 @@ export interface Segment {
 
 const tokensOfBinary = 1_600
 
-/** Splits calls into segments. Remembers the token count of each text, because every call repeats the conversation. */
+/** Returns a function that splits calls into segments. It remembers token counts, because every call repeats the earlier texts. */
 export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'system' | 'parts'>) => readonly Segment[] {
   const counts = new Map<string, number>()
   const tokensOf = (text: string) => {
@@ -63,23 +63,23 @@ export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'sy
   }
 }
 
-/** `totals[i]` is the number of tokens of the first i segments. */
+/** Element `i` of the result is the number of tokens in the first `i` segments. */
 export function runningTotals(segments: readonly Segment[]): readonly number[] {
   const totals = [0]
   for (const { tokens } of segments) totals.push((totals.at(-1) as number) + tokens)
   return totals
 }
 
-/** A node of a tree of prompt prefixes. Equal prefixes are one node, and prefixes with a common beginning share nodes. */
+/** A node in a tree of prompt prefixes. The path from the root to the node is the prefix, with a segment for each edge. */
 export interface PrefixNode {
   readonly next: Map<string, PrefixNode>
-  /** When the cache entry of this prefix expires; undefined when it has none. */
+  /** When the cache entry of this prefix expires. Undefined when the prefix has no entry. */
   expiresAt: number | undefined
 }
 
 export const createPrefixTree = (): PrefixNode => ({ next: new Map(), expiresAt: undefined })
 
-/** The node of each prefix of the segments, in order; missing nodes are created. */
+/** The nodes of all prefixes of the segments, shortest first. Creates missing nodes. */
 export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
   let node = root
   return segments.map(({ content }) => {
@@ -90,15 +90,15 @@ export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): re
   })
 }
 
-/** A call that says which of its parts later calls repeat. */
+/** A call with the number of its parts that later calls repeat. */
 export interface LayeredCall extends ModelCall {
-  /** How many parts, from the first, later calls repeat unchanged. The parts after them are new in every call. */
+  /** Later calls repeat this many parts at the beginning unchanged. The parts after them are new in every call. */
   readonly stableParts: number
 }
 
 /**
- * The least that any placement of marks could cost: each stable token is written once, when it first appears, and read in every later
- * call; all other tokens are paid in full. Entries never expire, and there is neither a minimum nor a limited look-back.
+ * The least that any placement of marks could cost. Each stable token is written once and read in every later call. All other tokens are
+ * paid in full. The ideal cache has no expiry, no minimum length and no limit of the look-back.
  */
 export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
@@ -118,7 +118,7 @@ export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): B
   )
 }
 
-/** The cost without any cache: every token of every call is paid in full. */
+/** The bill without a cache. Every token of every call is paid in full. */
 export function uncachedBill(calls: readonly ModelCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
   const uncached = calls.reduce((sum, call) => sum + segmentsOf(call).reduce((tokens, segment) => tokens + segment.tokens, 0), 0)

@@ -11,63 +11,63 @@ import {
   walkPrefixes,
 } from './cache-bills.ts'
 
+/** A simulated prompt cache. Its state is the prompts that it was given. */
+export interface CacheSimulator {
+  /** The bill of one call. Its `at` must not be before that of the previous call. Throws when the provider would reject the marks. */
+  call(call: ModelCall): Bill
+}
+
+/** Options of `createCacheSimulator`. */
+export interface CacheSimulatorOptions {
+  readonly kind: 'anthropic' | 'prefix'
+  readonly minimumTokens: number
+  readonly ttlSeconds: number
+  readonly count: TokenCounter
+  /** Only for `anthropic`. How many parts a read checks from a mark backwards. Default: 20. 1 is the marked part only, as with OpenAI. */
+  readonly lookBack?: number
+  /** Only for `prefix`. The number of tokens in a block. Default: 128. */
+  readonly blockTokens?: number
+}
+
 /**
- * Simulates the prompt cache of a provider. Give it the prompts of a conversation in order; for each it returns how many tokens were
- * read from the cache, written to it, or paid in full. Use it to test that a change of prompt, marks or tools keeps the cache useful:
+ * Simulates the prompt cache of a provider, beginning empty. Call it with the prompts of a conversation in order. Each call returns how
+ * many tokens were read from the cache, written to it, or paid in full. A test can check that a change of prompts keeps the cache useful:
  *
  *   const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
  *   const first = cache.call({ system, parts: round1.parts, at: 0 })
  *   const second = cache.call({ system, parts: round2.parts, at: 20 })
  *   expect(second.cacheWrite).toBeLessThan(2_000)
  *
- * Two kinds, as the providers document them (platform.claude.com "Prompt caching"; developers.openai.com "Prompt caching"):
+ * There are two kinds, after the documentation of the providers ("Prompt caching" at platform.claude.com and developers.openai.com).
  *
- * `anthropic`: explicit marks, at most 4 in a request (the system text takes one; tools come before it). Documented:
- *   - An entry is written only at a mark, for the exact prefix that ends there: its content and how it is cut into parts, but not
- *     the positions of other marks.
- *   - A read looks back from each mark over at most 20 positions, including the mark, for an entry written earlier. Entries further
- *     back are not found, even if the bytes are equal.
- *   - A prefix below the model's minimum (512 to 4,096 tokens) is silently not cached.
- *   - An entry lives 5 minutes or an hour after its last use. Reading costs 0.1 of the input price (a few models less), writing
- *     1.25 (5 minutes) or 2 (an hour).
- *   The simulation costs more than documented in two cases: every part is a position of its own (Anthropic counts a run of tool uses
- *   or tool results as one, but these prompts have only text, images and documents), and a mark inside the prefix that was read writes
- *   no entry. It costs less in two cases: adding an image invalidates nothing before it, and an entry can be read at once instead of
- *   when the response begins.
+ * `anthropic` has explicit marks, at most 4 in a request. The system text takes one of them. The documented rules:
+ *   - A cache entry is written only at a mark. The entry is for the exact prefix that ends at the mark. Two prefixes are equal when they
+ *     have the same parts with the same content. It does not matter where other marks are.
+ *   - From each mark, a read checks at most 20 parts backwards, beginning with the marked part, for an entry that ends there. An entry
+ *     further back is not found.
+ *   - A prefix shorter than the model's minimum (512 to 4,096 tokens) is not cached, without an error.
+ *   - An entry expires 5 minutes or an hour after its last use.
+ *   - A token that is read costs 0.1 of the input price. A token that is written costs 1.25 (5 minutes) or 2 (an hour).
+ * The simulation differs from these rules:
+ *   - Writing always costs 1.25.
+ *   - Every part counts in the look-back. Anthropic counts consecutive tool results as one part, but our prompts have none.
+ *   - A mark inside the prefix that was read writes no entry.
+ *   - Adding an image does not invalidate entries before it.
+ *   - An entry can be read at once, and not only after the response to its request has begun.
  *
- * `prefix`: automatic. The longest common prefix with an earlier prompt that has not expired is read, in whole blocks of tokens
- * (OpenAI: 128, from 1,024 on); the rest is paid in full, and writing costs nothing. Marks are ignored. (Newer OpenAI models bill
- * writes at 1.25 and take marks; simulate those with `anthropic`.)
- *
- * Costs are in tokens at the input price. `at` is in seconds and must not decrease.
+ * `prefix` is automatic and ignores marks. It reads the longest prefix that the prompt shares with an earlier prompt, in whole blocks of
+ * tokens. OpenAI has blocks of 128 and a minimum of 1,024 tokens. The rest is paid in full, and writing costs nothing. Newer OpenAI models
+ * have marks and bill writes at 1.25; use `anthropic` for them.
  */
-export interface CacheSimulator {
-  /** The bill of one call. Throws when the provider would reject its marks. */
-  call(call: ModelCall): Bill
-}
-
-/** Which provider's cache is simulated. */
-export interface CacheSimulatorOptions {
-  readonly kind: 'anthropic' | 'prefix'
-  readonly minimumTokens: number
-  readonly ttlSeconds: number
-  readonly count: TokenCounter
-  /** Only for `anthropic`: how many parts a read looks back. 1: only at the mark itself, as with OpenAI's breakpoints. */
-  readonly lookBack?: number
-  /** Only for `prefix`: tokens in a block. Default: 128. */
-  readonly blockTokens?: number
-}
-
-/** Makes an empty cache. */
 export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimulator {
   return options.kind === 'anthropic' ? createMarkCache(options) : createPrefixCache({ blockTokens: 128, ...options })
 }
 
 const maxMarks = 4
-/** How many parts a read looks back, including the marked one. */
+/** How many parts a read checks from a mark backwards, including the marked part. */
 const defaultLookBack = 20
 
-/** The kind `anthropic`: explicit marks with a limited look-back. */
+/** Creates a cache of the kind `anthropic`. */
 function createMarkCache(options: {
   readonly minimumTokens: number
   readonly ttlSeconds: number
@@ -123,7 +123,7 @@ interface CachedPrompt {
   readonly expiresAt: number
 }
 
-/** The kind `prefix`: automatic caching of the longest common prefix. */
+/** Creates a cache of the kind `prefix`. */
 function createPrefixCache(options: {
   readonly minimumTokens: number
   readonly ttlSeconds: number
@@ -163,7 +163,7 @@ function sharedTokens(one: readonly Segment[], other: readonly Segment[], count:
   return tokens
 }
 
-/** The common prefix of two texts. Images match whole or not at all. */
+/** The common prefix of two different contents. It is empty for an image or document, because these match whole or not at all. */
 function sharedText(one: string, other: string): string {
   if (one.startsWith('\u0000')) return ''
   let length = 0

@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** A clock that only `set` and `advance` move. */
+/** A clock for tests. */
 export interface FixedClock extends Clock {
   set(now: string): void
   advance(milliseconds: number): void
 }
 
-/** A clock that moves only when a test calls `set` or `advance`. Its random values are a counter: repeatable and distinct. */
+/** A clock that moves only when a test calls `set` or `advance`. Its random values come from a counter, so every run has the same ones. */
 export function createFixedClock(start = '2026-01-01T00:00:00.000Z'): FixedClock {
   let time = Date.parse(start)
   let drawn = 0

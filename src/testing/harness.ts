@@ -13,7 +13,7 @@ import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
-/** An agent for tests with a scripted model, a fixed clock, and store and files in memory, all of them accessible. */
+/** An agent for tests, and the parts it is made of. By default it has a scripted model, a fixed clock, and store and files in memory. */
 export interface Harness {
   readonly agent: Agent
   readonly model: ScriptedModel
@@ -22,18 +22,18 @@ export interface Harness {
   readonly workspaces: Workspaces
   readonly hosting: Hosting | undefined
   readonly conversationId: string
-  /** Sends a message and waits for the end of its turn. */
+  /** Sends a message and resolves when its turn has ended. */
   say(text: string): Promise<RecordedTurn>
   timeline(): Promise<Timeline>
   journal(): Promise<readonly Change[]>
 }
 
-/** The result of a turn and the events it emitted. */
+/** The result of a turn, with the events of the turn. */
 export interface RecordedTurn extends TurnResult {
   readonly events: readonly TurnEvent[]
 }
 
-/** Options of `createHarness`; everything but `replies` has a default. */
+/** Options of `createHarness`. Only `replies` is required. */
 export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
   readonly replies: readonly Reply[]
   readonly store?: ConversationStore
@@ -42,7 +42,7 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
   readonly conversationId?: string
 }
 
-/** Makes a harness; everything in `options` replaces a default. */
+/** Creates an agent for tests. The scripted model gives the `replies` in order. */
 export function createHarness({ replies, conversationId = 'c1', ...options }: HarnessOptions): Harness {
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -77,7 +77,7 @@ export function createHarness({ replies, conversationId = 'c1', ...options }: Ha
   }
 }
 
-/** Freezes stored changes, so that a test fails when code modifies an event it received. In production nothing is frozen, to save time. */
+/** Freezes a value. A test then fails when code modifies an event that it received. In production nothing is frozen, to save time. */
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   Object.values(Object.freeze(value)).forEach(deepFreeze)

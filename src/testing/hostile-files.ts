@@ -17,35 +17,35 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { UnsafeFileReason } from '../ports/files.ts'
 
-/** A file or path that a hostile program could leave for tools. A reason is undefined where the use is allowed. */
+/** A file or path that a hostile program could leave for tools. A use whose reason is undefined is allowed. */
 export interface HostileThing {
   readonly what: string
-  /** Relative to OUT_DIR. */
+  /** The path relative to OUT_DIR, the folder in which code of the agent runs. */
   readonly path: string
-  /** Why reading it or asking for its size is rejected. */
+  /** Why it must not be read, nor its size be asked for. */
   readonly reads: UnsafeFileReason | undefined
-  /** Why writing or removing it is rejected. */
+  /** Why it must not be written or removed. */
   readonly writes: UnsafeFileReason | undefined
-  /** Why listing or replacing it as a folder is rejected. */
+  /** Why it must not be listed or replaced as a folder. */
   readonly asFolder: UnsafeFileReason | undefined
 }
 
-/** A folder with hostile files. */
+/** What `plantHostileFiles` has created. */
 export interface HostilePlace {
   readonly things: readonly HostileThing[]
-  /** The content of the files outside that links point to: output with it proves that a link was followed. */
+  /** The content of the files outside OUT_DIR to which links point. If a tool returns this text, it has followed a link. */
   readonly secret: string
-  /** The files outside with their content, to check that nothing was changed. */
+  /** The content of the files outside OUT_DIR. A test compares it before and after, to check that nothing was changed. */
   outside(): Readonly<Record<string, string>>
-  /** The caller must remove this folder. */
+  /** The folder with the files outside OUT_DIR. The caller must remove it. */
   readonly outsideFolder: string
 }
 
 const secret = 'the secret outside'
 
 /**
- * Creates in `<outDir>/<inside>` all kinds of files that code run in OUT_DIR could leave there, to test every tool that reads or writes
- * files. Links point to a temporary folder, so following one does no harm. Device files need a privilege and are left out without it.
+ * Creates all kinds of hostile files in `<outDir>/<inside>`, for tests of tools that read or write files. Links point to a temporary
+ * folder, so following one does no harm. Device files are left out when the process lacks the privilege to create them.
  */
 export async function plantHostileFiles(outDir: string, inside = 'turn_1/files'): Promise<HostilePlace> {
   const outsideFolder = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
@@ -138,11 +138,11 @@ function canMake(path: string, minor: string): boolean {
     execFileSync('mknod', [path, 'c', '1', minor], { stdio: 'ignore' })
     return true
   } catch {
-    return false // not privileged
+    return false // the process lacks the privilege
   }
 }
 
-/** Moves the socket away before the server closes, because closing removes the socket's original path. */
+/** Creates a socket file. It is created elsewhere and then moved, because a server that closes removes the path on which it listened. */
 async function plantSocket(path: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'daybook-socket-'))
   const server = createServer()
@@ -167,7 +167,7 @@ function plantMisplaced(at: At): readonly HostileThing[] {
   ]
 }
 
-/** Plants files with names that are valid on disk but not in our paths, and lists some paths that are valid nowhere. */
+/** Creates files with names that the disk allows but Daybook must reject. Adds paths for which no file can exist. */
 function plantNames(at: At): readonly HostileThing[] {
   const onDisk = ['a\nb', 'a\\b', 'a:b', 'evil\u202etxt.exe', 'zero\u200bwidth', 'e\u0301', '%2e%2e', 'a%2fb', 'git~1']
   for (const name of onDisk) writeFileSync(at(name), 'a file')

@@ -1,4 +1,4 @@
-/** `daybook/testing`: scripted model, harness, builders, fake providers, cache simulator and conformance suites. */
+// The package entry `daybook/testing`: scripted model, harness, builders, fake providers, cache simulator and conformance suites.
 
 export type { Block, Draft } from '../core/block/block.ts'
 export type { BlockOrigin } from '../core/block/tool.ts'

@@ -2,37 +2,32 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
 import type { Model, ModelRequest } from '../ports/model.ts'
 
-/**
- * A model that gives prepared replies, for tests of agents:
- *
- *   const model = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('Sunny.')])
- *
- * Each reply answers one call, in order. `model.requests` has the requests it received.
- */
+/** A model that gives prepared replies. */
 export interface ScriptedModel extends Model {
+  /** The requests that the model received, in order. */
   readonly requests: readonly ModelRequest[]
-  /** Number of replies not used yet. */
+  /** How many replies were not used yet. */
   readonly left: number
 }
 
-/** The reply to one call: a text, an object, or a function of the request. */
+/** The reply to one call, or a function that returns it. A string is a reply with only a text. */
 export type Reply = string | ScriptedReply | ((request: ModelRequest) => string | ScriptedReply)
 
-/** A reply with more than a text. */
+/** A reply with its parts and with how it is sent. */
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
-  /** How the text is streamed: the size of each piece, or the pieces. Default: in one piece. */
+  /** The number of characters in each piece of the stream, or the pieces themselves. By default the text is sent in one piece. */
   readonly chunks?: number | readonly string[]
   readonly finish?: FinishReason
   readonly usage?: Partial<ModelUsage>
-  /** The error after the text; without text it comes before any output. Reports token counts only if `usage` is given. */
+  /** The call ends with this error after the text. The error has token counts only when `usage` is given. */
   readonly error?: Partial<ServiceError>
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
-  /** After the text, waits until the call is aborted. */
+  /** After the text the model sends nothing more and waits until the call is aborted. */
   readonly stall?: true
-  /** Called before each piece with its index. */
+  /** Called before each piece, with the index of the piece. */
   readonly onChunk?: (index: number) => unknown
 }
 
@@ -40,13 +35,19 @@ export interface ScriptedReply {
 export interface ScriptSettings {
   readonly name?: string
   readonly window?: number
-  /** Media types of documents that it accepts. Default: any. */
+  /** The media types of documents that the model accepts. Default: any. */
   readonly documents?: readonly string[]
-  /** The title it gives for `gate` requests, without using a reply. Null: such requests use the replies, too. */
+  /** The title that answers requests of the role `gate`. They use no reply, unless `title` is null. */
   readonly title?: string | null
 }
 
-/** Makes a scripted model. A call without a reply left ends with an error event. */
+/**
+ * Creates a model that gives prepared replies, for tests of agents:
+ *
+ *   const model = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('Sunny.')])
+ *
+ * Each reply answers one call, in order. When no reply is left, a call ends with an error event.
+ */
 export function scriptedModel(replies: readonly Reply[], settings: ScriptSettings = {}): ScriptedModel {
   const { name = 'scripted', window = 200_000, title = 'A scripted conversation', documents } = settings
   const requests: ModelRequest[] = []

@@ -1,7 +1,7 @@
 import { type Block, isHidden, readNotice, readToolCall } from '../core/block/index.ts'
 import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 
-/** A timeline as text for tests: one line per block with its round, type and the start of its content. */
+/** A timeline as text, for tests. Each block is a line with its round, its type and the start of its content. */
 export function timelineText(timeline: Timeline): string {
   return blocksOf(timeline).map(lineOf).join('\n')
 }
@@ -25,13 +25,13 @@ const shorten = (text: string) => {
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`
 }
 
-/** The part of a test runner's `expect` that is needed: that of Vitest or Jest fits. */
+/** The assertion that `expectTimeline` uses. Vitest and Jest have it. */
 export interface TimelineExpectation {
   toEqual(expected: unknown): void
 }
 
 /**
- * Compares the blocks of a timeline with lines of `type` or `type: start of content`, one for each block.
+ * Asserts that a timeline has these blocks. Each line is the type of a block, or `type: start of content`.
  *
  *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
  */

@@ -8,21 +8,20 @@ export interface Chat {
   readonly session: Session
   readonly screen: ChatScreen
   readonly style: Style
-  /** The folder that relative file names start from. */
+  /** The folder to which file names that the user types are relative. */
   readonly folder: string
   exit(how: ChatExit): void
-  /** True while a turn is running. */
   running: boolean
-  /** True when Ctrl-C was pressed and no message was sent since. */
+  /** True after Ctrl-C, until the next message or the end of the turn. A second Ctrl-C then leaves the chat. */
   interrupted: boolean
   /** Files to send with the next message. */
   attached: readonly AttachedFile[]
 }
 
-/** How a chat ends: for good, or with a new conversation. */
+/** Why a chat ends: the user leaves, or wants a new conversation. */
 export type ChatExit = 'quit' | 'new'
 
-/** What a line means: a message, or a command that begins with a slash. */
+/** A parsed line of input: a message, or a command that begins with a slash. */
 type ChatCommand =
   | { readonly kind: 'message' | 'steer' | 'attach'; readonly text: string }
   | { readonly kind: 'stop' | 'files' | 'new' | 'help' | 'quit' | 'empty' }
@@ -81,7 +80,7 @@ export async function runChatCommand(chat: Chat, command: ChatCommand): Promise<
   }
 }
 
-/** Ctrl-C: the first one stops the turn, the second one leaves. */
+/** Handles Ctrl-C. The first one stops the turn, the second one leaves the chat. */
 export async function interrupt(chat: Chat): Promise<void> {
   if (chat.interrupted) return chat.exit('quit')
   chat.interrupted = true
@@ -96,7 +95,7 @@ async function submitMessage(chat: Chat, text: string): Promise<void> {
   try {
     await chat.session.conversation.submit(text, before.attached)
   } catch (error) {
-    Object.assign(chat, before) // the message was not accepted: restores the state from before it
+    Object.assign(chat, before) // the message was not accepted, so the state is as before
     throw error
   }
 }

@@ -9,8 +9,8 @@ import { type Chat, type ChatExit, interrupt, parseChatLine, runChatCommand } fr
 import { createChatScreen } from './screen.ts'
 
 /**
- * One conversation in a terminal, until the user leaves it. Two things happen at the same time: events are printed as they come, and
- * lines are read as they are typed. Lines are handled one after the other.
+ * Runs one conversation in a terminal, until the user leaves it. Events are printed as they come. At the same time lines are read as
+ * they are typed, and handled one after the other.
  */
 export async function runChat(session: Session, { terminal, style }: CommandContext): Promise<ChatExit> {
   const { conversation } = session
@@ -41,7 +41,7 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     interrupted: false,
     attached: [],
   }
-  /** Leaves when the input has ended: at once if it was a terminal, and if it was a pipe after its last message is answered. */
+  /** Leaves the chat when the input has ended. If the input is a pipe, the running turn must end first. Otherwise shows the prompt. */
   function onIdle(): void {
     if (inputEnded && (!chat.running || terminal.input.isTTY)) exit.resolve('quit')
     else if (!chat.running) screen.showPrompt()
@@ -76,7 +76,7 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
 
 const historyTurns = 3
 
-/** The last turns of a conversation that is continued. */
+/** Prints the last turns of a conversation that is continued. */
 async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   const { session, screen, style } = chat
   const { id } = session.conversation
@@ -87,7 +87,7 @@ async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   if (timeline.conversation_title) screen.printLine(style.bold(plainLine(timeline.conversation_title)))
   if (earlier > 0) screen.printLine(style.dim(`… ${earlier} earlier turns: daybook show ${id}`))
   const blocks = timeline.blocks.filter(({ turn_id }) => turns.has(turn_id))
-  printer.printHistory(blocks, timeline.sources_pool as readonly SourceRow[]) // imported rows may lack fields, which are then left out
+  printer.printHistory(blocks, timeline.sources_pool as readonly SourceRow[]) // imported rows may lack fields, and those are not printed
   printer.endLine()
   const { open_turn } = await session.conversations.get(id)
   chat.running = open_turn !== null && session.remote

@@ -4,9 +4,9 @@ import type { Terminal } from '../terminal.ts'
 
 /** A terminal that prints while the user types. */
 export interface ChatScreen {
-  /** Prints at once; while the user types a line, after that line. */
+  /** Prints text. While the user is typing a line, the text is held back until the line is finished. */
   write(text: string): void
-  /** Prints a line that begins on a new line. */
+  /** Prints text on a line of its own. */
   printLine(text: string): void
   showPrompt(): void
   /** Hides the prompt until the user types. */
@@ -16,7 +16,7 @@ export interface ChatScreen {
 
 interface ChatEvents {
   line(text: string): void
-  /** Called for Ctrl-C on an empty line. On other lines Ctrl-C clears the line and calls nothing. */
+  /** Called when Ctrl-C is pressed on an empty line. On any other line Ctrl-C only clears the line. */
   interrupt(): void
   /** Called when the input has ended. */
   end(): void
@@ -24,7 +24,7 @@ interface ChatEvents {
 
 const prompt = '› '
 
-/** When input and output are terminals, there are a prompt and line editing; otherwise lines are read and text is written. */
+/** Creates the screen of a chat. Prompt and line editing are available only when input and output are terminals. */
 export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'output'>, events: ChatEvents): ChatScreen {
   const interactive = input.isTTY === true && output.isTTY === true
   const lines = createInterface({ input, output, terminal: interactive, prompt: interactive ? prompt : '', historySize: 500 })
@@ -52,7 +52,7 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
     if (key !== undefined && key >= ' ') showPrompt()
   }
 
-  if (interactive) input.prependListener('keypress', onKey) // runs before readline echoes the first character
+  if (interactive) input.prependListener('keypress', onKey) // the prompt must be shown before readline echoes the first character
   lines.on('line', (text) => {
     promptShown = false
     writer.lineEnded()
@@ -80,13 +80,13 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
   }
 }
 
-/** Discards the typed line, as a shell does. */
+/** Discards what the user has typed on the line, as a shell does. */
 function clearLine(lines: Interface): void {
   lines.write(null, { ctrl: true, name: 'e' })
   lines.write(null, { ctrl: true, name: 'u' })
 }
 
-/** Holds text back while the user types, and knows whether the output is at the start of a line. */
+/** A writer that can hold text back. It knows whether the output is at the start of a line. */
 function createBufferedWriter(output: Writable) {
   let lineStart = true
   let held = ''
@@ -108,7 +108,7 @@ function createBufferedWriter(output: Writable) {
       write('')
       if (!lineStart) write('\n')
     },
-    /** Called when the user has pressed Enter, which puts the cursor at the start of a line. */
+    /** To be called when the user has pressed Enter, because the cursor is then at the start of a line. */
     lineEnded() {
       lineStart = true
       write('')

@@ -26,10 +26,10 @@ export function costCommand(context: CommandContext): Command {
   return withExamples(command, [['daybook cost costs --json | jq .total', '']])
 }
 
-/** How many of the most expensive blocks are shown. */
+/** How many blocks are shown. They are the most expensive ones. */
 const shownBlocks = 10
 
-/** A table each by turn, role and model and for the most expensive blocks, and a summary at the end. */
+/** Tables of the cost by turn, by role, by model and of the most expensive blocks. A summary comes last. */
 export function costTable(report: CostReport, blocks: ReadonlyMap<string, Block>, style: Style): string {
   if (report.calls.length === 0) return 'no model was called yet: nothing was spent'
   const byCost = [...report.blocks].sort(([, a], [, b]) => b.money - a.money || promptTokens(b.tokens) - promptTokens(a.tokens))
@@ -55,7 +55,7 @@ function unpricedLines({ models, total: { unpriced, calls } }: CostReport): read
   return [unpriced === calls ? reason : `at least that: ${reason} (${plural(unpriced, 'call')})`]
 }
 
-/** The columns for reasoning and for the share of the cost are left out when they would be empty. */
+/** The cells of one table. The columns `reasoning` and `share` are left out when they would be empty. */
 function cellsOf(title: string, sums: ReadonlyMap<string, Sum>, { money: totalMoney }: Sum) {
   const reasoned = [...sums.values()].some(({ tokens }) => tokens.reasoning > 0)
   const share = (sum: Sum) => (totalMoney > 0 ? [sum.unpriced === sum.calls ? '?' : formatPercent(sum.money / totalMoney)] : [])
@@ -70,7 +70,7 @@ function cellsOf(title: string, sums: ReadonlyMap<string, Sum>, { money: totalMo
 
 const blockLabel = (key: string, block: Block | undefined) => (block ? `${key} ${block.path ?? block.type}` : key)
 
-/** Unknown prices are never shown as 0: `?`, or `≥` when a part of the sum is known. */
+/** Formats a sum of money. It is `?` when no price is known, and begins with `≥` when only some prices are known. */
 export function formatMoney({ money: billionths, calls, unpriced }: Sum): string {
   if (unpriced === calls) return '?'
   return `${unpriced > 0 ? '≥ ' : ''}$${(billionths / BILLION).toFixed(6)}`

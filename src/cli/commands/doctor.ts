@@ -13,7 +13,7 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
-/** Exits with 1 when a required check fails. */
+/** The command `doctor`. It exits with 1 when a required check fails. */
 export function doctorCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('doctor')
@@ -43,7 +43,7 @@ function sweepReport(removed: UnreferencedBlobs): string {
 interface Check {
   readonly name: string
   readonly ok: boolean
-  /** Whether Daybook needs this to work. When a required check fails, the command exits with 1. */
+  /** Whether Daybook can not work when this check fails. */
   readonly required: boolean
   readonly found: string
   /** What to do when the check fails. */
@@ -100,27 +100,27 @@ async function checkProgram(name: string, commands: readonly string[], advice: s
       const { stdout } = await promisify(execFile)(command, ['--version'], { timeout: 10_000 })
       return { name, ok: true, required: false, found: stdout.split('\n')[0]?.trim() ?? '' }
     } catch {
-      // try the next name
+      // the program may have another name, which is tried next
     }
   }
   return { name, ok: false, required: false, found: 'not found', advice }
 }
 
-/** Names the variables that are set, never their values. Checks no key against its provider. */
+/** Checks which keys are set. The result has the names of variables but not their values. No provider is asked whether a key is valid. */
 async function checkModelKeys(environment: Environment): Promise<Check> {
   const set = modelKeys.flatMap(({ variables }) => variables).filter((name) => environment[name])
   const found = set.length > 0 ? `${set.join(', ')} set` : 'none set'
   return { name: 'model keys', ok: set.length > 0, required: false, found, advice: keyAdvice(modelKeys) }
 }
 
-/** Which models work without a key, and which variable each other provider needs. */
+/** Says which models work without a key, and which variable each of the other providers needs. */
 function keyAdvice(keys: readonly ModelKey[]): string {
   const keyless = ['offline', ...keys.filter(({ required }) => !required).map(({ provider }) => `${provider}/…`)]
   const needs = keys.filter(({ required }) => required).map(({ provider, variables }) => `${provider}/… needs ${variables.join(' or ')}`)
   return `${keyless.join(', ')} need none; ${needs.join(', ')}`
 }
 
-/** Writes a trial store, because permissions are not enough: a file system may be read-only, or one on which no database works. */
+/** Checks the data folder by writing a trial store. Permissions alone do not show whether a database works on the file system. */
 async function checkDataFolder(data: string): Promise<Check> {
   const folder = resolve(data)
   const about = { name: 'data folder', required: true, advice: 'choose another folder with --data or DAYBOOK_DATA' }
@@ -135,7 +135,7 @@ async function checkDataFolder(data: string): Promise<Check> {
   }
 }
 
-/** Opens a store in a temporary subfolder, and checks that the folder's own database, if there is one, is writable. Throws otherwise. */
+/** Writes a store in a temporary subfolder. Also opens the folder's own database for writing, if there is one. Throws when either fails. */
 async function tryToWrite(folder: string): Promise<void> {
   const trial = join(folder, `trial-${randomBytes(6).toString('hex')}`)
   try {
@@ -152,7 +152,7 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** The folder and those of its parents that do not exist, innermost first. */
+/** Returns the folder and its parents as far as they do not exist, innermost first. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
@@ -167,12 +167,12 @@ async function removeIfEmpty(folder: string): Promise<void> {
   }
 }
 
-/** Why a trial store could not be opened. The store's own message names the temporary folder, so the message of its cause is shown. */
+/** Why a trial store could not be opened. The message of the cause is used, because the store's own message names the temporary folder. */
 function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }
 
-/** Counts blobs without an entry: bytes that a process stored before it died. They do no harm but take space. */
+/** Counts blobs without an entry. A process that died may have left them. They do no harm but take space. */
 async function checkBlobs(settings: Settings): Promise<Check> {
   const about = { name: 'blobs', required: false, advice: 'daybook doctor --sweep removes those older than a day' }
   try {
@@ -180,7 +180,7 @@ async function checkBlobs(settings: Settings): Promise<Check> {
     const found = unreferenced ? unreferencedText(unreferenced) : 'nothing stored yet'
     return { ...about, ok: (unreferenced?.old.blobs ?? 0) === 0, found }
   } catch (error) {
-    return { name: 'blobs', required: true, ok: false, found: errorMessage(error) } // a server can not open this database either
+    return { name: 'blobs', required: true, ok: false, found: errorMessage(error) } // required, because a server could not open this database either
   }
 }
 

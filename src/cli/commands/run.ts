@@ -16,7 +16,7 @@ interface RunOptions {
   readonly conversation?: string
 }
 
-/** The exit code is 0 when the turn succeeded, 1 when it failed, above 128 when a signal stopped it. */
+/** The command `run`. Its exit code is 0 when the turn succeeded, 1 when it failed, and above 128 when a signal ended the command. */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
     .description('send one message and print the turn')
@@ -63,7 +63,7 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
   }
 }
 
-/** Resolves to the turn when it has ended; to undefined when the signal is aborted before. */
+/** Sends a message and prints the events of its turn. Resolves to the turn when it has ended, or to undefined when aborted before. */
 async function submitAndFollow(
   { conversation }: Session,
   text: string,
@@ -89,7 +89,7 @@ function turnPrinter({ terminal, style }: CommandContext): (event: TurnEvent) =>
   return createTurnPrinter((piece) => terminal.output.write(piece), style).print
 }
 
-/** The same JSON as a server sends, so that a script need not know where the turn ran. */
+/** Prints events as the JSON that a server sends, so that a script need not know where the turn ran. */
 function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
   return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? publicEntry(event) : event))
 }
@@ -110,7 +110,7 @@ function resultLine(turn: TurnView | undefined, conversation: string) {
   }
 }
 
-/** False also when the turn did not end while the command was running: then there is no view of it. */
+/** Whether the turn succeeded. `turn` is undefined when the command ended before the turn did. */
 const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined && !turn.failed
 
 async function readText(input: AsyncIterable<unknown>): Promise<string> {

@@ -7,10 +7,10 @@ import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
-/** Log levels in order of severity. No event has the level `silent`, so it turns the log off. */
+/** Log levels in order of severity. No event has the level `silent`, so this setting turns the log off. */
 const levels = ['info', 'warn', 'error', 'silent'] as const
 
-/** How long a finished answer waits for another message: in a chat the user may still be typing. */
+/** How long a turn with a finished answer stays open, because the user may still be typing another message. */
 const exitGraceMs = 750
 
 export function serveCommand(context: CommandContext): Command {

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
 
-/** Every command upgrades the database when it opens the store, in one transaction; this command does only that. */
+/** The command `upgrade`. It opens the store, which upgrades the database in one transaction. Other commands that open it do so, too. */
 export function upgradeCommand({ terminal, style, settings }: CommandContext): Command {
   const command = new Command('upgrade')
     .description('upgrade the database to the format of this version; a newer or damaged one is left unchanged')

@@ -6,7 +6,7 @@ const text = (content: Uint8Array | undefined) => content && new TextDecoder().d
 const unsafe = (reason: string) => ({ code: 'file.unsafe', details: { reason } })
 const contents = (entries: Record<string, string>) => new Map(Object.entries(entries).map(([path, content]) => [path, bytes(content)]))
 
-/** Paths that must be rejected before any file is accessed, each with the reason. */
+/** Paths that must be rejected before any file is accessed. Each pair is what is wrong and the path. */
 const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],
@@ -33,7 +33,7 @@ const unsafePaths = [
   ['the private folder in capitals', '.DAYBOOK/x'],
 ] as const
 
-/** The tests that every `Files` must pass. `create` makes an empty one for each test. Links and pipes are tested in test/file-safety.test.ts. */
+/** The tests that every `Files` must pass. `create` makes an empty one for each test. Daybook tests links and pipes elsewhere. */
 export function describeFiles(runner: TestRunner, name: string, create: () => Promise<Files>): void {
   describeReading(runner, name, create)
   describeRefusing(runner, name, create)

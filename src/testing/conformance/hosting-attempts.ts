@@ -1,19 +1,19 @@
 import type { Scope } from '../../core/scope.ts'
 import type { HostingHandles } from '../../ports/hosting.ts'
 
-/** An attempt to resolve a handle that must fail. */
+/** A handle and a viewer. Resolving the handle for this viewer must fail. */
 export interface Attempt {
   readonly what: string
   readonly handle: string
   readonly viewer: Scope
 }
 
-/** Attempts to get a file of `owner` that must all fail. `intruder` has a file of the same name and knows its own handles. */
+/** Attempts to get the file `hosted` of `owner`. All must fail. `own` is a file of `intruder` with the same name. */
 export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }
 
-/** Attempts with correct handles, resolved for another viewer. */
+/** Attempts with the correct handles, for viewers other than the owner. */
 function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope): readonly Attempt[] {
   const { tenant, project, user } = owner
   const viewers: readonly (readonly [string, Scope])[] = [
@@ -43,7 +43,7 @@ function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope):
   ])
 }
 
-/** Attempts with altered handles, which must resolve neither for the intruder nor for the owner. */
+/** Attempts with altered handles. They must resolve neither for the intruder nor for the owner. */
 function byAnotherSpelling(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   const mine = own.key.slice(0, own.key.indexOf(`/${intruder.user}/`))
   const climbs = ['..', '%2e%2e', '%2E%2E', '%252e%252e', '.%2e', '..%2f..', '\uff0e\uff0e', '..\0', '.. ', '...'].map(

@@ -15,7 +15,7 @@ export interface StoreFixture {
 /** Creates an empty store for each test. */
 export type CreateStore = () => Promise<StoreFixture>
 
-/** An owner on another host, so that the store can not check whether its process is alive. */
+/** An owner on another host. The store can not check whether the process of this owner is alive. */
 export const owner = (id: string): Owner => ({ id, host: `host-of-${id}`, pid: 4711 })
 
 export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
@@ -38,7 +38,7 @@ export const folded = (ids: readonly string[], at = 0, turnId: string | null = n
   turn_id: turnId,
 })
 
-/** Compacts all blocks up to and including `afterId` into a summary with the id `b_<number>`. */
+/** A change that compacts all blocks up to and including `afterId`. The summary has the id `b_<number>`. */
 export const compacted = (afterId: string, number: number, turnId = 't1', at = 0): Change => ({
   type: 'range.compacted',
   after_id: afterId,
@@ -52,7 +52,7 @@ export async function journalOf(store: ConversationStore, conversationId: string
   return entries
 }
 
-/** Claims the conversation and makes these appends. */
+/** Claims the conversation and appends each list of changes. */
 export async function writeConversation(
   store: ConversationStore,
   conversationId: string,
@@ -63,7 +63,7 @@ export async function writeConversation(
   return claim
 }
 
-/** A timeline as a value that can be compared, without its internal index. */
+/** A timeline as a plain value for comparisons, with `blocks` in place of its internal buffer. */
 export const comparable = ({ buffer: _buffer, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
 
 export async function visibleTimeline(store: ConversationStore, conversationId: string): Promise<object | undefined> {

@@ -10,7 +10,7 @@ const base64 = Buffer.from(bytes).toString('base64')
 const withFields = (fields: object, id = 'b_1'): Block => ({ ...withIds([prompt('x')])[0], ...fields, id }) as Block
 const append = (fields: object): Change => ({ type: 'blocks.appended', blocks: [withFields(fields)] })
 
-/** The change of a model response with this value as its `prompt`. */
+/** A change `response.received` with this value as its `prompt`. */
 const responseReceived = (prompt: object): object => ({
   type: 'response.received',
   turn_id: 't1',
@@ -35,7 +35,7 @@ function circularObject(): object {
   return value
 }
 
-/** Overwrites every leaf value, however deep. */
+/** Overwrites every value in an object that is not itself an object, at any depth. */
 function overwriteAll(value: object): void {
   for (const [key, inner] of Object.entries(value)) {
     if (typeof inner === 'object' && inner !== null) overwriteAll(inner)
@@ -95,18 +95,18 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'never.heard', ts: minute(1) }],
         ['change.invalid', { type: 'blocks.appended', blocks: 'oops' }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ turn_id: 7 }, 'b_3')] }],
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // the id is already used
-        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }], // the id is used by the first change of this append
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // the id is already used in the journal
+        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }], // the first change of the same append uses this id
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'mine')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // too deep for the JSON parser
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // this depth would overflow the stack of the JSON parser
         ['change.invalid', responseReceived(nested(5_000))],
         ['change.invalid', responseReceived(nested(50_000))],
         ['change.invalid', responseReceived(circularObject())],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
-        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not the canonical base64 of those bytes
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // not a timestamp, so it can not be sorted
+        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // this text decodes, but it is not the canonical base64 of its bytes
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // this is not a timestamp
         ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
@@ -153,7 +153,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       const claim = await store.claim('c1', owner('a'))
       const [entry] = await store.append(claim, [change])
       expect(entry?.change).toEqual(change)
-      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change)) // including the order of keys
+      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change)) // as text, because the order of keys must be the same, too
       const saved = await store.loadVisible('c1')
       expect(saved && blockById(saved.timeline, 'b_1')).toEqual(withFields(odd))
     })

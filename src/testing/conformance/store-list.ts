@@ -18,7 +18,7 @@ async function pages(store: ConversationStore, query: ListQuery, between: () => 
   return found
 }
 
-/** Tests of the list of conversations: order, pages, search, waiting followups. */
+/** Tests of the list of conversations. */
 export function describeList({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the list', () => {
     it('shows title, times, last entry, open turn and waiting followups of each conversation, most recently active first', async () => {
@@ -35,7 +35,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('returns every conversation exactly once across pages while new conversations appear', async () => {
       const { store } = await create()
-      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four with the same time
+      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four conversations have the same time
       await store.claim('never used', owner('a'))
       const all = ['c0', 'c1', 'c2', 'c3', 'c6', 'c5', 'c4', 'never used']
       expect(await pages(store, {})).toEqual(all)

@@ -83,8 +83,8 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       const here = (id: string, pid: number): Owner => ({ id, host: 'here', pid })
       await store.claim('c1', here('running', process.pid))
       await expect(store.claim('c1', here('b', 1))).rejects.toMatchObject({ code: 'conversation.busy' })
-      await store.claim('c2', here('dead', 2 ** 30)) // larger than any valid pid
-      await expect(store.claim('c2', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' }) // another host can not check the process
+      await store.claim('c2', here('dead', 2 ** 30)) // no process has such a large pid
+      await expect(store.claim('c2', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' }) // a claim from another host can not check whether the process is alive
       await store.claim('c2', here('b', 1))
     })
 

@@ -1,7 +1,7 @@
 import type { TestRunner } from './test-runner.ts'
 import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn } from './workspace-fixture.ts'
 
-/** Tests of checkouts of files of earlier turns into the running turn. */
+/** Tests of `checkout`, which copies files of earlier turns into the running turn. */
 export function describeCheckout({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
     const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]

@@ -11,10 +11,10 @@ import type {
   Workspaces,
 } from '../../ports/workspace.ts'
 
-/** An implementation of workspaces, as set up on one machine. */
+/** The workspaces to test, as one machine sees them. */
 export interface WorkspaceFixture {
   readonly workspaces: Workspaces
-  /** The same workspaces on another machine: shared storage, but no local files. */
+  /** The same workspaces as another machine sees them. It shares the storage but has no local files yet. */
   elsewhere(): Promise<Workspaces>
 }
 
@@ -27,9 +27,9 @@ export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)
 
-/** A stand-in for the journal with the two things that a workspace reads: recorded files and publish records. */
+/** Replaces the journal in tests. It has what a workspace reads from a journal: recorded files and publish records. */
 export interface TestJournal extends RecordedFiles {
-  /** Records that a block has these bytes. */
+  /** Records a file, as a block with these bytes would. */
   record(logical: string, content: Uint8Array): void
   publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
 }
@@ -58,7 +58,7 @@ function turnOf(logical: string): string | undefined {
   return path?.space === 'fi' && path.kind === 'file' ? path.turn : undefined
 }
 
-/** Parses `turn_1` or `turn_1/app`. */
+/** Parses the source of a checkout, such as `turn_1` or `turn_1/app`. */
 export function source(name: string): CheckoutSource {
   const slash = name.indexOf('/')
   return slash < 0 ? { turnId: name, rel: '' } : { turnId: name.slice(0, slash), rel: name.slice(slash + 1) }
@@ -72,7 +72,7 @@ export interface TestTurn {
   remove(rel: string): Promise<void>
   checkout(mode: CheckoutRequest['mode'], sources: readonly string[], force?: boolean): Promise<CheckoutOutcome>
   publish(): Promise<PublishOutcome>
-  /** The current content of `files/`. */
+  /** The content of each file in the folder `files/` of the turn. */
   files(): Promise<Record<string, string>>
 }
 

@@ -14,7 +14,7 @@ import {
 
 const files = (rel: string): HydrationRef => ({ area: 'files', rel })
 
-/** Tests of pulls of files of earlier turns. */
+/** Tests of pulls, which fetch files of earlier turns to this machine. */
 export function describeHydration({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
     const fixture = await create()

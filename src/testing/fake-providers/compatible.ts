@@ -12,7 +12,7 @@ import {
   textPart,
 } from './provider-format.ts'
 
-/** `POST /v1/chat/completions` with `stream: true`, as served by vLLM, Ollama, LM Studio and llama.cpp. */
+/** The API of vLLM, Ollama, LM Studio and llama.cpp: `POST /v1/chat/completions` with `stream: true`. */
 export const compatibleFormat: ProviderFormat = {
   environment: (address, key) => ({
     OPENAI_COMPATIBLE_BASE_URL: `${address}/v1`,

@@ -10,41 +10,33 @@ import { googleFormat } from './google.ts'
 import { openaiFormat } from './openai.ts'
 import type { FakeReply, FakeRequest, FakeUsage, ParsedRequest, ProviderFormat } from './provider-format.ts'
 
-/**
- * A local HTTP server with the API of a model provider. It sends the scripted replies and reports the token counts of a simulated
- * prompt cache.
- *
- *   const provider = await startFakeProvider('anthropic', ['<channel:answer>Hello.</channel:answer>'])
- *   const model = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
- *   …
- *   await provider.close()
- */
+/** A running fake provider. */
 export interface FakeProvider {
-  /** Environment variables with its address and key, for `modelFrom`. */
+  /** Environment variables with the address and key of the fake provider. Pass them to `modelFrom`. */
   readonly environment: Readonly<Record<string, string>>
   readonly address: string
-  /** The requests it received, in order. */
+  /** The requests that were received, in order. */
   readonly requests: readonly FakeRequest[]
-  /** Number of replies not sent yet. */
+  /** How many replies of the script were not sent yet. */
   readonly left: number
-  /** Number of responses whose client disconnected before the end. */
+  /** How many responses were cut off because the client disconnected. */
   readonly abandoned: number
-  /** Whether the latest response has stalled. */
+  /** Whether the latest response has stalled (the fault `stall`). */
   readonly silent: boolean
   close(): Promise<void>
 }
 
 /** The providers that can be simulated. */
 export type FakeProviderName = keyof typeof formats
-/** The replies, one for each request. */
+/** The replies, one for each request in order. A string is the text of a reply. */
 export type FakeScript = readonly (string | FakeReply | ((request: FakeRequest) => string | FakeReply))[]
 
 /** Options of `startFakeProvider`. */
 export interface FakeProviderOptions {
   readonly key?: string
-  /** The time of the cache in milliseconds. Default: `Date.now`. */
+  /** The clock of the simulated cache, in milliseconds. Default: `Date.now`. */
   readonly now?: () => number
-  /** The shortest prefix, in tokens, that is cached. Default: 1,024. */
+  /** Prefixes with fewer tokens are not cached. Default: 1,024. */
   readonly minimumTokens?: number
 }
 
@@ -52,7 +44,15 @@ const formats = { anthropic: anthropicFormat, openai: openaiFormat, google: goog
 
 const maxMarks = 4
 
-/** Starts a fake provider on a free port of 127.0.0.1. */
+/**
+ * Starts a local HTTP server with the API of a model provider, on a free port of 127.0.0.1. The server sends the scripted replies. It
+ * reports the token counts of a simulated prompt cache.
+ *
+ *   const provider = await startFakeProvider('anthropic', ['<channel:answer>Hello.</channel:answer>'])
+ *   const model = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
+ *   …
+ *   await provider.close()
+ */
 export async function startFakeProvider(
   name: FakeProviderName,
   script: FakeScript,
@@ -114,7 +114,7 @@ export async function startFakeProvider(
 
 const tooManyMarks = (marks: number) => `A maximum of ${maxMarks} blocks with cache_control may be provided. Found ${marks}.`
 
-/** Counts the tokens of each request with the prompt cache of its model. */
+/** Returns a function that counts the tokens of a request and its reply. Each model has its own simulated cache. */
 function createUsageCounter(minimumTokens: number, now: () => number): (parsed: ParsedRequest, reply: FakeReply) => FakeUsage {
   const caches = new Map<string, CacheSimulator>()
   const create = ({ cache, long }: ParsedRequest): CacheSimulator =>
@@ -152,7 +152,7 @@ async function streamResponse(
     if (reply.delayMs !== undefined) await sleep(reply.delayMs)
     response.write(frame)
   }
-  await new Promise((resolve) => response.write(': flushed\n\n', resolve)) // an SSE comment; its callback says that everything before it was sent
+  await new Promise((resolve) => response.write(': flushed\n\n', resolve)) // writes an SSE comment and waits until it and everything before it was sent
   switch (reply.fault) {
     case 'stall':
       return

@@ -11,7 +11,7 @@ import {
   textPart,
 } from './provider-format.ts'
 
-/** `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`. Cached tokens are reported as part of the prompt, reasoning beside the answer. */
+/** The API of Google, `streamGenerateContent`. Its prompt tokens include cached tokens. Its answer tokens do not include reasoning. */
 export const googleFormat: ProviderFormat = {
   environment: (address, key) => ({ GOOGLE_GENERATIVE_AI_BASE_URL: `${address}/v1beta`, GOOGLE_GENERATIVE_AI_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-goog-api-key'),

@@ -12,7 +12,7 @@ import {
   textPart,
 } from './provider-format.ts'
 
-/** `POST /v1/responses` with `stream: true`. Cached and written tokens are reported as part of the input. */
+/** The API of OpenAI: `POST /v1/responses` with `stream: true`. Its input tokens include those read from and written to the cache. */
 export const openaiFormat: ProviderFormat = {
   environment: (address, key) => ({ OPENAI_BASE_URL: `${address}/v1`, OPENAI_API_KEY: key }),
   keyOf: bearerToken,

@@ -1,35 +1,35 @@
 import type { Part } from '../../core/render/types.ts'
 
-/** A reply of a fake provider, independent of the provider's format. */
+/** A reply of a fake provider. It is the same for all providers. */
 export interface FakeReply {
   readonly text?: string
-  /** Characters in each piece of the stream. Default: the whole text in one piece. */
+  /** The number of characters in each piece of the stream. By default the text is sent in one piece. */
   readonly chunks?: number
   /** Reasoning that is sent before the text. */
   readonly reasoning?: string
   readonly finish?: 'stop' | 'length' | 'content_filter'
-  /** Replaces token counts of the simulated cache. */
+  /** Overrides token counts that the simulated cache gives. */
   readonly usage?: Partial<FakeUsage>
   /** Responds with this error instead of a stream. */
   readonly error?: FakeErrorKind
-  /** The delay before a retry that is sent with an error, in the provider's format. */
+  /** Only with `error`: how long the client is told to wait before it tries again. */
   readonly retryAfterMs?: number
-  /** What goes wrong after the text, instead of a regular end. */
+  /** What goes wrong after the text. Without a fault the response ends regularly. */
   readonly fault?: FakeFault
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
 }
 
 /**
- * `reset`: the connection is reset. `cut`: the response ends without its closing events. `malformed`: an event that is not valid
- * JSON. `stall`: the connection stays open, and nothing more is sent.
+ * `reset`: the connection is reset. `cut`: the response ends without its closing events. `malformed`: the last event is not valid JSON.
+ * `stall`: the connection stays open, and nothing more is sent.
  */
 export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
 
 /** The errors that a fake provider can return. */
 export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
 
-/** Token counts in buckets that do not overlap. Each format reports them in its provider's way. */
+/** Token counts of a call. `uncached`, `cacheRead` and `cacheWrite` do not overlap. Each provider reports them in its own way. */
 export interface FakeUsage {
   readonly uncached: number
   readonly cacheRead: number
@@ -51,11 +51,11 @@ export interface FakeRequest {
 
 /** The HTTP format of one provider: how to parse its requests and how to write its responses. */
 export interface ProviderFormat {
-  /** The environment variables that direct a model to the fake. */
+  /** The environment variables that direct a model to the fake provider. */
   environment(address: string, key: string): Readonly<Record<string, string>>
   /** The API key in the headers of a request. */
   keyOf(headers: FakeRequest['headers']): string
-  /** The parts of a request that matter to the cache; undefined when it is not a request of this provider. */
+  /** Parses a request. Returns undefined when this provider does not have such requests. */
   parse(path: string, body: unknown): ParsedRequest | undefined
   /** The events of the response stream. */
   frames(reply: FakeReply, pieces: readonly string[], request: ParsedRequest, usage: FakeUsage): Frames
@@ -66,13 +66,13 @@ export interface ParsedRequest {
   readonly model: string
   readonly system: string
   readonly parts: readonly Part[]
-  /** How its cache works for this request. */
+  /** How the cache of the provider works for this request. */
   readonly cache: 'marks' | 'marks-without-look-back' | 'prefix'
-  /** Whether its marks ask for a time to live of an hour. */
+  /** Whether the marks in the request ask for cache entries that live for an hour. */
   readonly long?: boolean
 }
 
-/** Events of a stream in order: before the text, one per piece of text, after the text. */
+/** The events of a response stream: `opening` before the text, one of `pieces` for each piece of text, and `closing` after the text. */
 export interface Frames {
   readonly opening: readonly string[]
   readonly pieces: readonly string[]
@@ -91,7 +91,7 @@ export const sseEvent = (value: { readonly type: string }): string => `event: ${
 export const retryAfter = (milliseconds: number | undefined): Readonly<Record<string, string>> =>
   milliseconds === undefined ? {} : { 'retry-after': String(Math.ceil(milliseconds / 1000)), 'retry-after-ms': String(milliseconds) }
 
-/** The value of a header; empty when it is missing or repeated. */
+/** The value of a header. It is empty when the header is missing or repeated. */
 export const headerOf = (headers: FakeRequest['headers'], name: string): string => {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
@@ -99,7 +99,7 @@ export const headerOf = (headers: FakeRequest['headers'], name: string): string 
 
 export const bearerToken = (headers: FakeRequest['headers']): string => headerOf(headers, 'authorization').replace(/^Bearer /, '')
 
-/** A part with inline bytes, by which the cache compares it. */
+/** An image or document with inline bytes. The simulated cache compares such parts by their bytes. */
 export const binaryPart = (type: 'image' | 'document', media_type: string, base64: string, marked: boolean): Part => ({
   type,
   media_type,
