@@ -2,20 +2,23 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, type Inflate, type InflateRaw, inflateRawSync } from 'node:zlib'
 
-/** A view of the same memory. */
+/** A view of the same memory as the bytes. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** A buffer on the same memory. */
+/** A buffer on the same memory as the bytes. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Whether these bytes are at this offset. Each character of the signature is one byte. False when they would lie beyond the end. */
+/**
+ * Whether the bytes of the signature are at offset `at`. Each character of the signature is one byte. False when they would lie beyond the
+ * end.
+ */
 export function hasBytesAt(bytes: Uint8Array, at: number, signature: string): boolean {
   if (at < 0 || at + signature.length > bytes.length) return false
   for (let index = 0; index < signature.length; index++) if (bytes[at + index] !== signature.charCodeAt(index)) return false
   return true
 }
 
-/** The measured size and checksum of inflated data, and its first bytes. */
+/** The size, checksum and first bytes of inflated data, or why there are none. */
 export type InflateResult =
   | { readonly ok: true; readonly size: number; readonly crc: number; readonly head: Uint8Array }
   | { readonly ok: false; readonly reason: InflateProblem }
@@ -26,7 +29,10 @@ class InflateLimitError extends Error {}
 
 const headBytes = 512
 
-/** Inflates in a stream and discards the data, at most `maxBytes` of it. Needed because the sizes that an archive declares prove nothing. */
+/**
+ * Inflates in a stream and discards the data. Stops after `maxBytes`. It is needed because the sizes that an archive declares prove
+ * nothing.
+ */
 export async function measureInflated(
   inflate: Inflate | InflateRaw,
   packed: readonly Uint8Array[],
@@ -52,7 +58,7 @@ export async function measureInflated(
   return { ok: true, size, crc, head: Buffer.concat(head) }
 }
 
-/** The result of `measureInflated` for data that is in memory already. */
+/** The result of `measureInflated` for data that is not compressed. */
 export const measureBytes = (bytes: Uint8Array): InflateResult => ({
   ok: true,
   size: bytes.length,
@@ -60,7 +66,7 @@ export const measureBytes = (bytes: Uint8Array): InflateResult => ({
   head: bytes.subarray(0, headBytes),
 })
 
-/** Inflates raw deflate data at once; blocks the event loop, so only for small data. */
+/** Inflates raw deflate data synchronously. It blocks the event loop, so it is only for small data. */
 export function inflateSmall(packed: Uint8Array, maxBytes: number): Buffer | InflateProblem {
   try {
     const { buffer, engine } = inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes), info: true }) as unknown as {

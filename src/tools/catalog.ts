@@ -2,7 +2,7 @@ import type { Parameter, Tool } from './tool.ts'
 
 const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
 
-/** The tool catalog of the system prompt. Equal lists give equal bytes, which the prompt cache needs. */
+/** The tool catalog of the system prompt. Equal lists of tools give equal bytes, which the prompt cache needs. */
 export function catalogText(tools: readonly Tool[]): string {
   const [react, common] = [tools.filter(isReactTool), tools.filter((tool) => !isReactTool(tool))]
   return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')

@@ -5,7 +5,7 @@ import type { Workspace } from '../ports/workspace.ts'
 import { declaresFiles, stripFileHandles } from './artifacts/declared.ts'
 import type { Outcome } from './tool.ts'
 
-/** One call with the parameters as the model wrote them and the outcome of the tool. */
+/** One call, with its parameters as the model wrote them and the outcome of the tool. */
 export interface CallRecord {
   readonly callId: string
   readonly toolId: string
@@ -20,7 +20,6 @@ export interface CallLog {
   drain(): readonly CallRecord[]
 }
 
-/** Creates an empty log. */
 export function createCallLog(): CallLog {
   let records: CallRecord[] = []
   return {
@@ -36,8 +35,8 @@ export function createCallLog(): CallLog {
 }
 
 /**
- * Writes the files that programs of the agent may read and not change: `timeline.json` (conv.timeline.v1), `sources_pool.json` with
- * complete rows, and one `tool_calls/<call>.json` for each call. Called before a program runs and when a turn ends.
+ * Writes the files that programs of the agent may read but not change. These are `timeline.json` (conv.timeline.v1), `sources_pool.json`
+ * with complete rows, and one `tool_calls/<call>.json` for each call. Called before a program runs and when a turn ends.
  */
 export async function flushContext(
   { timeline, workspace }: { readonly timeline: Timeline; workspace(): Promise<Workspace> },
@@ -50,7 +49,10 @@ export async function flushContext(
   for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
 
-/** A return value that can not be serialised is replaced by an error, so that the records of the other calls are still written. */
+/**
+ * The record of a call as JSON. A return value that can not be serialised is replaced by an error, so that the records of other calls are
+ * still written.
+ */
 function callRecordText({ toolId, description, params, outcome }: CallRecord): string {
   const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, encodeBytes)
   try {
@@ -65,7 +67,7 @@ type Replacer = (this: unknown, key: string, value: unknown) => unknown
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
-/** Leaves out where files are hosted: programs read these files, the model writes the programs, and it must not learn it. */
+/** Leaves out where files are hosted. The model writes the programs that read these files, and it must not learn that. */
 function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value
 }

@@ -17,12 +17,15 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   readonly order?: 'hard' | 'soft'
   readonly strategy?: Strategy
   /**
-   * True when running the tool twice with one idempotency key does no harm. By default a call is not repeated after a crash: the agent is
-   * told that its outcome is unknown.
+   * True when running the tool twice with one idempotency key does no harm. By default a call is not repeated after a crash. The model is
+   * then told that its outcome is unknown.
    */
   readonly repeatable?: boolean
   readonly timeoutMs?: number
-  /** The tool runs the program of the `code` channel. `run` gets `contract` as a list of `ContractedFile` with physical paths of this turn. */
+  /**
+   * Set for a tool that runs the program of the `code` channel. Its `run` gets `contract` as a list of `ContractedFile` with physical paths
+   * of this turn.
+   */
   readonly exec?: true
   readonly returns?: string
   readonly constraints?: readonly string[]
@@ -32,7 +35,10 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
 /** The type of the values that a schema accepts, after parsing. */
 export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
 
-/** Makes a tool of a schema and a function. `run` is typed by the schema; the resulting `Tool` is not generic, which keeps type checks fast. */
+/**
+ * Makes a tool of a schema and a function. The schema gives the types of `run`. The resulting `Tool` is not generic, which keeps type
+ * checks fast.
+ */
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
   const { id, params: schema } = definition
   if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
@@ -84,7 +90,7 @@ function runValidated<Schema extends StandardSchemaV1>(
   return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
 }
 
-/** `await` instead of `.then()`: a promise may have an overridden `then` that returns something else. */
+/** Uses `await` and not `.then()`, because a promise may have an overridden `then` that returns something else. */
 const awaitOutcome = async (returned: PromiseLike<Returned>): Promise<Outcome> => outcomeOf(await returned)
 
 const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>
@@ -103,7 +109,7 @@ export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | u
   return Object.entries(description.properties).map(([name, property]) => parameterOf(name, property, required.includes(name)))
 }
 
-/** Schemas that implement the Standard JSON Schema interface, such as zod's, can describe their input. */
+/** The JSON Schema of the input. Schemas that implement the Standard JSON Schema interface, such as zod's, have one. */
 function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }
   return typeof jsonSchema?.input === 'function' ? jsonSchema.input({ target: 'draft-2020-12' }) : undefined
@@ -123,7 +129,10 @@ function parameterOf(name: string, property: unknown, required: boolean): Parame
   }
 }
 
-/** JSON Schema in a short notation. A schema without a short form becomes `any`; validation reports what the tool does not accept. */
+/**
+ * Writes a JSON Schema in a short notation. A schema without a short form becomes `any`. Validation still reports what the tool does not
+ * accept.
+ */
 function shapeOf(schema: unknown, depth = 0): string {
   if (!isObject(schema) || depth > maxShapeDepth) return 'any'
   const options = schema.anyOf ?? schema.oneOf

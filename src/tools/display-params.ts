@@ -9,12 +9,12 @@ const limits: DisplayLimits = { textLength: 2_000, keys: 80, items: 50 }
 const previewLength = 600
 const contentPrefixLength = 100
 
-/** Tools whose `content` becomes an artifact of its own: the call block shows only its beginning and its path. */
+/** Tools whose `content` becomes an artifact of its own. The call block shows only the beginning of the content and its path. */
 const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
 
 /**
- * The parameters that the call block shows: long texts, lists and objects are shortened. The complete parameters are in the journal's
- * response entry, so the timeline does not hold large values twice.
+ * The parameters that the call block shows. Long texts, lists and objects are shortened, so that the timeline does not hold large values
+ * twice. The complete parameters are in the response entry of the journal.
  */
 export function displayParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   return !writingTools.test(toolId) && isShort(params, limits) ? params : shortenParams(toolId, params, origin)
@@ -25,7 +25,7 @@ interface CallOrigin {
   readonly callId: string
 }
 
-/** The general version of `displayParams`; exported for the test that compares the two. */
+/** The general version of `displayParams`, which always copies. Exported for the test that compares the two. */
 export function shortenParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   const isWriter = writingTools.test(toolId)
   const ref = toolPath(origin.turnId, origin.callId, 'call')
@@ -38,7 +38,7 @@ export function shortenParams(toolId: string, params: JsonObject, origin: CallOr
   return Object.fromEntries(omitted > 0 ? [...shown, ['...', `${omitted} more keys`]] : shown)
 }
 
-/** The first hundred characters, and the path of the whole content. */
+/** The first hundred characters of the content, and the path of the whole content. */
 function shortenContent(content: string, path: Json | undefined, turnId: string): string {
   if (content.length <= contentPrefixLength) return content
   const target = typeof path === 'string' ? normalizeTarget(path, { currentTurn: turnId }) : undefined

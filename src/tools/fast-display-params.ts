@@ -8,7 +8,7 @@ export interface DisplayLimits {
   readonly items: number
 }
 
-/** True when `shortenParams` would return an equal value, as for most calls: found out without copying the value. */
+/** True when `shortenParams` would return an equal value, as it does for most calls. The value is not copied to find that out. */
 export function isShort(value: Json, limits: DisplayLimits): boolean {
   if (typeof value === 'string') return value.length <= limits.textLength && scrubBase64(value) === value
   if (typeof value !== 'object' || value === null) return true

@@ -6,9 +6,9 @@ import type { Call, Outcome, Tool } from './tool.ts'
 /** The outcome of a call, and how the call ended. */
 export interface Invocation {
   readonly outcome: Outcome
-  /** The call was cancelled before it finished. */
+  /** True when the call was cancelled before it finished. */
   readonly stopped: boolean
-  /** The tool ignored its signal and may still be running; its result is ignored. */
+  /** True when the tool ignored its signal and may still be running. Its result is ignored. */
   readonly abandoned: boolean
 }
 
@@ -18,8 +18,8 @@ type Params = Parameters<Tool['run']>[0]
 const defaultStopGraceMs = 5_000
 
 /**
- * Runs a tool and always gives an outcome; never throws. An exception or a timeout is a failed call, a tool that ignores its signal is
- * abandoned after a grace period, and a call that is cancelled before its start does not start.
+ * Runs a tool and always gives an outcome. It never throws. An exception or a timeout is a failed call. A tool that ignores its signal is
+ * abandoned after a grace period. A call that is cancelled before its start does not start.
  */
 export function invoke(
   tool: Tool,
@@ -86,7 +86,10 @@ function startDeadline(parent: AbortSignal, ms: number): { readonly signal: Abor
 
 const NO_MESSAGE = 'The tool failed and did not say why.'
 
-/** The message of a thrown value, for the model: without paths of this machine and credentials. Accepts values that can not be printed. */
+/**
+ * The message of a thrown value, for the model. Paths of this machine and credentials are removed. The value may be one that can not be
+ * printed.
+ */
 export function messageForModel(error: unknown): string {
   try {
     const message = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')

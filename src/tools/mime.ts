@@ -33,7 +33,7 @@ export function mimeOf(name: string): string {
   return mimeByExtension.get(extensionOf(name)) ?? 'application/octet-stream'
 }
 
-/** The extension in lower case and without its dot; '' when the name has none. */
+/** The extension in lower case and without its dot. Empty when the name has none. */
 export const extensionOf = (name: string): string => /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
 
 /** True for types that a model is shown as an image or a document instead of text. */
@@ -50,13 +50,13 @@ const decoders = {
   'utf-16be': new TextDecoder('utf-16be', { fatal: true }),
 } as const
 
-/** Judged by the byte order mark; text without one is taken for UTF-8. */
+/** The charset of a text, judged by its byte order mark. Text without one is taken for UTF-8. */
 export function detectCharset(bytes: Uint8Array): keyof typeof decoders {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
 }
 
-/** Decodes text and removes its byte order mark; undefined when the bytes are not valid text. */
+/** Decodes text and removes its byte order mark. Undefined when the bytes are not valid text. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return decoders[detectCharset(bytes)].decode(bytes)

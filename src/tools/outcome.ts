@@ -2,13 +2,13 @@ import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
 import { redact } from '../core/secrets.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
-/** The values that a tool's `run` may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any JSON value. */
+/** The values that a tool's `run` may return. These are an `Envelope`, an outcome of `succeeded` or `failed`, or any JSON value. */
 export type Returned = Outcome | Envelope | JsonLike | undefined
 
-/** JSON in which fields may be undefined; serialising leaves them out. */
+/** JSON in which fields may be undefined. Serialising leaves such fields out. */
 export type JsonLike = Json | readonly JsonLike[] | { readonly [key: string]: JsonLike | undefined }
 
-/** An answer or an error with an explicit `ok`. The flag `managed` is accepted from tools and never stored. */
+/** A return value or an error, with an explicit `ok`. Tools may set the flag `managed`, which is never stored. */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
@@ -22,8 +22,8 @@ const outcomePrototype = Object.freeze({})
 export type OutcomeParts = Omit<Outcome, 'ok' | 'error'>
 
 /**
- * A successful outcome that is more than a value: `output` with artifacts, notices, sources, changes of the timeline. A tool that has
- * only an output returns it as it is.
+ * A successful outcome that is more than a value. Besides `output` it may have artifacts, notices, sources and changes of the timeline. A
+ * tool that has only an output returns that output directly.
  */
 export function succeeded(outcome: OutcomeParts): Outcome {
   return createOutcome({ ...outcome, ok: true })
@@ -35,7 +35,7 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
 
-/** Converts a tool's return value: an outcome stays as it is, an envelope is unwrapped, any other value becomes the output. */
+/** Converts a tool's return value. An outcome stays as it is, an envelope is unwrapped, and any other value becomes the output. */
 export function outcomeOf(returned: Returned): Outcome {
   if (isOutcome(returned)) return returned
   if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: (returned ?? null) as Json })
@@ -45,7 +45,7 @@ export function outcomeOf(returned: Returned): Outcome {
   return createOutcome({ ok: false, error: toToolError(error), ...(output !== undefined && output !== null && { output }) })
 }
 
-/** The output of a tool that returned `{ ok: false, error, … }` without `ret`: the other fields of that object. */
+/** The output of a tool that returned `{ ok: false, error, … }` without `ret`. It consists of the other fields of that object. */
 function remainingFields(returned: { readonly [key: string]: unknown }): Json | undefined {
   const { ok: _ok, error: _error, ...rest } = returned
   return Object.keys(rest).length === 0 ? undefined : (rest as Json)
@@ -55,7 +55,10 @@ function isOutcome(returned: Returned): returned is Outcome {
   return typeof returned === 'object' && returned !== null && Object.getPrototypeOf(returned) === outcomePrototype
 }
 
-/** An error with code and message, from any value. Paths and credentials are redacted, because tools often pass on messages of libraries. */
+/**
+ * Makes an error with code and message from any value. Paths and credentials are redacted, because tools often pass on messages of
+ * libraries.
+ */
 function toToolError(error: unknown): ToolError {
   if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: redact(error) }
   if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }

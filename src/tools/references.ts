@@ -14,7 +14,7 @@ import {
 import type { Call, Outcome, Tool } from './tool.ts'
 
 /**
- * A tool that gets the content that its parameters refer to, instead of `ref:<address>`. Nothing runs when a reference can not be bound.
+ * Wraps a tool so that its parameters get the content that `ref:<address>` refers to. Nothing runs when a reference can not be bound.
  * Needed only for parameters for which `hasReference` is true.
  */
 export function withBoundReferences(tool: Tool): Tool {
@@ -39,7 +39,7 @@ interface UnboundReference {
   readonly suggested_ref?: string
 }
 
-/** The total size of all bound references of a call. */
+/** The largest total size of all bound references of a call. */
 const maxBoundBytes = 32 * 1024 * 1024
 
 function createBinder(tool: Tool, call: Call) {
@@ -48,7 +48,7 @@ function createBinder(tool: Tool, call: Call) {
   const resolutions = new Map<string, ReferenceResolution>()
   let boundBytes = 0
 
-  /** Resolves an address; a repeated address is not resolved again. */
+  /** Resolves an address. A repeated address is not resolved again. */
   async function resolve(address: string): Promise<ReferenceResolution> {
     const resolution = resolutions.get(address) ?? (await resolveReference(address, call))
     resolutions.set(address, resolution)
@@ -57,7 +57,7 @@ function createBinder(tool: Tool, call: Call) {
     return boundBytes > maxBoundBytes ? { ok: false, path: resolution.path, problem: 'refs_too_large' } : resolution
   }
 
-  /** Replaces the references in a value, one at a time, so that the size limit is checked before the next content is read. */
+  /** Replaces the references in a value. It does so one at a time, so that the size limit is checked before the next content is read. */
   async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
     const address = acceptsReferences(tool.id, at) ? parseReference(value) : undefined
     if (address !== undefined) return bindOne(address, at)
@@ -90,7 +90,10 @@ function createBinder(tool: Tool, call: Call) {
   return { bind, notices, refusal: () => (unbound.length === 0 ? undefined : notVisibleViolation(tool.id, unbound)) }
 }
 
-/** Whether a parameter may be a reference. Most parameters of react.* tools are addresses themselves; only content that they write may. */
+/**
+ * Whether a parameter may be a reference. Most parameters of react.* tools are addresses themselves, so only the content that they write
+ * may be one.
+ */
 const acceptsReferences = (toolId: string, at: readonly string[]) =>
   !toolId.startsWith('react.') || at[0] === 'content' || at[0] === 'patch'
 
@@ -102,14 +105,14 @@ function misplacedProblem(content: ReferenceContent, at: readonly string[], tool
 
 const typeOf = (tool: Tool, name: string): ParameterType => tool.parameters.find((parameter) => parameter.name === name)?.type ?? 'any'
 
-/** The value that a parameter gets for its reference. JSON becomes a value, or text if the parameter is a string. */
+/** The value that a parameter gets for its reference. JSON is parsed, unless the parameter is a string. */
 function toParamValue(content: ReferenceContent, type: ParameterType): unknown {
   if (content.kind === 'rows') return type === 'string' ? JSON.stringify(content.rows) : content.rows
   if (content.kind === 'bytes') return content.bytes
   return content.json && type !== 'string' ? parseJson(content.text) : content.text
 }
 
-/** A visible artifact with the same file name, as a suggestion: often only the turn in the address is wrong. */
+/** A visible artifact with the same file name, as a suggestion. Often only the turn in the address is wrong. */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
   const name = address.split('/').at(-1) ?? ''
   if (name === '' || !address.includes('/')) return undefined
@@ -152,13 +155,13 @@ const missingSourcesWarning = (sids: readonly number[]): Notice => ({
   missing_sids: sids,
 })
 
-/** `ref:` and an address. Prose that begins with `ref:` does not match. */
+/** Matches `ref:` and an address. Prose that begins with `ref:` does not match. */
 const referencePattern =
   /^ref:\s*((?:conv:)?(?:fi|ar|tc|so|su|ws|ks|sk|skill):\S[^\n]*|(?:[A-Za-z0-9_-]+\/)?(?:files|outputs|attachments)\/[^\n]+)$/
 
 const maxReferenceLength = 4_096
 
-/** The address of a reference; undefined for any other value. */
+/** The address of a reference. Undefined for any other value. */
 function parseReference(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith('ref:') || value.length > maxReferenceLength) return undefined
   return referencePattern.exec(value)?.[1]?.trim()

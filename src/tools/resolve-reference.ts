@@ -28,7 +28,7 @@ export type ReferenceResolution =
       readonly ok: true
       readonly path: string
       readonly content: ReferenceContent
-      /** Whether the address named no turn (`files/…`), which means the current one. */
+      /** True when the address named no turn, as in `files/…`. It then means the current turn. */
       readonly shorthand: boolean
       /** Numbers of sources that do not exist. */
       readonly missing: readonly number[]
@@ -68,7 +68,7 @@ const isOtherConversation = (path: LogicalPath) => 'conversationId' in path && p
 
 const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
 
-/** A bare `files/x` belongs to the current turn; a physical path is converted to its logical path. */
+/** The logical path of an address. A bare `files/x` belongs to the current turn. A physical path is converted. */
 function normalizeAddress(address: string, { timeline, origin }: Call): { readonly path: string | undefined; readonly shorthand: boolean } {
   const bare = /^(files|outputs|attachments)\/(.+)$/s.exec(address)
   if (bare)

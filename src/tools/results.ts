@@ -15,8 +15,8 @@ import { declaresFiles } from './artifacts/declared.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
 
 /**
- * The blocks of an outcome, always in this order: notices, the tool's own drafts, artifacts and output, the tool's drafts for after them.
- * The errors of exec tools have no notice, because these tools report them in their output. Throws when the output is not JSON.
+ * The blocks of an outcome, always in this order: notices, `drafts`, artifacts and output, `after`. Errors of exec tools get no notice,
+ * because these tools report them in their output. Throws when the output is not JSON.
  */
 export function resultDrafts(
   origin: BlockOrigin,
@@ -37,10 +37,10 @@ export function resultDrafts(
   ]
 }
 
-/** Whether the output comes before the artifacts, because it introduces them. Other output, such as the summary of a patch, comes after. */
+/** Whether the output introduces the artifacts and comes before them. Other output, such as the summary of a patch, comes after them. */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
 
-/** Error codes that are notice codes already; for other codes a `tool_call_error` or `tool_result_error` notice is added. */
+/** Notice codes that report an error themselves. Without such a notice, a `tool_call_error` or `tool_result_error` notice is added. */
 const ownErrorCodes = /^(protocol_violation|protocol_warning|react|tool_call_error|tool_call_warning|tool_result_error)\b/
 
 function withErrorNotice({ ok, error }: DeliveredOutcome, notices: readonly Notice[]): readonly Notice[] {
@@ -81,7 +81,7 @@ function outputDrafts(origin: BlockOrigin, { ok, error, output, delivered }: Del
 
 const retField = (output: Json | undefined) => (output === undefined ? {} : { ret: output })
 
-/** `JSON.stringify` that throws for functions and symbols, too, instead of giving undefined. */
+/** Like `JSON.stringify`, but throws for functions and symbols instead of giving undefined. */
 function toJsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
   if (text === undefined) throw new TypeError('the output of the tool can not be written as JSON')

@@ -13,7 +13,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace } from '../ports/workspace.ts'
 
-/** Something the agent can do. Made by `defineTool`, which validates the parameters; here their types are unknown. */
+/** Something the agent can do. `defineTool` makes a tool and validates its parameters, so their types are unknown here. */
 export interface Tool {
   /** `namespace.name`. */
   readonly id: string
@@ -21,19 +21,19 @@ export interface Tool {
   /** The parameters in the order in which the model must write them. */
   readonly parameters: readonly Parameter[]
   /**
-   * Whether the model must keep the order of the parameters. `hard`: a call with another order is refused, because its content streams to
-   * the user before the call is complete. `soft`: it gets a warning.
+   * Whether the model must keep the order of the parameters. With `hard`, a call in another order is refused, because its content streams
+   * to the user before the call is complete. With `soft`, the call gets a warning.
    */
   readonly order: 'hard' | 'soft'
   readonly strategy: Strategy
-  /** True when running the tool again with the same idempotency key does no harm: then the agent repeats the call after a crash. */
+  /** True when running the tool again with the same idempotency key does no harm. The agent then repeats the call after a crash. */
   readonly repeatable: boolean
   readonly timeoutMs: number | undefined
-  /** True when the tool runs the program of the `code` channel; the parameter `contract` lists the files that the program must write. */
+  /** True when the tool runs the program of the `code` channel. The parameter `contract` lists the files that the program must write. */
   readonly exec: boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]
-  /** May return the outcome directly; the agent then continues without waiting for a promise. */
+  /** Runs the tool. It may return the outcome without a promise, which saves the agent a wait. */
   run(params: Readonly<Record<string, unknown>>, call: Call): Outcome | Promise<Outcome>
 }
 
@@ -48,15 +48,15 @@ export interface Parameter extends SignatureParameter {
 /** How the agent uses the tool: to find out something, to produce something, or neither. */
 export type Strategy = 'exploration' | 'exploitation' | 'neutral'
 
-/** The call that a tool serves: its identity, the state of the conversation, and the ports that the tool may use. */
+/** The call that a tool serves. It has the call's identity, the state of the conversation, and the ports that the tool may use. */
 export interface Call {
   readonly conversationId: string
-  /** Turn, round and call that blocks of this call are stamped with. */
+  /** The turn, round and call that are recorded in the blocks of this call. */
   readonly origin: BlockOrigin
   readonly toolId: string
-  /** `<conversation>/<turn>/<call>`: unchanged when the call is repeated after a crash. */
+  /** The key `<conversation>/<turn>/<call>`. It is the same when the call is repeated after a crash. */
   readonly idempotencyKey: string
-  /** The timeline that the model saw when it decided, and this call. */
+  /** The timeline that the model saw when it decided. It does not contain this call. */
   readonly timeline: Timeline
   /** Fires when the user steers, the turn is stopped or the time limit is reached. A tool that ignores it is abandoned after a grace period. */
   readonly signal: AbortSignal
@@ -65,12 +65,12 @@ export interface Call {
   readonly code: string | undefined
   /** Tenant, project and user that own the conversation. */
   readonly scope: Scope
-  /** The whole journal of this conversation, including blocks that are no longer visible. */
+  /** Lookups in the whole journal of this conversation, including blocks that are no longer visible. */
   readonly records: Records
-  /** The conversation's files on this machine; opened by the first call of this function. */
+  /** The conversation's files on this machine. The first call of this function opens them. */
   workspace(): Promise<Workspace>
   readonly blobs: Pick<BlobStore, 'get' | 'put'>
-  /** Reports an error to the operator that the model must not read, such as a service's message with host names or paths. */
+  /** Reports an error to the operator. Used for errors that the model must not read, such as a message with host names or paths. */
   onProblem?(problem: { readonly where: string; readonly error: unknown }): void
 }
 
@@ -80,22 +80,22 @@ export interface Records {
   byTurn(turnId: string): ReturnType<ConversationStore['findByTurn']>
   byCall(callId: string): ReturnType<ConversationStore['findByCall']>
   turnLog(turnId: string): ReturnType<ConversationStore['readTurnLog']>
-  /** The model response that contains this call, with unabridged parameters. Slow: reads the whole journal. */
+  /** The model response that contains this call, with complete parameters. It is slow, because it reads the whole journal. */
   response?(callId: string): Promise<ResponseReceived | undefined>
 }
 
-/** The part of the timeline that the model saw when it decided, and how much of it is frozen by the prompt cache. */
+/** The part of the timeline that the model saw when it decided, and the cache points that freeze some of it. */
 export interface VisiblePrompt {
   slice(): Slice
   points(): CachePoints
   readonly tokens: TokenCounter
 }
 
-/** The result of a call. A tool that can not do its work returns `ok: false`; the model reads the error and the turn continues. */
+/** The result of a call. A tool that can not do its work returns `ok: false`. The model then reads the error, and the turn continues. */
 export interface Outcome {
   readonly ok: boolean
   readonly error?: ToolError
-  /** The model reads it at the call's result path. */
+  /** The tool's return value. The model reads it at the call's result path. */
   readonly output?: Json
   readonly notices?: readonly Notice[]
   readonly artifacts?: readonly MadeArtifact[]
@@ -117,18 +117,24 @@ export interface ToolError {
   readonly retryable?: boolean
 }
 
-/** An artifact that a tool produced; its file is already in OUT_DIR. The runtime hosts it when its digest says file and external. */
+/**
+ * An artifact that a tool produced. Its file is already in OUT_DIR. The runtime hosts the file if the digest has kind `file` and visibility
+ * `external`.
+ */
 export interface MadeArtifact {
   readonly digest: Digest
   readonly mime: string
-  /** The content that the model reads: complete, or a preview when `bytes` are given. */
+  /** The content that the model reads. It is complete, or a preview when `bytes` are given. */
   readonly text?: string
-  /** The complete content, when `text` does not hold it. Stored in the blob store. */
+  /** The complete content, when `text` does not hold it. It goes to the blob store. */
   readonly bytes?: Uint8Array
   /** Makes the artifact an internal note with this text. */
   readonly note?: string
   /** Set when `text` is a diff, not the content. */
   readonly isPatch?: true
-  /** The artifact's visibility, when it differs from the digest's: the digest of a patch is internal, the patched file may be external. */
+  /**
+   * The artifact's visibility, when it differs from the digest's. The digest of a patch is internal, while the patched file may be
+   * external.
+   */
   readonly visibility?: Visibility
 }

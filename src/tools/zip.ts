@@ -1,12 +1,12 @@
 import { bufferOf, hasBytesAt, inflateSmall, viewOf } from './bytes.ts'
 
-/**
- * Reads ZIP archives from memory:
- *
- *   local header, data   local header, data   …   directory   end record
- *
- * The reader believes the directory, as most programs do. It does not prove that an archive is harmless: `attachments/office.ts` does.
- */
+// Reads ZIP archives from memory:
+//
+//   local header, data   local header, data   …   directory   end record
+//
+// The reader believes the directory, as most programs do. It does not check that an archive is harmless: `attachments/office.ts` does.
+
+/** An entry of an archive, as the directory describes it. */
 export interface ZipEntry {
   readonly name: string
   readonly nameBytes: Buffer
@@ -32,7 +32,7 @@ const localHeader = 'PK\x03\x04'
 const [endRecordSize, directoryHeaderSize, localHeaderSize] = [22, 46, 30]
 const maxCommentLength = 0xffff
 
-/** The end record of an archive: where it is, and what it declares. */
+/** The end record of an archive: its offset, and what it declares. */
 interface ZipEnd {
   readonly offset: number
   /** Offset of the first byte after the archive's comment. */
@@ -44,7 +44,7 @@ interface ZipEnd {
   readonly split: boolean
 }
 
-/** Finds the last end record; undefined when the file does not end as an archive. */
+/** Finds the last end record. Undefined when the file does not end as an archive. */
 export function findZipEnd(bytes: Uint8Array): ZipEnd | undefined {
   const view = viewOf(bytes)
   const buffer = bufferOf(bytes)
@@ -66,7 +66,7 @@ export function findZipEnd(bytes: Uint8Array): ZipEnd | undefined {
   return undefined
 }
 
-/** The entries of an archive; undefined when its directory can not be read. */
+/** The entries of an archive. Undefined when its directory can not be read. */
 export function readZip(bytes: Uint8Array): readonly ZipEntry[] | undefined {
   const end = findZipEnd(bytes)
   if (!end) return undefined
@@ -74,7 +74,7 @@ export function readZip(bytes: Uint8Array): readonly ZipEntry[] | undefined {
   return entries.length === end.entryCount ? entries : undefined
 }
 
-/** Reads the directory entry by entry; stops early, with fewer entries than declared, where the directory is damaged. */
+/** Reads the directory, entry by entry. It stops where the directory is damaged, so there may be fewer entries than declared. */
 export function* zipEntries(bytes: Uint8Array, end: ZipEnd): Generator<ZipEntry> {
   const view = viewOf(bytes)
   for (let at = end.directoryOffset, count = 0; count < end.entryCount; count++) {
@@ -116,7 +116,7 @@ interface ZipData {
   readonly end: number
 }
 
-/** Finds the local header and the data of an entry; undefined when there is no local header where the directory says. */
+/** Finds the local header and the data of an entry. Undefined when there is no local header where the directory says. */
 export function locateData(bytes: Uint8Array, { offset, packedSize }: ZipEntry): ZipData | undefined {
   if (offset + localHeaderSize > bytes.length || !hasBytesAt(bytes, offset, localHeader)) return undefined
   const view = viewOf(bytes)
@@ -130,7 +130,7 @@ export function locateData(bytes: Uint8Array, { offset, packedSize }: ZipEntry):
   }
 }
 
-/** The content of a small entry; undefined when it is damaged, packed in another way, or larger than `maxBytes`. */
+/** The content of a small entry. Undefined when it is damaged, compressed with another method, or larger than `maxBytes`. */
 export function readSmallEntry(bytes: Uint8Array, entry: ZipEntry, maxBytes: number): Buffer | undefined {
   const data = locateData(bytes, entry)
   if (!data) return undefined

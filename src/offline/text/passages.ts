@@ -64,7 +64,10 @@ export function passagesOf(
 
 const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** Matches the end of a sentence: a full stop that is followed by a capital letter or a digit, but not inside a number. */
+/**
+ * Matches the place between two sentences. The second one must begin with a capital letter or a digit, except after Chinese or Japanese
+ * punctuation.
+ */
 const sentenceEnd = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 

@@ -40,7 +40,7 @@ const refusedSignatures: readonly (readonly [at: number, signature: string, word
   [0, 'BM', 'is a BMP picture or of an unknown type. Send pictures as JPEG or PNG'],
 ]
 
-/** The refusal for bytes that are neither an accepted format nor text. */
+/** The reason to refuse bytes that are neither an accepted format nor text. */
 export const unknownTypeRefusal = (bytes: Uint8Array): string =>
   refusedSignatures.find(([at, signature]) => hasBytesAt(bytes, at, signature))?.[2] ??
   'has an unknown type. Send JPEG, PNG, GIF, WebP, PDF, DOCX, XLSX, PPTX, or text in UTF-8'
@@ -75,7 +75,7 @@ const kindByMime: ReadonlyMap<string, FileKind> = new Map([
   ['application/xml', 'text'],
   ['application/yaml', 'text'],
   ['application/javascript', 'text'],
-  ['video/mp2t', 'text'], // browsers send it for .ts files
+  ['video/mp2t', 'text'], // browsers send this type for .ts files
 ])
 
 const textExtensions = 'txt md markdown csv tsv json html htm xml yaml yml css js mjs ts py log sql toml ini sh'
@@ -89,12 +89,12 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
   ...refusedExtensions.split(' ').map((extension) => [extension, 'other'] as const),
 ])
 
-/** The kind that a name or a declared type claims; `other` is not accepted. */
+/** The kind that a name or a declared type claims. `other` is a kind that is not accepted. */
 type ClaimedKind = FileKind | 'other'
 
 /**
- * The kinds that the name and the declared type claim. Empty when they claim nothing: browsers may send CSV as
- * application/octet-stream.
+ * The kinds that the name and the declared type claim. Empty when they claim nothing, as application/octet-stream does, which browsers may
+ * send for CSV.
  */
 export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
   return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)
@@ -108,7 +108,7 @@ function kindOfMime(mime = ''): ClaimedKind | undefined {
   return /^(?:image|audio|video|font)\//.test(type) ? 'other' : undefined
 }
 
-/** The charset of a text file; undefined when the bytes are neither UTF-8 nor UTF-16 with a byte order mark, or contain a NUL. */
+/** The charset of a text file. Undefined when the bytes are neither UTF-8 nor UTF-16 with a byte order mark, or contain a NUL. */
 export function textCharset(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | undefined {
   const text = decodeText(bytes)
   return text === undefined || text.includes('\0') ? undefined : detectCharset(bytes)
@@ -137,16 +137,16 @@ export const textMime = (name: string): string => textMimeByExtension.get(extens
 /** Text that a browser or PHP would run if it opened the file. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i
 
-/** A second format that the same bytes can be opened as, because programs may start to read a file at another place. */
+/** A second format that the same bytes can be opened as. Some programs do not start to read a file at its beginning. */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'
-  if (own === 'pdf') return undefined // the text of a document may contain any of the marks below
+  if (own === 'pdf') return undefined // the text of a PDF may contain any of the marks below
   const buffer = bufferOf(bytes)
   if (buffer.includes('%PDF-')) return 'a PDF document'
   return programMarkers.test(buffer.toString('latin1')) ? 'a program or a web page' : undefined
 }
 
-/** Programs read archives from the end, so any file with an archive behind it opens as an archive. */
+/** Whether the file ends with a ZIP archive. Programs read archives from the end, so such a file opens as an archive. */
 function endsAsZip(bytes: Uint8Array): boolean {
   const end = findZipEnd(bytes)
   return end !== undefined && (end.entryCount === 0 || isDirectoryHeader(bytes, end.offset - end.directorySize))

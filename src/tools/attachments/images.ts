@@ -26,7 +26,7 @@ interface PngHeader extends ImageSize {
   readonly interlaced: boolean
 }
 
-/** Checks a PNG: every chunk has the right checksum, the pixel data is complete, and nothing follows the end. */
+/** Checks a PNG. Every chunk must have the right checksum, the pixel data must be complete, and nothing may follow the end. */
 export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
   const view = viewOf(bytes)
   const packed: Uint8Array[] = []
@@ -52,7 +52,7 @@ export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Pro
   }
 }
 
-/** Samples per pixel and allowed bit depths of each PNG colour type. */
+/** The samples per pixel and the allowed bit depths of each PNG colour type. */
 const colourTypes: ReadonlyMap<number, { readonly count: number; readonly depths: readonly number[] }> = new Map([
   [0, { count: 1, depths: [1, 2, 4, 8, 16] }],
   [2, { count: 3, depths: [8, 16] }],
@@ -72,7 +72,7 @@ function parsePngHeader(body: Uint8Array): PngHeader | undefined {
   return { width, height, bitsPerPixel: colourType.count * depth, interlaced: interlace === 1 }
 }
 
-/** First column, first row, column step and row step of each pass of an interlaced picture. */
+/** The first column, first row, column step and row step of each pass of an interlaced PNG. */
 const interlacePasses = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -103,7 +103,7 @@ const damagedJpeg = damagedImage('JPEG')
 const startOfScan = 0xda
 const endOfImage = 0xd9
 
-/** Checks a JPEG, segment by segment, to the end of the image. Data behind it is allowed, because cameras append previews. */
+/** Checks a JPEG, segment by segment, to the end of the image. Data after the end is allowed, because cameras append previews. */
 export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   const view = viewOf(bytes)
   let size: ImageSize | undefined
@@ -135,11 +135,11 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
   }
 }
 
-/** The segment that declares the size and the coding of the picture. */
+/** Whether a marker begins the segment that declares the size and the coding of the picture. */
 const isStartOfFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
-/** Where the scan data ends. Inside it, 0xFF is followed by 0 or by a restart marker; any other marker ends the scan. */
+/** The index of the marker that ends the scan data. Inside the data, 0xFF is followed by 0 or by a restart marker. */
 function endOfScan(bytes: Uint8Array, start: number): number {
   for (let at = bytes.indexOf(0xff, start); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const next = bytes[at + 1]

@@ -34,8 +34,8 @@ interface IngestResult {
 }
 
 /**
- * Checks and stores the attachments of a message, all or none: every file is checked before the first one is stored, and blobs are
- * removed again when the store fails. Throws `attachment.rejected`; its `details.attachments` name each bad file and the reason.
+ * Checks and stores the attachments of a message, all or none. Every file is checked before the first one is stored. When the store fails,
+ * the blobs are removed again. Throws `attachment.rejected`. Its `details.attachments` name each bad file and the reason.
  */
 export async function ingest(
   message: { readonly text: string; readonly uploads: readonly Upload[] },
@@ -48,7 +48,7 @@ export async function ingest(
   const accepted: AcceptedFile[] = []
   const rejections: Rejection[] = []
   for (const file of files) {
-    const result = await checkFile(file, limits, ports) // one at a time: a file may unpack to many megabytes
+    const result = await checkFile(file, limits, ports) // one at a time, because a file may unpack to many megabytes
     if (isRefusal(result)) rejections.push(rejectionOf(file.name, result))
     else accepted.push({ ...file, ...result })
   }
@@ -58,7 +58,7 @@ export async function ingest(
   const attachments = accepted.map(({ upload: _upload, bytes, ...facts }, index) => ({
     ...facts,
     size_bytes: bytes.length,
-    blob: stored[index] as BlobRef, // exists: every file was stored
+    blob: stored[index] as BlobRef, // the cast is safe: every file was stored
     ...(summaries[index] !== undefined && { summary: summaries[index] }),
   }))
   return { attachments, written }
@@ -73,7 +73,7 @@ interface UploadedFile {
   readonly bytes: Uint8Array
 }
 
-/** Copies the bytes: the caller may change its buffer while the file is checked. */
+/** Copies the bytes, because the caller may change its buffer while the file is checked. */
 function copyUpload(upload: Upload): UploadedFile {
   const bytes = typeof upload.content === 'string' ? new TextEncoder().encode(upload.content) : Uint8Array.from(upload.content)
   return { name: safeName(upload.name), upload, bytes }
@@ -136,7 +136,7 @@ const rejectionOf = (name: string, { reason, finding, words }: Refusal): Rejecti
   message: `${name} ${words}.`,
 })
 
-/** The failure that a rejected message throws; names the first bad file in its message and all of them in its details. */
+/** The failure that a rejected message throws. Its message names the first bad file, its details name all of them. */
 export function rejectionFailure(rejections: readonly Rejection[], cause?: unknown): Failure {
   const [first] = rejections
   const more = rejections.length > 1 ? ` And ${rejections.length - 1} more.` : ''

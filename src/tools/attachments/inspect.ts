@@ -19,7 +19,7 @@ import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './uploa
 export interface FileFacts extends Partial<ImageSize> {
   readonly mime: string
   readonly page_count?: number
-  /** The charset of a text file; missing for UTF-8. */
+  /** The charset of a text file. Missing for UTF-8. */
   readonly charset?: string
 }
 

@@ -5,7 +5,7 @@ import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './uploa
 
 const vendor = 'application/vnd.openxmlformats-officedocument'
 
-/** The accepted Office formats and their types. */
+/** The accepted Office formats and their MIME types. */
 export const officeMimes = {
   docx: `${vendor}.wordprocessingml.document`,
   xlsx: `${vendor}.spreadsheetml.sheet`,
@@ -19,8 +19,8 @@ const officeKinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']
 const contentTypes = '[Content_Types].xml'
 
 /**
- * Accepts a ZIP archive only when it is an Office document without macros. Headers and directory must agree, and every entry is inflated
- * once: a program that opens the document later finds the same entries that were checked here.
+ * Accepts a ZIP archive only when it is an Office document without macros. The headers must agree with the directory, and every entry is
+ * inflated once. So a program that opens the document later finds the same entries that were checked.
  */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readEntries(bytes, limits)
@@ -59,7 +59,10 @@ interface Entry extends ZipEntry {
 
 const damagedArchive = refusal('damaged', 'is damaged: its parts can not be separated. Save it again and send that')
 
-/** The entries of an archive. Refuses a split archive, and data before the first entry or around the directory and the end record. */
+/**
+ * The entries of an archive. Refuses a split archive. Also refuses data before the first entry, around the directory, or after the end
+ * record.
+ */
 function readEntries(bytes: Uint8Array, limits: AttachmentLimits): readonly Entry[] | Refusal {
   const end = findZipEnd(bytes)
   if (!end) return refusal('damaged', 'is cut off: the end of the file is missing. Send it again')
@@ -94,8 +97,8 @@ const isUnsafeName = (name: string): boolean =>
   name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
 
 /**
- * Whether two programs could read different content from the archive: because of equal names, or of data before the first entry.
- * Overlapping entries, which can unpack to far more data than the archive holds, count too.
+ * Whether two programs could read different content from the archive, because of equal names or data before the first entry. Overlapping
+ * entries count, too: they can unpack to far more data than the archive holds.
  */
 function isAmbiguous(entries: readonly Entry[]): boolean {
   const inOrder = entries.toSorted((a, b) => a.offset - b.offset)
@@ -108,7 +111,7 @@ const damagedContents = refusal('damaged', 'is damaged: its content does not mat
 const zipBomb = refusal('too_much_inside', 'unpacks to far more than its size, and is not opened')
 const nestedArchive = refusal('archive', 'contains an archive, and archives are not opened. Send the files themselves')
 
-/** An entry that inflates to less is accepted with any compression ratio: even a short file of blanks has a high one. */
+/** An entry that inflates to less than this is accepted with any compression ratio, because even a short file of blanks has a high one. */
 const minBombBytes = 1024 * 1024
 
 /** Inflates every entry once and discards the data. Returns the first problem, or undefined. */
@@ -131,7 +134,7 @@ async function checkContents(entries: readonly Entry[], limits: AttachmentLimits
   return size > minBombBytes && size > limits.zipRatio * packedSize ? zipBomb : undefined
 }
 
-/** Data up to this size is inflated at once: that is faster than a stream and does not block the event loop noticeably. */
+/** Data up to this size is inflated synchronously. That is faster than a stream and does not block the event loop noticeably. */
 const maxSyncBytes = 512 * 1024
 
 async function measureEntry({ method, packed }: Entry, maxBytes: number): Promise<InflateResult> {

@@ -1,10 +1,10 @@
 import { caps } from '../../core/render/caps.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-/** How uploads are treated: limits, and functions of the application that look at each file. */
+/** How uploads are treated. It consists of limits and of functions of the application that look at each file. */
 export interface AttachmentPolicy {
   readonly limits?: Partial<AttachmentLimits>
-  /** Scans for malicious software. Without it files are not scanned. */
+  /** Scans for malicious software. Without a scanner, files are not scanned. */
   readonly scan?: Scanner
   /** What happens to a file that could not be scanned in time. Default: refuse. */
   readonly unscanned?: 'refuse' | 'accept'
@@ -23,7 +23,7 @@ export type Summariser = (
   options: { readonly signal: AbortSignal },
 ) => Promise<string>
 
-/** Reports an error to the operator; the user who sent the file does not see it. */
+/** Reports an error to the operator. The user who sent the file does not see it. */
 export type ReportProblem = (where: string, error: unknown) => void
 
 const scanTimeoutMs = 3_000
@@ -45,7 +45,7 @@ export async function scanFile(
   }
 }
 
-/** The summary of a file; undefined when there is none or the summariser failed, which never rejects a message. */
+/** The summary of a file. Undefined when there is no summariser or when it failed. A failure never rejects a message. */
 export async function summariseFile(
   summarise: Summariser | undefined,
   { name, mime, bytes }: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
@@ -61,7 +61,7 @@ export async function summariseFile(
   }
 }
 
-/** Rejects when the time is up, even if the work ignores its signal. */
+/** Runs the work with a time limit. Rejects when the time is up, even if the work ignores its signal. */
 async function withTimeout<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined

@@ -3,23 +3,23 @@ import { unsafeReason } from '../../core/path/safety.ts'
 /** A file that comes with a message. Neither its name nor its declared type is trusted. */
 export interface Upload {
   readonly name: string
-  /** The type that the sender declares; the file is refused when its bytes have another type. */
+  /** The type that the sender declares. The file is refused when its bytes have another type. */
   readonly mime?: string
-  /** Bytes, or the text of a text file. */
+  /** The bytes of the file, or the text of a text file. */
   readonly content: Uint8Array | string
 }
 
 const MiB = 1024 * 1024
 
-/** Limits of one message and of each file; counts and bytes. */
+/** Limits of one message and of each file, as numbers of bytes or of things. */
 export interface AttachmentLimits {
-  /** The text and all files of one message. */
+  /** Limit of the text and all files of one message together. */
   readonly messageBytes: number
   readonly files: number
   readonly imageBytes: number
   readonly pdfBytes: number
   readonly textBytes: number
-  /** Width × height of one picture. */
+  /** Limit of width × height of one picture. */
   readonly pixels: number
   readonly frames: number
   readonly pdfUpdates: number
@@ -73,7 +73,7 @@ export type Finding =
   | 'type_mismatch'
   | 'unsupported_type'
 
-/** Why a file was rejected: one entry of `details.attachments` of the failure `attachment.rejected`. */
+/** Why a file was rejected. The failure `attachment.rejected` lists these in `details.attachments`. */
 export interface Rejection {
   readonly name: string
   readonly reason: RejectionReason
@@ -82,7 +82,7 @@ export interface Rejection {
   readonly message: string
 }
 
-/** A rejection without the file's name. The words follow the name in the message: "is empty". */
+/** A rejection without the file's name. In the message, the words follow the name, as in "a.txt is empty". */
 export interface Refusal {
   readonly reason: RejectionReason
   readonly finding?: Finding
@@ -93,12 +93,12 @@ export const refusal = (finding: Finding, words: string): Refusal => ({ reason: 
 
 export const isRefusal = <T extends object>(value: T | Refusal): value is Refusal => 'words' in value
 
-const maxNameLength = 80 // characters; at most three bytes each, so the name fits into the 255 bytes of a file system
+const maxNameLength = 80 // in characters of at most three bytes, so that the name fits into the 255 bytes of a file system
 
 // Marks that change the direction of writing: `photo\u202Egnp.exe` is displayed as `photoexe.png`.
 const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-/** True for a name that is displayed differently from what it is. */
+/** True for a name that looks like another name when it is displayed. */
 export const isMisleading = (name: string): boolean => directionMarks.test(name)
 
 /** A name that can be part of a path. Folders of the sender's disk are removed. */
@@ -109,6 +109,6 @@ export function safeName(name: string): string {
     .normalize('NFC')
     .replace(/[:%\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '_')
     .slice(-maxNameLength)
-    .replace(/^[\u{DC00}-\u{DFFF}]/u, '') // the second half of a surrogate pair
+    .replace(/^[\u{DC00}-\u{DFFF}]/u, '') // removes the second half of a surrogate pair that the cut has split
   return unsafeReason(plain) === undefined ? plain : 'attachment'
 }

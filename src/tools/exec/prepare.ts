@@ -12,8 +12,8 @@ import { contractMovedNotice, contractRefusal, programNameNotice, programPathsNo
 type Params = Parameters<Tool['run']>[0]
 
 /**
- * An exec tool that runs only with a program and a valid contract, and gets the contract as a list of files with physical paths. Rewritten
- * paths are reported as notices of the outcome and do not stop the call.
+ * Wraps an exec tool so that it runs only with a program and a valid contract. The tool gets the contract as a list of files with physical
+ * paths. Rewritten paths do not stop the call. The outcome reports them as notices.
  */
 export function withContract(tool: Tool): Tool {
   return {
@@ -39,7 +39,7 @@ export function withContract(tool: Tool): Tool {
 
 const ownParam = (params: Params, name: string): unknown => (Object.hasOwn(params, name) ? params[name] : undefined)
 
-/** Adds the notices to the outcome, also when the tool throws: a rewritten path may be the cause. */
+/** Adds the notices to the outcome, even if the tool throws, because a rewritten path may be the cause. */
 function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, call: Call): Outcome | Promise<Outcome> {
   const withNotices = (outcome: Outcome): Outcome => ({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
   const failedCall = (error: unknown) => failed('tool_call_error', messageForModel(error), { notices })
@@ -51,7 +51,10 @@ function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, 
   }
 }
 
-/** `prog_name` is usually a plain name. A path into another turn, where nothing may be written, is moved into the current turn. */
+/**
+ * The new path of a program that was named in another turn, where nothing may be written. Undefined for a plain name, which is the usual
+ * case.
+ */
 function movedProgramName(name: unknown, scope: TargetScope): PathRewrite | undefined {
   if (typeof name !== 'string') return undefined
   const target = normalizeTarget(name, scope)
@@ -66,10 +69,10 @@ function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonl
     .filter(({ normalized }) => !isDeclared(normalized))
 }
 
-/** Text that does not belong to a program: channel tags anywhere, or a markdown fence at the beginning. */
+/** Matches text that does not belong to a program: a channel tag anywhere, or a backtick at the beginning. */
 const protocolMarkup = /<\/?(?:channel:|thinking>)|^\s*`/i
 
-/** The refusal of a call whose code channel is empty or contains more than a program. */
+/** The failed outcome of a call whose code channel is empty or contains more than a program. */
 function programProblem(code: string | undefined): Outcome | undefined {
   if (code === undefined || code.trim() === '')
     return programRefusal(
@@ -86,14 +89,17 @@ function programProblem(code: string | undefined): Outcome | undefined {
 const programRefusal = (code: string, message: string): Outcome =>
   failed(code, message, { notices: [{ code: `protocol_violation.${code}`, message }] })
 
-/** A path below the turn's folder. Not the end of a longer path (`turn_1/files/a`), nor a part that is joined to one (`root / "files/a"`). */
+/**
+ * Matches a path below the turn's folder. It does not match the end of a longer path (`turn_1/files/a`) or a part that is joined to one
+ * (`root / "files/a"`).
+ */
 const relativePath = /(?<![\w./\\~-])(?<!\/\s{0,8}["'`])(?:files|outputs|attachments)\/[^\s"'`\\<>|*?,;:()[\]{}$]*/g
 
 const maxPathLength = 255
 
 const maxPaths = 1_000
 
-/** The relative paths of files and folders that a program contains, each once and in order; exported for its test. */
+/** The relative paths of files and folders in a program, each once and in order. Exported for its test. */
 export function mentionedPaths(program: string): readonly string[] {
   const paths = new Set<string>()
   for (const [token] of program.matchAll(relativePath)) {

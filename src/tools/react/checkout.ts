@@ -79,7 +79,7 @@ function parseRequest({ mode = 'replace', paths, version }: Params, currentTurn:
   if (requested.length === 0) {
     return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${retryHint(`paths: ${pathsHint}`)}`)
   }
-  const distinct = [...new Set(requested.toReversed())].toReversed() // the last mention of a path counts, because later sources win
+  const distinct = [...new Set(requested.toReversed())].toReversed() // of equal paths the last one counts, because later sources win
   if (distinct.length > MAX_PATHS) {
     const message = `At most ${MAX_PATHS} paths can be checked out at once, not ${distinct.length}. ${retryHint('their folders')}`
     return refuse('protocol_violation.checkout_invalid_paths', message)

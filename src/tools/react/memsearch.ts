@@ -7,15 +7,15 @@ import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
 const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
-/** Which messages a memory search looks at. */
+/** The kinds of messages that a memory search can look at. */
 export type MemoryTarget = (typeof memoryTargets)[number]
 
-/** Searches earlier messages. Supplied by the application; must not search beyond the scope of the call. */
+/** Searches earlier messages. The application supplies it. It must not search beyond the scope of the call. */
 export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
 }
 
-/** A search, after the limits of the tool are applied. */
+/** A memory search, after the limits of the tool were applied. */
 export interface MemoryQuery {
   /** Undefined when the model wants an overview of the most important content. */
   readonly query: string | undefined
@@ -60,10 +60,10 @@ const shownParams = z.object({
   to: z.string().optional().describe('before this time (ISO 8601)'),
 })
 
-/** Any target is accepted, so that an unknown one gets an error that lists the known ones. */
+/** Accepts any target, so that an unknown one gets an error that lists the known ones. */
 const acceptedParams = shownParams.extend({ targets: z.array(z.string()).optional() })
 
-/** react.memsearch: searches earlier turns. The agent has it only when the application supplies a search. */
+/** react.memsearch: searches earlier turns. An agent has this tool only when the application supplies a search. */
 export function createMemsearchTool(memory: MemorySearch): Tool {
   return defineTool({
     id: 'react.memsearch',

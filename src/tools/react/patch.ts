@@ -83,7 +83,7 @@ const copiedLineNumbers = failed(
 function notAppliedFailure({ code, message, diagnostic }: ApplyError, { from }: PatchTarget): Outcome {
   if (!diagnostic) return failed(code, message)
   const suggested_read = suggestRead(from, diagnostic)
-  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // both are plain JSON
+  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // the cast is safe: both values are plain JSON
 }
 
 async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
@@ -98,8 +98,8 @@ async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Pro
 }
 
 /**
- * The artifact of a patched file. Its digest describes the patch and is internal unless the file is hosted; `visibility` is that of the
- * file and does not change with a patch.
+ * The artifact of a patched file. Its digest describes the patch, and is internal unless the file is hosted. `visibility` is that of the
+ * file, which a patch does not change.
  */
 function artifactOf(
   { logical, physical, from }: PatchTarget,
@@ -149,7 +149,7 @@ interface PatchTarget {
   readonly physical: string
   readonly logical: string
   readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
-  /** The path that the text was read from: a file of an earlier turn when the current turn has none of that name. */
+  /** The path that the text was read from. It is a file of an earlier turn when the current turn has no file of that name. */
   readonly from: string
   readonly text: string
   /** Whether the file begins with a byte order mark, which is not part of `text`. */
@@ -158,7 +158,7 @@ interface PatchTarget {
 
 const maxTargetBytes = 10 * 1024 * 1024
 
-/** Finds the file to patch. A file of an earlier turn is not changed: the patched text is written into the current turn. */
+/** Finds the file to patch. A file of an earlier turn is not changed. Its patched text is written into the current turn. */
 async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const named = parseTargetPath(path.normalize('NFC'), turns)
@@ -182,7 +182,7 @@ interface NamedFile {
   readonly inOtherConversation?: boolean
 }
 
-/** The turn and area in a path, if it has them. */
+/** The turn, area and relative path in a path, if it has them. */
 function parseTargetPath(path: string, turns: ReadonlySet<string>): NamedFile | undefined {
   const logical = parsePathUnchecked(path)
   if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: logical.conversationId !== undefined }

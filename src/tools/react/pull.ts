@@ -91,7 +91,7 @@ function parseRef(given: string): PullRequest | InvalidPath {
   return { given, turnId, ref: { area, rel } }
 }
 
-/** Whether a path is a folder. The model may write a folder without its slash; then only files below it show that it is one. */
+/** Whether a path is a folder. The model may write a folder without its slash. Then only the files below it show that it is one. */
 async function isFolder(turnId: string, { area, rel }: HydrationRef, history: RecordedFiles): Promise<boolean> {
   return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
 }
@@ -102,7 +102,7 @@ const exactFileReasons = {
   attachments: 'attachment_pulls_require_exact_file_ref',
 } as const
 
-/** Requests for different files: two spellings of one path become one request. */
+/** Removes duplicates. Two spellings of one path become one request. */
 function withoutDuplicates(requests: readonly PullRequest[]): readonly PullRequest[] {
   return [...new Map(requests.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
 }
@@ -126,7 +126,7 @@ function pulledRow(turnId: string, { ref, files }: Hydration['present'][number])
   }
 }
 
-/** The files of a folder in a result: the first ones, and the number of the others. */
+/** The list of a folder's files in a result. It has the first files and the number of the others. */
 export function fileTree(rels: readonly string[]) {
   const shown = rels.slice(0, MAX_TREE_FILES)
   return { tree: [...shown], tree_truncated: rels.length > MAX_TREE_FILES, omitted_files: rels.length - shown.length }

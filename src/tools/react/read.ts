@@ -42,7 +42,7 @@ const params = z.object({
 
 /** What `react.read` can read besides the conversation, and its limits. */
 export interface ReadOptions {
-  /** Resolves `ks:` paths. Without it these paths are reported as missing. */
+  /** Resolves `ks:` paths. Without it, these paths are reported as missing. */
   readonly knowledge?: Knowledge
   readonly skills?: Skills
   /** Extracts the text of PDFs for a model that can not read PDF. */
@@ -50,7 +50,7 @@ export interface ReadOptions {
   readonly limits?: Partial<ReadLimits>
 }
 
-/** react.read: shows the content of logical paths to the model. Content that is visible already is not shown again, only its path. */
+/** react.read: shows the content of logical paths to the model. For content that is already visible, it gives only the path. */
 export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOptions = {}): Tool {
   const limits = { ...readLimits, ...ownLimits }
   return defineTool({
@@ -77,7 +77,7 @@ export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOpt
   })
 }
 
-/** Reads the paths of one call and collects rows, blocks and changes. */
+/** Reads the paths of one call and collects the status rows, blocks and changes. */
 function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { knowledge, skills, documents }: Omit<ReadOptions, 'limits'>) {
   const rows: StatusRow[] = []
   const changes: Change[] = []
@@ -108,7 +108,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
   }
 
-  /** Removes the hidden flag of blocks, unless that would change the cached part of the prompt. */
+  /** Makes hidden blocks visible again, unless that would change the cached part of the prompt. False when nothing was revealed. */
   function revealHidden(path: string): boolean {
     const hidden = blocksAtPath(call.timeline, path).filter(isHidden)
     if (hidden.length === 0 || (documents && hidden.some(({ blob, mime }) => blob && isDocument(mime)))) return false
@@ -119,7 +119,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     return true
   }
 
-  /** Shows content, and copies a shown file of an earlier turn into the workspace. */
+  /** Shows the content of a file. A file of an earlier turn is then copied into the workspace. */
   async function showFile(content: PathContent, request: ReadRequest, parsed: LogicalPath): Promise<void> {
     const before = results.length
     show(documents && !statsOnly ? await extractDocumentText(content, documents, limits, call) : content, request)
@@ -132,7 +132,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
       return
     }
     if (!request.range) {
-      if (readPaths.has(content.path)) return // another spelling of a path that was read already
+      if (readPaths.has(content.path)) return // this path was already read, perhaps in another spelling
       readPaths.add(content.path)
     }
     if (statsOnly) {
@@ -153,7 +153,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   return { rows, changes, results, sources, read }
 }
 
-/** Whether lines are numbered: then the text is shown even if it is visible already without numbers. */
+/** Whether line numbers were requested. Then the text is shown even if it is already visible without numbers. */
 const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
 
 function statsOf(content: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt }: Call): StatusRow {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Runs regular expressions of the model in a worker thread, where they can be stopped: some of them would run for years. */
+/** Runs regular expressions of the model in a worker thread, where they can be stopped. Some of them would run for years. */
 export interface RegexMatcher {
   /** Tests each path against `name_regex`. */
   names(paths: readonly string[]): Promise<readonly boolean[]>
-  /** Finds at most `max` lines that match `pattern`; `file` is named in errors. */
+  /** Finds at most `max` lines that match `pattern`. Errors name `file`. */
   lines(text: string, max: number, file: string): Promise<LineMatches>
   close(): void
 }
@@ -15,7 +15,7 @@ interface LineMatches {
   /** How many lines the whole text has. */
   readonly lines: number
   readonly matches: readonly { readonly line: number; readonly preview: string }[]
-  /** There are more matches than requested. */
+  /** True when there are more matches than requested. */
   readonly more: boolean
 }
 
@@ -24,12 +24,12 @@ export class RegexLimitError extends Error {
   override readonly name = 'RegexLimitError'
 }
 
-/** Time limit for one file. Generous, because a thread may also be slow on a busy machine. */
+/** Time limit for one file. It is generous, because a thread may also be slow on a busy machine. */
 const BUDGET_MS = 1_000
 const MAX_LINE_LENGTH = 10_000
 const MAX_PREVIEW_LENGTH = 400
 
-// A string instead of a file, so that it runs the same from sources and from the built package.
+// The program of the worker is a string and not a file, so that it runs the same from sources and from the built package.
 const program = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { nameRegex, pattern, contextLines, maxLineLength, maxPreviewLength } = workerData
@@ -50,7 +50,7 @@ function lines(text, max) {
 parentPort.on('message', ({ paths, text, max }) => parentPort.postMessage(paths ? names(paths) : lines(text, max)))
 `
 
-/** A matcher that starts its worker thread at the first request; `close` stops it. */
+/** Creates a matcher. It starts its worker thread at the first request, and `close` stops the thread. */
 export function createRegexMatcher(options: {
   readonly name_regex?: string | undefined
   readonly pattern?: string | undefined
@@ -63,7 +63,7 @@ export function createRegexMatcher(options: {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
     const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
     worker.on('error', () => {}) // the worker may run out of memory between two requests; the next request then times out
-    await once(worker, 'online') // the start does not count for the time limit
+    await once(worker, 'online') // wait here, so that the start does not count for the time limit
     return worker
   }
 

@@ -30,7 +30,7 @@ const params = z.object({
 
 type Params = z.infer<typeof params>
 
-/** The folder to search: below OUT_DIR or in the scratch space. */
+/** The folder to search. It lies below OUT_DIR or in the scratch space. */
 interface Root {
   readonly area: 'outdir' | 'workdir'
   readonly folder: string
@@ -132,7 +132,7 @@ function readItem(logical: string | undefined, line: number): { readonly read_it
   return logical === undefined ? {} : { read_item: { path: logical, line_start: Math.max(1, line - 4), line_count: 9 } }
 }
 
-/** The text of a file, at most `maxBytes` of it. Undefined for a binary file, a link or a pipe. */
+/** The first `maxBytes` of a text file. Undefined for a binary file, a link, a pipe or a file that is too large. */
 async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
   try {
     const bytes = size > 16 * MAX_BYTES ? undefined : await files.read(path)
@@ -146,7 +146,7 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
   }
 }
 
-/** The folder that the model names; undefined when it is neither below OUT_DIR nor in the scratch space. */
+/** The folder that the model names. Undefined when it is neither below OUT_DIR nor in the scratch space. */
 function parseRoot(root: string | undefined, { origin, timeline }: Call): Root | undefined {
   const text = (root ?? 'outdir').trim().replace(/\/+$/, '')
   if (text === '' || text === '.' || text === 'outdir') return { area: 'outdir', folder: '' }

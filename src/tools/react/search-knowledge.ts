@@ -6,13 +6,13 @@ import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
-/** Searches the knowledge space. Supplied by the application. */
+/** Searches the knowledge space. The application supplies it. */
 export interface KnowledgeSearch {
   /** The matches for a query, best first. */
   search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
 }
 
-/** A search, after the limits of the tool are applied. */
+/** A knowledge search, after the limits of the tool were applied. */
 export interface KnowledgeQuery {
   readonly query: string
   /** Only content below this `ks:` path is searched. */
@@ -40,7 +40,7 @@ const params = z.object({
   keywords: z.array(z.string()).optional().describe('words that must count more'),
 })
 
-/** react.search_knowledge. The agent has it only when the application supplies a search. */
+/** react.search_knowledge: searches the knowledge space. An agent has this tool only when the application supplies a search. */
 export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
   return defineTool({
     id: 'react.search_knowledge',
@@ -57,7 +57,7 @@ export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
       try {
         const hits = await knowledge.search({ query: query.trim(), root, maxHits, keywords }, call)
         const below = hits.filter(({ path }) => path.startsWith(root)).slice(0, maxHits)
-        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // the fields are plain JSON
+        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // the cast is safe: the fields are plain JSON
       } catch (error) {
         return failed('search_knowledge_failed', `The search did not work: ${messageForModel(error)} Go on without it, or try once more.`)
       }

@@ -7,11 +7,11 @@ import { mimeOf } from '../mime.ts'
 import { failed } from '../outcome.ts'
 import type { Call, Outcome } from '../tool.ts'
 
-/** The parts that react.write and react.patch share: audience, digest fields and notices of a text artifact. */
+// react.write and react.patch share this code: the audience, digest fields and notices of a text artifact.
 
 /** Where the user sees the text while it is written. */
 export const channels = ['canvas', 'timeline_text', 'internal'] as const
-/** How the user gets the text: shown in place, or hosted as a file. */
+/** How the user gets the text. It is shown in place, or hosted as a file. */
 export const kinds = ['display', 'file'] as const
 
 /** Who sees a text artifact, and how. */
@@ -20,7 +20,7 @@ export interface Audience {
   readonly kind: (typeof kinds)[number]
 }
 
-/** Validates channel and kind; the error lists the allowed values. */
+/** Validates channel and kind. The error lists the allowed values. */
 export function parseAudience(channel: string, kind: string): Audience | Outcome {
   if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
   if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
@@ -29,7 +29,7 @@ export function parseAudience(channel: string, kind: string): Audience | Outcome
 
 const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
-/** The mime type by the file's name; text with an unknown extension is taken for markdown. */
+/** The MIME type, judged by the file's name. Text with an unknown extension is taken for markdown. */
 export const textMimeOf = (physical: string): string =>
   mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
 
@@ -46,7 +46,7 @@ export function textFacts(text: string, mime: string, { visiblePrompt }: Pick<Ca
 
 type Rewrite = NonNullable<(Target & { readonly ok: true })['rewrite']>
 
-/** Tells the model that its path was rewritten. `consequence` is the part of the sentence before the new path. */
+/** The notice that tells the model that its path was rewritten. `consequence` is the part of the sentence before the new path. */
 export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, consequence: string): readonly Notice[] {
   if (!rewrite?.notify) return []
   const { original, normalized } = rewrite
@@ -54,7 +54,7 @@ export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, cons
   return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: toolId }]
 }
 
-/** The numbers of the sources that a text cites, ascending: from citations in text, from the list `citations` in JSON and YAML. */
+/** The numbers of the sources that a text cites, in ascending order. In JSON and YAML, they are read from the list `citations`. */
 export function citedSids(text: string, mime: string): readonly number[] {
   if (mime === 'application/json') return jsonCitations(parseJson(text))
   if (mime === 'application/yaml') return yamlCitations(text)
@@ -66,7 +66,7 @@ function jsonCitations(value: unknown): readonly number[] {
   return sortedSids(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
 }
 
-/** Reads only the usual form: `citations:` at the left edge, below it `sids: [1, 2]` or a list with dashes. Takes linear time. */
+/** Reads only the usual form: `citations:` at the left edge, and below it `sids: [1, 2]` or a list with dashes. Takes linear time. */
 function yamlCitations(text: string): readonly number[] {
   const sids: number[] = []
   let [inside, listing] = [false, false]

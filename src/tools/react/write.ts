@@ -58,7 +58,7 @@ function textOf(content: unknown): string | undefined {
   return content === null || content instanceof Uint8Array ? undefined : JSON.stringify(content, null, 2)
 }
 
-/** Replaces the file atomically and verifies its size. Returns the failed outcome, or undefined. */
+/** Replaces the file atomically and verifies its size. Returns a failed outcome, or undefined when the file was written. */
 async function writeFile({ physical }: ValidTarget, text: string, call: Call): Promise<Outcome | undefined> {
   const bytes = Buffer.from(text)
   try {

@@ -9,8 +9,8 @@ import type { ReadLimits } from './window.ts'
 type BinaryContent = Extract<PathContent, { kind: 'binary' }>
 
 /**
- * Replaces a PDF by its text, page by page, for a model that can not read PDF; or by the reason why there is no text. Other content and PDFs
- * beyond the limits are returned unchanged.
+ * Replaces a PDF by its text, page by page, for a model that can not read PDF. If there is no text, the reason takes its place. Other
+ * content and PDFs beyond the limits are returned unchanged.
  */
 export async function extractDocumentText(
   content: PathContent,

@@ -13,7 +13,7 @@ import { missingContent, type PathContent, resolveInHistory } from './find.ts'
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * The content of a file. A file of the current turn is read from the workspace, because a program may have changed it; a file of an earlier
+ * The content of a file. A file of the current turn is read from the workspace, because a program may have changed it. A file of an earlier
  * turn is read from the journal. A file that is not recorded may still be in the workspace.
  */
 export async function findFile(file: FilePath, call: Call): Promise<PathContent> {
@@ -39,7 +39,7 @@ interface FileInfo {
   readonly digest?: string
 }
 
-/** Type and digest from the newest block that has them; the type of an unrecorded file is judged by its name. */
+/** The type and digest of a file, from the newest block that has them. The type of an unrecorded file is judged by its name. */
 function describeFile(path: string, blocks: readonly Block[], { timeline }: Call): FileInfo {
   const metaDigest = blocks.findLast(({ meta }) => typeof meta?.digest === 'string')?.meta?.digest
   const digest =
@@ -48,7 +48,7 @@ function describeFile(path: string, blocks: readonly Block[], { timeline }: Call
   return { path, mime: mime ?? mimeOf(path), ...(digest !== undefined && { digest }) }
 }
 
-/** Whether the type of a block is the type of its file. Other blocks have the type of a note, a digest or a preview. */
+/** Whether the MIME type of a block is that of its file. Other blocks have the type of a note, a digest or a preview. */
 const hasOwnMime = ({ type, mime, meta }: Block) =>
   mime !== undefined && (type === 'react.tool.result' || type === 'user.attachment') && meta?.partial !== true
 
@@ -94,7 +94,9 @@ async function readLocal(path: string, call: Call): Promise<Uint8Array | undefin
   return workspace && physical !== undefined ? readSafely(workspace, physical) : undefined
 }
 
-/** Reads a file in the workspace, where a file of an earlier turn is copied first. Undefined without a workspace or without the file. */
+/**
+ * Reads a file in the workspace. A file of an earlier turn is first copied into it. Undefined when there is no workspace or no such file.
+ */
 async function hydrate({ turn, area, rel }: FilePath, call: Call): Promise<Uint8Array | undefined> {
   const workspace = await workspaceIfAny(call)
   if (!workspace) return undefined
@@ -117,7 +119,7 @@ async function workspaceIfAny(call: Call): Promise<Workspace | undefined> {
   }
 }
 
-/** The bytes of a file; undefined when it is missing, a link or a device. */
+/** The bytes of a file. Undefined when it is missing, a link or a device. */
 async function readSafely({ files }: Workspace, physical: string): Promise<Uint8Array | undefined> {
   try {
     return await files.read(physical, { maxBytes: maxFileBytes })

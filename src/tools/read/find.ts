@@ -10,20 +10,20 @@ import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
 import type { Call } from '../tool.ts'
 
-/** The content that a logical path leads to, before it is decided how much of it the model is shown. */
+/** The content that a logical path leads to. How much of it the model is shown is decided later. */
 export type PathContent =
   | (ContentInfo & {
       readonly kind: 'text'
       readonly text: string
       /** Whether the limits of react.read apply. Knowledge and skills are shown completely. */
       readonly capped: boolean
-      /** Sources that the text cites; they are added to the pool. */
+      /** Sources that the text cites. They are added to the pool. */
       readonly sources?: readonly IncomingSource[]
       /** The file that the text was extracted from. */
       readonly from?: BlobRef
     })
   | (ContentInfo & { readonly kind: 'binary'; readonly blob: BlobRef })
-  /** Bytes that no model can be shown. */
+  /** Bytes that can not be shown to any model. */
   | (ContentInfo & { readonly kind: 'opaque'; readonly size: number; readonly blob?: BlobRef })
   | { readonly kind: 'missing'; readonly path: string; readonly status: MissingStatus }
 
@@ -50,10 +50,10 @@ export type MissingStatus =
   | 'skill_missing'
   | 'sources_pool_rows_missing'
 
-/** The content of a path that leads nowhere. */
+/** The result for a path that leads nowhere. */
 export const missingContent = (path: string, status: MissingStatus = 'missing'): PathContent => ({ kind: 'missing', path, status })
 
-/** Messages, tool calls, results and summaries (`ar:`, `tc:`, `su:`), from the timeline or the log of their turn. */
+/** Finds messages, tool calls, results and summaries (`ar:`, `tc:`, `su:`) in the timeline or in the log of their turn. */
 export async function findRecord(path: string, turn: string | undefined, call: Call): Promise<PathContent> {
   const resolution = await resolveInHistory(path, call)
   if (resolution.status === 'view') return { kind: 'text', path, mime: 'text/markdown', text: resolution.text, capped: true }
@@ -62,7 +62,7 @@ export async function findRecord(path: string, turn: string | undefined, call: C
   return missingContent(path, 'turn_log_missing')
 }
 
-/** The newest complete content of a path, not a digest. Several notices of one call become one text. */
+/** The newest complete content of a path. Digests are skipped. Several notices of one call become one text. */
 async function recordContent(path: string, { blocks }: Extract<Resolution, { status: 'blocks' }>, call: Call): Promise<PathContent> {
   const notices = blocks.filter(({ type }) => type === 'react.notice')
   if (notices.length > 1) return textContent(path, notices.at(-1), notices.map(({ text = '' }) => text).join('\n\n'))
@@ -84,7 +84,7 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
 
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
 
-/** The text of a call with complete parameters: when the block holds shortened ones, they are read from the model's response. */
+/** The text of a call with complete parameters. If the block has shortened ones, they are read from the model's response. */
 async function fullCallText(block: Block, call: Call): Promise<string> {
   const shown = readToolCall(block)
   if (!shown || !shortenedParams.test(block.text ?? '')) return block.text ?? ''
@@ -96,11 +96,11 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
   return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: reading.decision.params, ts: shown.ts })
 }
 
-/** The path that the model can find a visible block at. */
+/** The path at which the model can find a visible block. */
 export const visiblePathOf = (block: Block): string =>
   block.call_id === undefined ? (block.path ?? block.turn_id) : toolPath(block.turn_id, block.call_id, 'call')
 
-/** Resolves a path in the timeline, and in the journal for blocks that the timeline no longer holds. */
+/** Resolves a path in the timeline. Blocks that the timeline no longer holds are looked up in the journal. */
 export async function resolveInHistory(
   path: string,
   call: Pick<Call, 'timeline' | 'records'>,
@@ -122,12 +122,12 @@ async function blocksOfTurn(turnId: string, { records }: Pick<Call, 'records'>):
 
 /** The content of rows of the source pool. */
 interface SourceContents {
-  /** Rows that stand for files, which are read as files. */
+  /** Rows that stand for files. They are read as files. */
   readonly files: readonly FilePath[]
   readonly contents: readonly PathContent[]
 }
 
-/** The content of source rows. Rows without a file become one text; their bodies may be cut, but no row is left out. */
+/** The content of source rows. Rows without a file become one text. Their bodies may be cut, but no row is left out. */
 export function findSources(path: string, sids: readonly number[], { timeline }: Call, maxSymbols?: number): SourceContents {
   const { rows, missing: unknown } = selectSources(timeline.sources, sids)
   const files = rows.flatMap((row) => sourceFile(row) ?? [])

@@ -5,28 +5,28 @@ import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Call } from '../tool.ts'
 import { missingContent, type PathContent } from './find.ts'
 
-/** Resolves `ks:` paths. Supplied by the application. */
+/** Resolves `ks:` paths. The application supplies it. */
 export interface Knowledge {
   read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<KnowledgeItem | undefined>
 }
 
-/** Text or bytes of one `ks:` path. */
+/** The text or the bytes at one `ks:` path. */
 export interface KnowledgeItem {
   readonly mime?: string
   readonly text?: string
   readonly bytes?: Uint8Array
-  /** The storage behind the path does not exist. */
+  /** Set when the storage behind the path does not exist. */
   readonly storageMissing?: true
 }
 
-/** Resolves `sk:` paths. Supplied by the application. */
+/** Resolves `sk:` paths. The application supplies it. */
 export interface Skills {
   read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<Skill | undefined>
 }
 
 /** One skill: instructions for the agent. */
 export interface Skill {
-  /** The canonical path of the skill, whichever alias was read. */
+  /** The canonical path of the skill, even if an alias was read. */
   readonly path: string
   readonly text: string
   /** The sources that the text cites, with the numbers that it uses. */
@@ -49,7 +49,7 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
 
-/** The content of an `sk:` path. Its citations are renumbered, because its sources are added to the conversation's pool. */
+/** The content of an `sk:` path. Its sources are added to the conversation's pool, so its citations are renumbered. */
 export async function findSkill(path: string, skills: Skills | undefined, call: Call): Promise<PathContent> {
   const skill = await tryRead('skills', async () => skills?.read(path, call), call)
   if (!skill || skill === readFailed) return missingContent(path, 'skill_missing')
@@ -68,7 +68,7 @@ export async function findSkill(path: string, skills: Skills | undefined, call: 
 
 const readFailed = Symbol('failed')
 
-/** Reports an exception to the operator. The model reads only that the read failed, and the other paths are still read. */
+/** Reports an exception to the operator. The model only reads that this path could not be read. The other paths are still read. */
 async function tryRead<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof readFailed> {
   try {
     return await read()

@@ -1,14 +1,14 @@
 import { canonicalPath } from '../../core/path/logical.ts'
 
-/** One path to read, and which part of it. */
+/** One path to read, and the part of it to show. */
 export interface ReadRequest {
   /** The path as the model wrote it. */
   readonly given: string
-  /** The canonical path; undefined when `given` is not a logical path. */
+  /** The canonical path. Undefined when `given` is not a logical path. */
   readonly path: string | undefined
   readonly range?: Range
   readonly numbering: Numbering
-  /** A lower limit than the tool's, in characters. */
+  /** The largest number of characters to show, if it is lower than the tool's limit. */
   readonly maxSymbols?: number
 }
 
@@ -16,7 +16,7 @@ export type Range =
   | { readonly unit: 'lines'; readonly start: number; readonly count?: number }
   | { readonly unit: 'symbols'; readonly start: number; readonly count?: number }
 
-/** `default`: lines are numbered only when a part of the text is shown. */
+/** How lines are numbered. `default` numbers them only when a part of the text is shown. */
 export type Numbering = 'default' | 'disabled' | 'lines' | 'sparsed'
 
 /** A range of a path, as the model writes it. */

@@ -51,7 +51,7 @@ export function revealContent(
   return { row: { ...row, status: 'too_large_for_visible_context_bytes' }, drafts: [...digest, marker] }
 }
 
-/** Files up to this size are shown; larger ones would not be sent to a model. */
+/** Files up to this size are shown. Larger ones would not be sent to a model. */
 const maxShownBytes = (mime: string, { bytes }: ReadLimits) =>
   Math.min(bytes, mime.startsWith('image/') ? caps.imageBytes : caps.documentBytes)
 
@@ -106,7 +106,7 @@ function physicalPathMeta(path: string): Meta {
   return physical === undefined ? {} : { physical_path: physical }
 }
 
-/** The block that already shows the complete content, if there is one. A skill is compared by its path only. */
+/** The block that already shows the complete content, if any. A skill is compared by its path only. */
 export function findVisibleCopy(timeline: Timeline, content: PathContent): Block | undefined {
   if (content.kind === 'missing') return undefined
   return blocksAtPath(timeline, content.path).findLast(
@@ -122,11 +122,11 @@ function isSameContent(block: Block, content: Exclude<PathContent, { kind: 'miss
   return block.text === undefined && isFromRead(block, timeline)
 }
 
-/** Whether the prompt shows the whole block. Of a long result it shows only the beginning, unless the result came from react.read. */
+/** Whether the prompt shows the whole block. It shows only the beginning of a long result, unless the result came from react.read. */
 const isShownWhole = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || (block.text?.length ?? 0) <= caps.toolResult || isFromRead(block, timeline)
 
-/** Whether the model is sent the bytes of a block. A PDF that a tool made is sent only after it was read with react.read. */
+/** Whether the bytes of a block are sent to the model. A PDF that a tool made is sent only after react.read. */
 const isAttached = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || block.mime?.startsWith('image/') === true || isFromRead(block, timeline)
 
@@ -136,7 +136,7 @@ function isFromRead(block: Block, timeline: Timeline): boolean {
   return call !== undefined && readToolCall(call)?.tool_id === 'react.read'
 }
 
-/** One path in the status of a read. Without `status` the complete content follows. */
+/** One path in the status of a read. A row without `status` means that the complete content follows. */
 export interface StatusRow {
   readonly path: string
   readonly status?:
@@ -155,7 +155,7 @@ export interface StatusRow {
   readonly line_count?: number
   readonly text_symbols?: number
   readonly read_range?: { readonly [key: string]: number }
-  /** The path of the block that shows the content already. Listed separately in the status. */
+  /** The path of the block that already shows the content. The status lists it separately. */
   readonly visibleAt?: string
 }
 
@@ -167,7 +167,7 @@ export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, stats
   const large = paths('too_large_for_visible_context_bytes')
   const truncated = paths('truncated_for_visible_context')
   return {
-    paths: rows.map(({ visibleAt: _, ...row }) => row as unknown as Json), // the fields are plain JSON
+    paths: rows.map(({ visibleAt: _, ...row }) => row as unknown as Json), // the cast is safe: the fields are plain JSON
     total_tokens: rows.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
     ...(files.length > 0 && { missing: files }),
     ...(skills.length > 0 && { missing_skills: skills }),
@@ -190,7 +190,7 @@ function missingPaths(rows: readonly StatusRow[]): { readonly files: readonly st
   return { files: paths(false), skills: paths(true) }
 }
 
-/** A notice for the paths that were not found; empty when all were. */
+/** A notice for the paths that were not found. Empty when all were found. */
 export function missingNotice(rows: readonly StatusRow[]): readonly Notice[] {
   const { files, skills } = missingPaths(rows)
   const all = [...files, ...skills]

@@ -12,17 +12,17 @@ export interface ReadLimits {
 /** The default limits. */
 export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 10 * 1024 * 1024 }
 
-/** The text that the model is shown: complete, or a window with its position and the call that reads on. */
+/** The text that the model is shown. It is complete, or a window with its position and the call that reads on. */
 interface TextView {
   readonly text: string
-  /** Less is shown than was requested. */
+  /** True when less is shown than was requested. */
   readonly truncated: boolean
-  /** The text is not exactly the original: it is a window, or has line numbers. */
+  /** True when the text is not exactly the original, because it is a window or has line numbers. */
   readonly partial: boolean
   readonly range?: { readonly [key: string]: number }
 }
 
-/** Space for header and footer of a window, without the two copies of the path. */
+/** Characters reserved for the header and footer of a window, without the two copies of the path. */
 const labelLength = 700
 
 /** Applies the requested range and the limits to a text. */
@@ -73,7 +73,7 @@ interface WindowBody {
   readonly partialLine: boolean
 }
 
-/** As many complete lines as fit; when the first line alone is too long, its beginning. */
+/** As many complete lines as fit into `room` characters. If the first line alone is too long, its beginning. */
 function fitLines(lines: readonly string[], room: number): WindowBody {
   let [size, count] = [0, 0]
   for (const line of lines) {
