@@ -5,25 +5,25 @@ import { type CachedPrompt, createMiss, explainMiss, limitMiss, type Miss, marke
 import { callsIn, createPromptReader, type JournalEntry, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules, RulesOf } from './rules.ts'
 
-/** One decision: the tokens that the provider should have read from its cache, and those that it reported. */
+/** How one decision used the provider's cache: the expected tokens and the billed ones. */
 export interface CacheRow {
   readonly seq: number
   readonly turnId: string
   readonly iteration: number
   readonly ts: string
   readonly model: string
-  /** For each mark: the hash of everything up to it, and the block before it. */
+  /** For each mark, the hash of all parts up to it and the id of the last block before it. */
   readonly segments: readonly { readonly hash: number; readonly block: string | undefined }[]
-  /** Parts between the last mark and the last mark of the previous call: how far the provider has to look back. */
+  /** The number of parts from the last mark of the previous call to the last mark of this one. The provider has to look back that far. */
   readonly reach: number
-  /** The expected tokens; undefined when the caching rules of the model are not known. */
+  /** The expected tokens. Undefined when the caching rules of the model are not known. */
   readonly predicted: Buckets | undefined
-  /** The tokens that the provider reported; undefined when it reported none, as for an aborted call. */
+  /** The tokens that the provider billed. Undefined when it reported none, as for an aborted call. */
   readonly billed: Buckets | undefined
   readonly miss?: Miss
 }
 
-/** Tokens of a prompt by the way they are billed. */
+/** The tokens of a prompt that were read from the cache, written to it, or neither. */
 export interface Buckets {
   readonly read: number
   readonly write: number
@@ -34,12 +34,12 @@ export interface Buckets {
 export interface CacheReport {
   readonly rows: readonly CacheRow[]
   readonly billed: Buckets
-  /** Tokens read from the cache over all billed prompt tokens. */
+  /** The share of all billed prompt tokens that was read from the cache, from 0 to 1. */
   readonly hitRate: number
   readonly misses: readonly CacheRow[]
 }
 
-/** Compares, for every decision of a journal, the expected use of the provider's cache with the billed one, and explains each miss. */
+/** Compares the expected use of the provider's cache with the billed one, for every decision of a journal. Explains each miss. */
 export function cacheReport(
   journal: readonly JournalEntry[],
   { rulesOf, count }: { readonly rulesOf: RulesOf; readonly count: TokenCounter },
@@ -49,7 +49,7 @@ export function cacheReport(
   const rows: CacheRow[] = []
   let last: CachedPrompt | undefined
   for (const call of callsIn(journal)) {
-    if (call.response.role !== undefined) continue // titles and summaries have other system texts
+    if (call.response.role !== undefined) continue // only decisions share a cached prompt
     const sent = read(call)
     const model = sent.prompt.model ?? ''
     for (const [name, state] of cachedByModel) cachedByModel.set(name, { ...state, since: [...state.since, ...sent.since] })
@@ -63,7 +63,7 @@ export function cacheReport(
   return { rows, ...summed(rows) }
 }
 
-/** True when the latest cache write used the longer time to live. A call that only reads keeps the value of the call before. */
+/** Whether the latest cache write used the longer time to live. For a call that only reads, the write of an earlier call decides. */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
 
@@ -94,7 +94,7 @@ function predictBuckets(sent: SentPrompt, before: CachedPrompt | undefined, rule
   return { read, write, uncached: Math.max(0, Math.round(sent.total) - read - write) }
 }
 
-/** How many tokens of this prompt the provider should find in the cache, by the previous call of the same model. */
+/** How many tokens of this prompt the provider should find in the cache, given what an earlier call cached. */
 function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, rules: ProviderCacheRules): number {
   if (rules.kind === 'prefix') {
     const tokens = Math.min(sent.upTo(before.count - 1), before.total)
@@ -102,7 +102,7 @@ function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, 
   }
   if (rules.lookBackParts > 1 || before.prompt.model !== sent.prompt.model) return cached
   const shared = sent.prompt.points?.findLast((point) => before.prompt.points?.includes(point))
-  return Math.min(cached, sent.upTo(shared ?? -1)) // without look-back, only entries that end at a mark of this prompt are found
+  return Math.min(cached, sent.upTo(shared ?? -1)) // without look-back only marks that both prompts share are found
 }
 
 function missIn(
@@ -124,17 +124,17 @@ function missIn(
   return billed.read + billed.write === 0 ? createMiss('not reported', notCached) : createMiss('dropped by provider', notCached)
 }
 
-/** True when the call completed, so that the provider should have reported its usage. */
+/** Whether the call was completed. Then the provider should have reported its usage. */
 const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
 /**
- * How many tokens a read may fall short without being a miss. With marks, reads equal earlier writes almost exactly; automatic
- * prefixes are estimates.
+ * How many tokens fewer than expected may be read from the cache without being a miss. With marks, the expected number is almost exact;
+ * without marks it is an estimate.
  */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)
 
-/** How many marked tokens may be left uncached without being a miss: the position of the last mark is only an estimate in tokens. */
+/** Which share of the tokens before the last mark may stay uncached without being a miss. Their number is only an estimate. */
 const MAX_DEVIATION_SHARE = 0.3
 const MIN_DEVIATION = 256
 

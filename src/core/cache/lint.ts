@@ -5,7 +5,7 @@ import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 /** Something that invalidates the provider's cache, or is likely to. */
 export interface CacheFinding {
   readonly rule: LintRule
-  /** The text or the round. */
+  /** The name of the text, or the round, that has the problem. */
   readonly where: string
   readonly words: string
 }
@@ -20,7 +20,7 @@ export type LintRule =
   | 'long round'
   | 'hit rate'
 
-/** A text that is part of every prompt, and its name. */
+/** A text that is part of every prompt. `where` is its name. */
 export interface PromptText {
   readonly where: string
   readonly text: string
@@ -40,7 +40,7 @@ function around(text: string, at: number, length: number): string {
   return `${from > 0 ? '…' : ''}${text.slice(from, to).replace(/\s+/g, ' ').trim()}${to < text.length ? '…' : ''}`
 }
 
-/** Compares the texts of two agents that were constructed in the same way: any difference invalidates the cache in every new process. */
+/** Compares the texts of two agents that were constructed in the same way. Any difference would invalidate the cache in a new process. */
 export function lintStability(one: readonly PromptText[], other: readonly PromptText[]): readonly CacheFinding[] {
   const [names, others] = [one.map(({ where }) => where), other.map(({ where }) => where)]
   const tools = (list: readonly string[]) => list.filter((name) => name.startsWith('tool '))
@@ -61,20 +61,23 @@ export function lintStability(one: readonly PromptText[], other: readonly Prompt
   ]
 }
 
-/** What `lintCacheReport` accepts. */
+/** What `lintCacheReport` accepts without a finding. */
 export interface CacheBudget {
-  /** The least share of prompt tokens that must be read from the cache. */
+  /** The least share of prompt tokens that must be read from the cache, from 0 to 1. */
   readonly hitRate: number
   /** How many avoidable misses are allowed. */
   readonly misses: number
-  /** How many parts a round may add; providers look back over 20. */
+  /**
+   * How many parts a round may add to the prompt. Anthropic finds a cached prefix at most 20 parts before a mark; other providers differ,
+   * see adapters/model/provider-rules.ts.
+   */
   readonly roundParts: number
 }
 
 /** The budget of `daybook cachelint`. */
 export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
 
-/** Finds avoidable losses in a recorded conversation. Hiding, compaction and long pauses are not reported. */
+/** Finds avoidable cache misses in a recorded conversation. Misses by hiding, compaction and long pauses are not reported. */
 export function lintCacheReport(report: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly CacheFinding[] {
   const avoidable = report.misses.filter(({ miss }) => miss && avoidableCauses.has(miss.cause))
   const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')
@@ -114,7 +117,7 @@ const longRoundFinding =
     words: `${row.reach} parts since the call before, at most ${roundParts} are safe: show fewer images at once`,
   })
 
-/** The first call of a conversation can not read anything, so at least two calls are needed. */
+/** A finding if the hit rate is too low. At least two calls are needed, because the first can not read anything from the cache. */
 function hitRateFindings({ rows, hitRate }: CacheReport, budget: CacheBudget): readonly CacheFinding[] {
   if (rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`

@@ -22,14 +22,14 @@ export type MissCause =
   | 'not reported'
   | 'dropped by provider'
 
-/** Tokens that a call should have read from the cache and did not, and why. */
+/** A failure of the provider's cache: what a call should have read or cached, and why it did not. */
 export interface Miss {
   readonly cause: MissCause
   /** Tokens that should have been read from the cache, or kept in it, and were not. */
   readonly tokens: number
   /** The first block that was affected. */
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
-  /** The explanation for a person. */
+  /** An explanation for people. */
   readonly words: string
 }
 
@@ -53,7 +53,7 @@ const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
   'dropped by provider': () => 'nothing changed and time was not up: the provider no longer had it',
 }
 
-/** The values that appear in the explanation, as far as they apply to the cause. */
+/** The values that appear in the explanation. Each cause uses only some of them. */
 interface MissFacts {
   readonly block?: string
   readonly from?: string
@@ -83,14 +83,14 @@ function span(seconds = 0): string {
       : `${Math.round(seconds / 3600)} h`
 }
 
-/** The last prompt that a model was sent, and how much of it the provider cached. */
+/** The last prompt that was sent to a model, and how much of it the provider cached. */
 export interface CachedPrompt {
   readonly sent: SentPrompt
   /** Tokens that the provider reported as read from or written to the cache. */
   readonly cached: number
-  /** The entry was written with the longer time to live. */
+  /** Whether the cache entry has the longer time to live. */
   readonly long: boolean
-  /** Changes to the timeline since then. */
+  /** The changes to the timeline since that prompt. */
   readonly since: readonly Change[]
 }
 
@@ -113,7 +113,7 @@ export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: Provid
   return lookBackMiss(before, now, rules, lost) ?? limitMiss(before, rules, lost) ?? createMiss('dropped by provider', lost)
 }
 
-/** The change that edited, inserted or removed the block at this position. */
+/** The miss by a change of the block at this position, which was edited, inserted or removed since the previous prompt. */
 function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, position: number, lost: number): Miss {
   const previousBlock = before.shown[position]?.block
   const currentBlock = position < now.count ? now.shown[position]?.block : undefined
@@ -151,7 +151,7 @@ function insertionCause(block: Block | undefined): MissCause | undefined {
   return /feedback/.test(block.type) ? 'feedback inserted' : 'compaction'
 }
 
-/** The miss when the last mark of the previous prompt is farther from every mark of this one than the provider looks back. */
+/** The miss when the provider looks back over fewer parts than lie between the previous prompt's last mark and this prompt's next mark. */
 function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss | undefined {
   const lastMark = before.prompt.marks?.at(-1)
   const marks = now.prompt.marks ?? []
@@ -162,7 +162,7 @@ function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheR
   return createMiss('look-back exceeded', lost, { parts: Math.max(0, ...distances), reach: rules.lookBackParts }, block)
 }
 
-/** A limit of the provider that kept the marked prompt from being cached: too many marks, or too few tokens. */
+/** The miss by a limit of the provider: the prompt has too many marks, or too few tokens before the last mark. */
 export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: number): Miss | undefined {
   const marks = (sent.prompt.marks?.length ?? 0) + 1
   const block = sent.shown[sent.prompt.points?.at(-1) ?? -1]?.block
@@ -172,5 +172,5 @@ export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: n
   return undefined
 }
 
-/** Tokens up to the last mark: the part that the provider is asked to cache. */
+/** The tokens up to the last mark. The provider is asked to cache them. */
 export const markedTokens = (sent: SentPrompt): number => sent.upTo(sent.prompt.points?.at(-1) ?? -1)

@@ -16,10 +16,10 @@ export interface JournalEntry {
 export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
-  /** The first `count` of these were shown, oldest first. The list may grow later. */
+  /** The blocks, oldest first. The list may grow later: only the first `count` were shown in this call. */
   readonly shown: readonly RenderedBlock[]
   readonly count: number
-  /** Changes since the previous call of the same role. */
+  /** The changes since the previous call with the same role. */
   readonly since: readonly Change[]
   /** The blocks that were appended with the response. */
   readonly produced: readonly Block[]
@@ -43,42 +43,42 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
   }
 }
 
-/** Continues the walk when the timeline has only grown, and starts again after an edit. */
+/** Continues rendering where the walk ended if the timeline has only grown. After an edit it starts again. */
 function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
   if (!walk || walk.buffer !== timeline.buffer || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
   walk.extend(timeline)
   return walk
 }
 
-/** The blocks that a response led to. They directly follow it in the journal; only a title or a hide may come between. */
+/** The blocks that a response led to. They directly follow it in the journal, except that a title or a hide may come between. */
 function blocksProducedAfter(journal: readonly JournalEntry[], index: number): readonly Block[] {
   const next = journal[index + 1]?.change
   const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next
   return after === undefined || after.type === 'event.accepted' ? [] : blocksOfChange(after)
 }
 
-/** A prompt as it was sent: the shown blocks and their hashes, the cache marks, and the tokens up to each block. */
+/** A prompt as it was sent, with the hashes of its blocks and the tokens up to each block. */
 export interface SentPrompt {
   readonly response: ResponseReceived
   readonly prompt: PromptRecord
-  /** Milliseconds since the epoch. */
+  /** The time of the response, in epoch milliseconds. */
   readonly at: number
   readonly shown: readonly RenderedBlock[]
   readonly count: number
-  /** Hashes of the shown blocks. Later prompts that only grew share the list, so only the first `count` belong to this one. */
+  /** The hashes of the shown blocks. Later prompts may share and extend the list: only the first `count` belong to this prompt. */
   readonly hashes: readonly (number | undefined)[]
-  /** Tokens up to and including the block at a position; -1 for the system text alone. Scaled to the reported usage, if any. */
+  /** The tokens up to and including the block at a position; -1 means the system text alone. Scaled so that they add up to `total`. */
   upTo(position: number): number
   readonly total: number
   readonly since: readonly Change[]
 }
 
-/** Reconstructs the prompts of a conversation; to be called with its calls in order. */
+/** Makes a function that reconstructs the prompt of a call. It has to be called with the calls of a conversation in order. */
 export function createPromptReader(estimator: Estimator): (call: RecordedCall) => SentPrompt {
   let hashes: (number | undefined)[] = []
   let summed: { readonly shown: readonly RenderedBlock[]; readonly sums: number[] } | undefined
 
-  /** Cumulative tokens of the first `count` blocks. */
+  /** At index n the tokens of the first n blocks, for n up to `count`. */
   function sumsOf(shown: readonly RenderedBlock[], count: number): readonly number[] {
     if (summed?.shown !== shown || summed.sums.length > count + 1) summed = { shown, sums: [0] }
     const { sums } = summed
@@ -100,7 +100,7 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
   }
 }
 
-/** Extends the list for a prompt that only grew, and makes a new one for an edited prompt. Prompts without a record leave gaps. */
+/** Extends the list if the prompt has only grown, otherwise makes a new one. Without a record the hashes are undefined. */
 function extendHashes(known: (number | undefined)[], record: ShownFingerprints | undefined, count: number): (number | undefined)[] {
   if (!record) return Array.from({ length: count }, () => undefined)
   if (record.from === known.length) {
@@ -110,7 +110,7 @@ function extendHashes(known: (number | undefined)[], record: ShownFingerprints |
   return [...Array.from({ length: record.from }, (_, position) => known[position]), ...record.hashes]
 }
 
-/** The first position up to `until` at which `now` shows another block than `before`. */
+/** The first position up to `until` at which `now` does not show the same block as `before`. Undefined when there is none. */
 export function firstDifference(before: SentPrompt, now: SentPrompt, until: number): number | undefined {
   if (before.hashes === now.hashes) return undefined
   for (let position = 0; position <= Math.min(until, before.count - 1); position++) {

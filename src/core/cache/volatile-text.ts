@@ -1,6 +1,6 @@
 /**
- * Text that is probably different tomorrow or for another user: dates, times, ids. Version numbers, prices, opening hours and examples
- * look similar; they are recognised by the text before and after them.
+ * The kinds of text that are probably different tomorrow or for another user. Version numbers, prices, opening hours and examples look
+ * similar but are constant; they are recognised by the text before and after them.
  */
 export type VolatileTextRule = 'date in system text' | 'time in system text' | 'id in system text'
 
@@ -14,7 +14,7 @@ export interface VolatileMatch {
 interface VolatilePattern {
   readonly rule: VolatileTextRule
   readonly regexp: RegExp
-  /** Not a match when the text directly before (`unlessAfter`) or after it (`unlessBefore`) matches. */
+  /** A match is ignored when the text directly before it matches `unlessAfter`, or the text directly after it matches `unlessBefore`. */
   readonly unlessAfter?: RegExp
   readonly unlessBefore?: RegExp
 }

@@ -16,9 +16,9 @@ const NARRATIVE_CHARS = 12_000
 const FOLDED_CHARS = 6000
 
 /**
- * The block that replaces the beginning of a running turn: the model's summary of it, which may be missing, and the list of calls
- * with the paths of their results, which is always there. `prefix` holds all blocks of the turn before the cut, also those that
- * earlier checkpoints replaced.
+ * The block that replaces the beginning of a running turn. It holds the summary that a model wrote (`text`), if there is one, and the list
+ * of calls with the paths of their results. `prefix` are all blocks of the turn before the cut, also those that earlier checkpoints
+ * replaced. `folded` are the blocks that this checkpoint replaces.
  */
 export function checkpointBlock(
   prefix: readonly Block[],
@@ -78,11 +78,11 @@ const loopTypes: ReadonlySet<BlockType> = new Set([
   CHECKPOINT,
 ])
 
-/** The blocks that a checkpoint replaces: what the loop did, and user input that is too large to stay. */
+/** The blocks that a checkpoint replaces: decisions, calls, results and files of the turn, older plans, and very large user input. */
 export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator): readonly Block[] {
   const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
   return prefix.filter((block) => {
-    if (block.meta?.hidden_reason === 'compaction') return false // already in an earlier checkpoint; this one lists its call again
+    if (block.meta?.hidden_reason === 'compaction') return false // an earlier checkpoint already replaces this block
     if (block.type === 'turn.header' || block.type === 'react.note') return false // notes are short and must stay visible
     if (loopTypes.has(block.type)) return true
     if (block.type.startsWith('user.')) return tokens.content(block) >= LARGE_INPUT
@@ -92,7 +92,7 @@ export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator):
   })
 }
 
-/** The lines for input that the checkpoint replaces: the newest paths that fit. The turn index lists all paths. */
+/** Lists the paths of the user input that the checkpoint replaces. Only the newest that fit are listed; the turn index lists all. */
 function foldedInputLines(inputs: readonly Block[]): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
   const all = [...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)
@@ -112,8 +112,8 @@ interface CallWithResults {
 }
 
 /**
- * Every call of the blocks, always made from the blocks themselves, never from the text of an earlier checkpoint. The newest calls
- * are listed in full within `maxChars`, older ones in one line each within half of that; the turn index has the rest.
+ * Lists the calls among the blocks. The newest calls are listed in full, in at most `maxChars` characters. Older calls take one line each,
+ * in at most half as many characters. The turn index lists the rest. The text of earlier checkpoints is not used.
  */
 function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
   const calls = callsWithResults(blocks).toReversed()
@@ -183,12 +183,12 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
   ]
 }
 
-/** The replacement text of a result that was hidden or has expired; that of a checkpoint says nothing about the content. */
+/** The replacement text of a result that was hidden or has expired. A result that a checkpoint replaced has none that describes it. */
 function hideReplacement({ meta }: Block): string | undefined {
   return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
 }
 
-/** A call in one line, by the path of its result: the path of the call differs only in its last word. */
+/** A call in one line with the path of its result. The model can derive the path of the call, which differs only in the last word. */
 function briefLine({ call, block, results }: CallWithResults): string {
   const result = results.findLast(({ path }) => path?.startsWith('tc:'))
   return `- ${[result?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`

@@ -25,20 +25,20 @@ export interface CompactionOptions {
   readonly systemTokens: number
   /** Tokens of the whole message as it would be sent, including the tails. */
   readonly renderedTokens: number
-  /** Billed over estimated tokens of the previous call. Scales the trigger, and with it the budget. */
+  /** The ratio of billed to estimated tokens of the previous call. The estimates are multiplied by it. */
   readonly calibration: number
   readonly keepRecentTurns: number
-  /** The provider refused the prompt as too long, whatever the estimate says. */
+  /** Set when the provider refused the prompt as too long. Then the estimate is not asked. */
   readonly force?: true
   readonly attempt?: Attempt
   readonly tokens: Estimator
-  /** The visible blocks of a timeline. Pass a renderer's `slice`, which keeps the rendered blocks. */
+  /** Renders the visible blocks of a timeline. Pass the `slice` of a renderer, which does not render unchanged blocks again. */
   readonly slice: (timeline: Timeline) => Slice
 }
 
 export type CompactionKind = 'history' | 'history_with_split_turn' | 'current_turn_prefix' | 'binaries'
 
-/** Which blocks a compaction replaces, and the requests to the summarising model that it needs first. */
+/** Which blocks a compaction replaces. The requests to the summarising model have to be answered before `finishCompaction`. */
 export interface CompactionPlan {
   readonly id: string
   readonly kind: CompactionKind
@@ -51,7 +51,7 @@ export interface CompactionPlan {
   readonly cutIndex: number
   readonly history?: { readonly range: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
   readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
-  /** Ids of images and documents to hide: the last resort. */
+  /** The ids of images and documents to hide. Only the last attempt after an overflow hides them. */
   readonly binaries: readonly string[]
 }
 
@@ -92,7 +92,7 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   }
 }
 
-/** Recent turns stay whole only if they take at most this share of the budget; otherwise the next round would compact again. */
+/** Recent turns stay whole only if they take at most this share of the budget. Otherwise the next round would compact again. */
 const MAX_RECENT_SHARE = 0.85
 
 function chooseCut(
@@ -106,7 +106,7 @@ function chooseCut(
   const preserved = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // the new summary will be about as large as the old one
   const force = options.force === true
   const room = Math.floor(limit / calibration) - systemTokens - tails
-  const budget = Math.max(1, (force ? Math.min(room, shownTokens) : room) - preserved) // a refused prompt is a better bound than the estimate
+  const budget = Math.max(1, (force ? Math.min(room, shownTokens) : room) - preserved) // a refused prompt shows how much is too much
   const share = Math.floor((keepShares[(options.attempt ?? 1) - 1] as number) * budget)
   const recent = force ? 0 : recentTokens(blocks, tokensAt, keepRecentTurns)
   const keep = recent <= MAX_RECENT_SHARE * budget ? Math.max(share, recent) : share
@@ -120,7 +120,7 @@ function recentTokens(blocks: readonly Block[], tokensAt: (position: number) => 
   return sum(blocks.slice(start), (position) => tokensAt(start + position))
 }
 
-/** Tokens of each block as it is shown; 0 for blocks that are not shown. */
+/** Makes a function that returns the tokens of the block at a position, as it is shown. It is 0 for blocks that are not shown. */
 function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (position: number) => number {
   const cost = new Map(slice.shown.map(({ block, parts }) => [block.id, tokens.parts(parts)]))
   return (position) => cost.get(blocks[position]?.id ?? '') ?? 0
@@ -129,7 +129,7 @@ function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (po
 const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =>
   blocks.reduce((total, _, position) => total + tokensAt(position), 0)
 
-/** The most characters of conversation in a summarising request: 60 % of the limit at three characters a token, so that it fits too. */
+/** The most characters of conversation in a summarising request: 60 % of the token limit, at three characters per token. */
 const serializedChars = (limit: number) => Math.max(12_000, Math.floor(0.6 * 3 * limit))
 
 function planHistory(
@@ -184,7 +184,7 @@ function planPrefix(blocks: readonly Block[], { prefixStart, cut }: Cut, options
   }
 }
 
-/** Every visible image and document, except those of the current request. */
+/** The ids of all visible images and documents after the summarised history, except those that the user sent in the current turn. */
 function binariesOf(blocks: readonly Block[], cut: Cut | undefined, currentTurnId: string): readonly string[] {
   const isInput = (block: Block) => block.turn_id === currentTurnId && block.type.startsWith('user.')
   return blocks

@@ -7,24 +7,24 @@ import { roundsOf } from '../timeline/turns.ts'
  *   [summary, preserved …] t1 … t5 │ t6: header prompt r1 r2 ┊ r3 r4
  *                          ▲ start ▲ historyEnd              ▲ cut
  *
- * Earlier turns are summarised whole. The current turn is never summarised: its blocks before the cut are folded into a checkpoint.
+ * Earlier turns are summarised as a whole. The current turn is not part of the summary: a checkpoint replaces its blocks before the cut.
  */
 export interface Cut {
-  /** Position of the first block that is retained as it is. */
+  /** The position of the first block that stays as it is. */
   readonly cut: number
-  /** History is `[start, historyEnd)`; it may be empty. */
+  /** The end of the summarised history, which starts at `historyStart`. The position itself is not included. */
   readonly historyEnd: number
-  /** The current turn's blocks for the checkpoint are `[prefixStart, cut)`; undefined when the cut is between turns. */
+  /** A checkpoint replaces the blocks from here up to the cut, all of the current turn. Undefined when the cut is between turns. */
   readonly prefixStart?: number
 }
 
-/** The position after the latest summary and the blocks it preserved. */
+/** The position after the latest summary and the blocks that it preserved. */
 export function historyStart(blocks: readonly Block[]): number {
   const start = blocks.findIndex((block) => block.type !== 'conv.range.summary' && block.meta?.preserved_by_compaction !== true)
   return start === -1 ? blocks.length : start
 }
 
-/** A cut that retains about `keep` tokens. Undefined when nothing can be compacted. */
+/** A cut after which about `keep` tokens stay as they are. Undefined when nothing can be compacted. */
 export function findCut(
   blocks: readonly Block[],
   tokensAt: (position: number) => number,
@@ -34,7 +34,7 @@ export function findCut(
   const reached = positionKeeping(blocks.length, start, tokensAt, keep)
   if (reached === undefined) return undefined
   const candidates = cutCandidates(blocks, start)
-  // Without a candidate after the threshold the timeline ends with one large round: everything before that round can be compacted.
+  // Without a candidate from `reached` on, the timeline ends with one large round. Then everything before that round is compacted.
   const chosen = candidates.find((position) => position >= reached) ?? candidates.at(-1)
   return chosen === undefined ? undefined : resolveCut(blocks, start, backOverSystemBlocks(blocks, chosen), currentTurnId)
 }
@@ -47,20 +47,20 @@ export function cutBeforeRecent(blocks: readonly Block[], turns: number, current
   return position === undefined || position <= start ? undefined : resolveCut(blocks, start, position, currentTurnId)
 }
 
-/** The cut at the end of the timeline, after the current turn's last round: for a round that alone exceeds the limit. */
+/** The cut at the end of the timeline, after the last round of the current turn. It is for a round that alone exceeds the limit. */
 export function cutAfterAll(blocks: readonly Block[], currentTurnId: string): Cut | undefined {
   const current = turnStartOf(blocks, historyStart(blocks), currentTurnId)
   return current === -1 ? undefined : { cut: blocks.length, historyEnd: current, prefixStart: current }
 }
 
-/** Positions of the blocks whose turn differs from that of the block before. */
+/** The positions from `start` on at which a turn begins. */
 export function turnStarts(blocks: readonly Block[], start: number): readonly number[] {
   return blocks.flatMap((block, position) =>
     position >= start && (position === start || blocks[position - 1]?.turn_id !== block.turn_id) ? [position] : [],
   )
 }
 
-/** The last position from which the blocks to the end have at least `keep` tokens. */
+/** The last position such that the blocks from there to the end have at least `keep` tokens. Undefined when all together have fewer. */
 function positionKeeping(size: number, start: number, tokensAt: (position: number) => number, keep: number): number | undefined {
   let sum = 0
   for (let position = size - 1; position >= start; position--) {
@@ -78,7 +78,7 @@ function canStartSuffix({ type, author }: Block): boolean {
   return messageTypes.has(type) || !runtimeAuthors.has(author)
 }
 
-/** Positions where the retained blocks may start. Never inside a round: a call and its results are not separated. */
+/** The positions at which a cut is possible. They are never inside a round, so that a call and its results stay together. */
 function cutCandidates(blocks: readonly Block[], start: number): readonly number[] {
   const ends = new Map(roundsOf(blocks).map(({ start, end }) => [start, end]))
   const candidates: number[] = []
@@ -90,7 +90,7 @@ function cutCandidates(blocks: readonly Block[], start: number): readonly number
   return candidates
 }
 
-/** Moves the cut before system blocks of the same turn that directly precede it: they belong to the blocks that follow. */
+/** Moves a cut back over system blocks of the same turn directly before it, because they belong to the blocks after it. */
 function backOverSystemBlocks(blocks: readonly Block[], position: number): number {
   const turnId = blocks[position]?.turn_id
   let cut = position

@@ -29,12 +29,11 @@ const ArtifactEntry = z.looseObject({
 type ArtifactEntry = z.infer<typeof ArtifactEntry>
 
 /**
- * The index of a summary: everything that the model no longer sees but can still read. Cumulative, oldest first. The lists of paths
- * refer to entries of `artifacts`. Lists that could not be restored from elsewhere are not limited in length.
+ * The index of a summary. It lists everything that the model no longer sees but can still read, oldest first. The lists of paths, such as
+ * `written_files`, refer to entries of `artifacts`. Only lists that can be restored from elsewhere are limited in length.
  *
- * Every summary stores its index again, so an index of everything would grow larger than the conversation. It is therefore split
- * into volumes: a full volume is closed with the summary that holds it, and the next one starts with its newest entries and the
- * paths of the closed volumes.
+ * Each summary repeats the index of the summary before it. So that it does not grow without end, the index is split into volumes. When a
+ * volume is full, the next summary starts a new one with the newest entries and the paths of the summaries that hold the closed volumes.
  *
  *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] closed    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
  */
@@ -49,28 +48,28 @@ export const CompactionDigest = z.looseObject({
   memsearches: list(z.looseObject({ query: z.string() })),
   hidden_blocks: list(z.looseObject({ path: z.string() })),
   plans: list(PlanEntry),
-  /** Notes beyond the number that stays visible. */
+  /** The older notes, which do not stay visible. */
   notes: list(z.looseObject({ source_path: z.string(), text: z.string() })),
-  /** Every source of the conversation, as one selector; empty when there is none. */
+  /** A path to all sources of the conversation, `so:sources_pool[…]`; empty when there are none. */
   sources: z.string().catch(''),
-  /** Summaries that hold the closed volumes, oldest first. */
+  /** The paths of the summaries that hold the closed volumes, oldest first. */
   older: list(z.string()),
 })
 export type CompactionDigest = z.infer<typeof CompactionDigest>
 
 export const emptyDigest: CompactionDigest = CompactionDigest.parse({})
 
-/** The index of a summary; empty when it has no valid one, because imported summaries may hold anything. */
+/** The index of a summary. It is empty when the summary has no valid one, for example an imported one. */
 export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDigest => {
   const parsed = CompactionDigest.safeParse(summary.meta?.compaction_digest ?? {})
   return parsed.success ? parsed.data : emptyDigest
 })
 
 const VOLUME_CHARS = 32_000
-/** How many of the newest artifacts a new volume starts with: as many as a summary shows. */
+/** How many of the newest artifacts and files a new volume starts with. A summary shows as many. */
 const COPIED_TO_NEXT_VOLUME = 40
 
-/** The index that the next summary extends: that of the previous summary, or a new volume when that one is full. */
+/** The index that the next summary extends: the index of this summary, or a new volume when that index is full. */
 export function continuedDigest(summary: Block): CompactionDigest {
   const digest = readCompactionDigest(summary)
   if (summary.path === undefined || JSON.stringify(digest).length <= VOLUME_CHARS) return digest
@@ -88,7 +87,7 @@ export function continuedDigest(summary: Block): CompactionDigest {
 const MAX_SEARCHES = 50
 const MAX_HIDDEN = 200
 
-/** The index with the entries of these blocks added, except notes and plans, which the summary adds. */
+/** The index with entries for these blocks added. Notes and plans are not added here but in summary.ts. */
 export function extendDigest(previous: CompactionDigest, blocks: readonly Block[], sids: readonly number[]): CompactionDigest {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[readToolCall(block)?.tool_call_id, block] as const] : [])))
   const toolOf = (block: Block) => {
@@ -117,7 +116,7 @@ export function extendDigest(previous: CompactionDigest, blocks: readonly Block[
   }
 }
 
-/** Both lists without duplicates: a later entry replaces an earlier one with the same key and moves to the end. */
+/** Joins two lists. Of several entries with the same key only the last stays, at its later place. */
 export function latestBy<T>(before: readonly T[], added: readonly T[], keyOf: (entry: T) => string): T[] {
   const entries = new Map<string, T>()
   for (const entry of [...before, ...added]) {
@@ -127,7 +126,7 @@ export function latestBy<T>(before: readonly T[], added: readonly T[], keyOf: (e
   return [...entries.values()]
 }
 
-/** Merges entries of the same artifact: fields that a later block does not have are kept from an earlier one. */
+/** Adds entries. A later entry of the same artifact keeps the fields that only the earlier entry has. */
 function mergeArtifacts(before: readonly ArtifactEntry[], added: readonly ArtifactEntry[]): ArtifactEntry[] {
   const known = new Map(before.map((entry) => [entry.artifact_path, entry]))
   const merged = added.map((entry) => {
@@ -158,7 +157,7 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
   })
 }
 
-/** The digest of a file without a metadata block: the one in its own meta, or at least its path. */
+/** The digest of a content block at a file path: the copy in its `meta`, or else a digest with its path and type only. */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
@@ -201,7 +200,7 @@ function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
 
 type ToolAction = 'read' | 'write' | 'patch' | 'exec' | 'other'
 
-/** What a tool does to files, by its name: `react.write`, `rendering_tools.write_pdf`, `exec_tools.execute_code_python`. */
+/** What a tool does to files, derived from its name: `react.write`, `rendering_tools.write_pdf`, `exec_tools.execute_code_python`. */
 function toolAction(toolId: string | undefined): ToolAction {
   const name = toolId?.slice(toolId.lastIndexOf('.') + 1) ?? ''
   if (name === 'read' || name === 'patch') return name
@@ -209,7 +208,7 @@ function toolAction(toolId: string | undefined): ToolAction {
   return name.startsWith('execute_code') ? 'exec' : 'other'
 }
 
-/** The logical paths that a `react.read` asked for. Other strings that the model wrote there are ignored. */
+/** The logical paths that a read tool was called with. Other texts in its parameters are ignored. */
 function readPathsOf(block: Block): readonly string[] {
   const call = readToolCall(block)
   if (!call || toolAction(call.tool_id) !== 'read') return []
@@ -224,7 +223,7 @@ function readPathsOf(block: Block): readonly string[] {
 const LARGE_RESULT = 12_000
 const MAX_ROWS = 20
 
-/** Results that are too large for a summary, with the paths where they can be read; newest first. */
+/** Lines about tool results that are too large for a summary, with the paths at which they can be read. Newest first. */
 export function recoverableResults(blocks: readonly Block[], tokens: Estimator): readonly string[] {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[callIdOf(block), readToolCall(block)?.tool_id] as const] : [])))
   return blocks

@@ -11,7 +11,7 @@ import { checkpointBlock, foldedByCheckpoint } from './checkpoint.ts'
 import type { CompactionKind, CompactionPlan } from './compaction.ts'
 import { coveredTurnIds, narrativeOf, summaryBlocks } from './summary.ts'
 
-/** The summarising model's answers to the requests of the plan; undefined or blank where a request failed. */
+/** The summarising model's answers to the requests of the plan. An answer is undefined or blank when its request failed. */
 export interface SummaryAnswers {
   readonly history?: string | undefined
   readonly prefix?: string | undefined
@@ -22,8 +22,8 @@ export type CompactionResult =
   | { readonly status: 'skipped'; readonly reason: SkipReason; readonly report: CompactionReport }
 
 /**
- * The changes that carry out a plan, to be appended together. They are tried on a copy first: without a summary, or when the context
- * would not become smaller, the compaction is skipped.
+ * The changes that carry out a plan, to be appended together. The compaction is skipped when there is no summary, when the timeline has
+ * changed meanwhile, or when the visible blocks would not become fewer tokens.
  */
 export function finishCompaction(
   timeline: Timeline,
@@ -63,7 +63,7 @@ function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
   return ids.every((id) => positionOf(timeline, id) !== undefined)
 }
 
-/** The fallback replaces a missing summary only after an overflow, when the turn can not continue without a shorter prompt. */
+/** The text of the summary. Without an answer of the model, a fallback is used only after an overflow: else the turn could not continue. */
 function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | undefined {
   const text = answers.history?.trim()
   if (text) return text
@@ -72,7 +72,7 @@ function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | un
   return fallbackSummary(blocks, previous && narrativeOf(previous))
 }
 
-/** Characters of a checkpoint's list of calls: 24,000 for the usual limit of 80,000 tokens, and never more than a checkpoint shows. */
+/** The most characters of a checkpoint's list of calls: 24,000 for the usual limit of 80,000 tokens. A checkpoint shows at most 28,000. */
 const maxCallListChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
 
 function checkpointChanges(
@@ -95,7 +95,7 @@ function checkpointChanges(
   ]
 }
 
-/** The changes that hide these blocks, one for each path. */
+/** The changes that hide these blocks. There is one change for each path. */
 function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Change[] {
   const groups = new Map<string, string[]>()
   for (const block of ids.flatMap((id): Block | readonly Block[] => blockById(timeline, id) ?? [])) {
@@ -113,7 +113,7 @@ function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Chan
 
 export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'
 
-/** The report for hooks and events; it is sent, so its keys are snake_case. */
+/** A report for hooks and events. It is sent to clients, so that its keys are snake_case. */
 export interface CompactionReport {
   readonly compaction_id: string
   readonly status: 'started' | 'completed' | 'skipped'
@@ -178,7 +178,7 @@ function completedReport(
 const MAX_TURNS = 24
 const PREVIOUS_CHARS = 8000
 
-/** A summary without a model: the requests and answers of the last turns. The appendix and the digest hold the rest. */
+/** A summary that no model wrote: the requests and answers of the last turns. Lists of files and results are added as to every summary. */
 function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
   const turns = new Map<string, { request?: string; answer?: string }>()
   for (const block of blocks) {

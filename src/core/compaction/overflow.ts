@@ -1,4 +1,4 @@
-/** The share of the budget that a compaction retains, one per attempt. A further attempt follows when the provider still refuses the prompt. */
+/** Which share of the budget stays after each attempt to compact. The next attempt follows if the provider still refuses the prompt. */
 export const keepShares = [0.7, 0.35, 0.17] as const
 export type Attempt = 1 | 2 | 3
 
@@ -23,10 +23,10 @@ const overflowMessages = [
   /context window/i,
 ]
 
-/** Errors about other limits, which a shorter prompt would not fix. */
+/** Messages about other limits, which a shorter prompt would not fix. */
 const otherLimits = [/rate.?limit/i, /per (?:minute|min|day|hour)\b/i, /\bquota\b/i, /output tokens/i, /completion tokens/i]
 
-/** Whether the provider refused the prompt for its length: by its error code if that is known, otherwise by its message. */
+/** Whether the provider refused the prompt as too long. A known error code decides; otherwise the message decides. */
 export function isContextOverflow(message: string, code?: string): boolean {
   if (code !== undefined && overflowCodes.has(code)) return true
   return overflowMessages.some((pattern) => pattern.test(message)) && !otherLimits.some((pattern) => pattern.test(message))

@@ -6,7 +6,7 @@ import { planState } from '../plan/plans.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
 import { cutText } from '../render/shorten.ts'
 
-/** A plan in the digest: its newest steps, and the path of the snapshot they were read from. */
+/** A plan in the index of a summary: its steps in the newest snapshot, and the path of that snapshot. */
 export const PlanEntry = z.looseObject({
   plan_id: z.string(),
   snapshot_path: z.string(),
@@ -22,7 +22,7 @@ export function planOutcome(plan: Plan): 'closed' | 'superseded' | 'complete' | 
   return state === 'open' ? 'unfinished' : state
 }
 
-/** The newest snapshot of each plan, sorted by the position of these snapshots. */
+/** The newest snapshot of each plan, in the order of the blocks. */
 export function newestSnapshots(blocks: readonly Block[]): readonly { readonly block: Block; readonly plan: Plan }[] {
   const newest = new Map<string, { readonly block: Block; readonly plan: Plan }>()
   for (const block of blocks) {
@@ -45,13 +45,13 @@ export function planEntry({ block, plan }: { readonly block: Block; readonly pla
   }
 }
 
-/** How many plans stay readable by path after a compaction; older ones are only in the digest. */
+/** How many plans stay readable by path after a compaction. Older plans are only in the index of the summary. */
 export const MAX_PLANS = 12
 const MAX_STEPS = 20
 const STEP_CHARS = 120
 const MAX_CHARS = 14_000
 
-/** The newest plans first, as many as may be shown; the others are counted and stay in the summary's digest. */
+/** The text about earlier plans, the newest first. It says how many older plans it leaves out; those are in the index of the summary. */
 export function planHistoryText(entries: readonly PlanEntry[]): string {
   const shown: string[] = []
   let length = 0
@@ -80,7 +80,7 @@ function planText(entry: PlanEntry, number: number): string {
   ].join('\n')
 }
 
-/** A copy of a block that is inserted at the cut, in the turn `turnId`, with its original path and turn in its meta. It keeps its time. */
+/** A copy of a block for the place of the summary, in the turn `turnId`. It keeps its time; `meta` holds the original path and turn. */
 export function preservedCopy(block: Block, type: BlockType, turnId: string, path?: string): Draft {
   const { id: _id, meta, ...rest } = block
   const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, iteration: _i, tool_call_id: _c, ...kept } = meta ?? {}
@@ -100,7 +100,7 @@ export function preservedCopy(block: Block, type: BlockType, turnId: string, pat
   }
 }
 
-/** The path under which a preserved block was first written; for other blocks their own path. */
+/** The path at which a preserved copy was first written. For other blocks it is their own path. */
 export const originalPath = (block: Block): string | undefined =>
   typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
 const originalTurnId = (block: Block): string =>

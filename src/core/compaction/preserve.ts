@@ -22,13 +22,13 @@ export interface NoteSplit {
   readonly dropped: readonly Block[]
 }
 
-/** The newest notes stay visible; the others go to the digest. */
+/** Splits notes, oldest first, into the newest, which stay visible, and the others, which go into the index of the summary. */
 export function splitNotes(notes: readonly Block[]): NoteSplit {
   const start = Math.max(0, notes.length - MAX_NOTES)
   return { kept: notes.slice(start), dropped: notes.slice(0, start) }
 }
 
-/** Copies of the notes with their full text, at paths of their own. */
+/** Copies of the notes with their full text. Each copy gets a new path. */
 export function preservedNotes(notes: readonly Block[], turnId: string): readonly Draft[] {
   return notes.map((note, index) => {
     const draft = preservedCopy(note, 'react.note.preserved', turnId, preservedNotePath(turnId, index + 1))
@@ -43,7 +43,7 @@ const preservedEventTypes: ReadonlyMap<BlockType, BlockType> = new Map([
   ['user.steer.preserved', 'user.steer.preserved'],
 ])
 
-/** The newest followups and steers of the compacted turns; very long ones are cut. */
+/** Copies of the newest followups and steers of the compacted turns. Very long ones are cut. */
 export function preservedEvents(blocks: readonly Block[], turnId: string): readonly Draft[] {
   const events = blocks.flatMap((block) => {
     const type = preservedEventTypes.get(block.type)
@@ -52,14 +52,14 @@ export function preservedEvents(blocks: readonly Block[], turnId: string): reado
   return events.slice(-MAX_EVENTS)
 }
 
-/** The copy is in every later prompt, so it is cut; the original stays readable at its path. */
+/** Cuts a long copy, because every later prompt contains it. The original stays readable at its path. */
 function shortened(draft: Draft): Draft {
   const { text, path } = draft
   if (text === undefined || text.length <= EVENT_CHARS) return draft
   return { ...draft, text: cutText(text, EVENT_CHARS, path === undefined ? '...' : `... (the whole: react.read(["${path}"]))`) }
 }
 
-/** The user's preferences from the notes, newest first, each once: they must be in every prompt without a look-up. */
+/** The user's preferences from the notes, newest first, each once. The summary contains them, so that the model need not read the notes. */
 export function preferenceDigest(notes: readonly Block[]): string | undefined {
   const preferences = notes
     .toReversed()

@@ -8,7 +8,7 @@ import { caps } from '../render/caps.ts'
 import { scrubBase64, stripHostingHandles } from '../render/scrub.ts'
 import { cutText, shapeOf, shortenJson } from '../render/shorten.ts'
 
-/** A request to the summarising model. The caller makes the call, with the role `compaction` for both purposes. */
+/** A request to the summarising model. The caller makes the call; its role is `compaction` for both purposes. */
 export interface SummaryRequest {
   readonly purpose: 'history' | 'turn_prefix'
   readonly system: string
@@ -107,12 +107,12 @@ const tagged = (name: string, text: string) => `<${name}>\n${text}\n</${name}>`
 const LARGE_RESULT = 3000
 const SAMPLE_CHARS = 8000
 const sampleLimits = { text: 260, items: 2, keys: 16 }
-/** Characters per block. The first limit with which everything fits is used. */
+/** The most characters per block. The first of these limits with which everything fits is used. */
 const textLimits = [16_000, 6000, 2000, 600, 200]
 
 /**
- * The conversation as the summarising model reads it: one paragraph per block, oldest first. It always fits into `maxChars`: if it
- * does not even with the smallest limit per block, the oldest paragraphs are left out, and the text says how many.
+ * The conversation as the summarising model reads it: one paragraph per block, oldest first, in at most `maxChars` characters. If even the
+ * smallest limit per block is not enough, the oldest paragraphs are left out, and the text says how many.
  */
 export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxChars: number): string {
   const serialized = blocks.filter(isSerialized)
@@ -124,8 +124,8 @@ export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, max
 }
 
 /**
- * The paragraphs that fit: artifact metadata in up to half of the room, because its paths can not be guessed, then the newest
- * paragraphs.
+ * The paragraphs that fit into `maxChars`. First, artifact metadata takes up to half of the room, because the model can not guess paths.
+ * Then the newest other paragraphs follow.
  */
 function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxChars: number): string {
   const kept = new Set<number>()
@@ -145,7 +145,7 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
   return [`(${leftOut} older blocks left out: too long for one summary)`, ...all.filter((_, position) => kept.has(position))].join('\n\n')
 }
 
-/** True for blocks that the model has seen, except the previous summary, which is passed separately. */
+/** Whether the request contains the block: the agent's model must have seen it. The previous summary is passed separately. */
 const isSerialized = ({ type }: Block) => !isNeverShown(type) && type !== 'conv.range.summary'
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
@@ -170,7 +170,7 @@ const speakers: { readonly [T in BlockType]?: string } = {
 function paragraph(block: Block, tokens: Estimator, limit: number): string {
   const digest = readDigest(block)
   const speaker = (Object.hasOwn(speakers, block.type) ? speakers[block.type] : undefined) ?? '[Block]'
-  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // not cut: paths, mime and call id must be complete
+  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // paths must not be cut
   if (isHidden(block))
     return `${speaker} ${factsLine(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
   if (binaryContentOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
@@ -197,7 +197,7 @@ function cutWithPath(block: Block, text: string, limit: number): string {
   return text.length <= limit ? text : `${cutText(text, limit)} (the whole: ${block.path ?? 'not addressable'})`
 }
 
-/** A large result is described by its size, path, shape and a sample: the summary should name it, not repeat it. */
+/** The text of a result. A large one is replaced by its size, path, shape and a sample, because the summary should only name it. */
 function resultText(block: Block, text: string, tokens: Estimator, limit: number): string {
   if (!tokens.reaches(text, LARGE_RESULT)) return cutWithPath(block, text, limit)
   const value = parseJson(text)

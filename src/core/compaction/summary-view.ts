@@ -4,7 +4,7 @@ import { stepMarks } from '../render/blocks/plan.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import { type CompactionDigest, readCompactionDigest } from './digest.ts'
 
-/** What `react.read` returns for a summary's path: its text and its whole index, so that every compacted item can be found. */
+/** What `react.read` returns for the path of a summary: its text and its whole index, so that the model finds everything compacted. */
 export function summaryView(summary: Block): string {
   const digest = readCompactionDigest(summary)
   return joinLines(

@@ -8,15 +8,15 @@ import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, late
 import { MAX_PLANS, newestSnapshots, originalPath, planEntry, planHistoryText, planOutcome, preservedCopy } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
 
-/** The blocks that a summary replaces, and the blocks around them. */
+/** The blocks that a new summary replaces, and what comes before and after them. */
 export interface CompactedRange {
-  /** The latest summary, if there is one. */
+  /** The previous summary, if there is one. */
   readonly previous: Block | undefined
-  /** Everything between it and the cut: the blocks it preserved, then history. */
+  /** All blocks between the previous summary and the cut: first the copies that it preserved, then the turns since. */
   readonly blocks: readonly Block[]
   /** The blocks from the cut on. */
   readonly retained: readonly Block[]
-  /** The turns that are summarised now. */
+  /** The turns that this compaction summarises. */
   readonly turnIds: readonly string[]
   /** All sources of the conversation. */
   readonly sids: readonly number[]
@@ -24,17 +24,17 @@ export interface CompactedRange {
 
 const NARRATIVE_CHARS = 24_000
 const MAX_LISTED = 40
-/** The most characters of one list, so that the narrative, all lists and the preferences fit into the part of a summary that is shown. */
+/** The most characters of one list. With it the narrative, all lists and the preferences fit into the part of a summary that is shown. */
 const LISTED_CHARS = 4000
 const SELECTOR_CHARS = 1000
 
-/** The part of a summary that a model wrote, without the lists, which are made again for each summary. */
+/** The part of a summary that a model wrote, without the lists after it. Each summary gets new lists. */
 export function narrativeOf(summary: Block): string {
   const length = summary.meta?.narrative_chars
   return typeof length === 'number' ? (summary.text ?? '').slice(0, length) : (summary.text ?? '')
 }
 
-/** The turns that the new summary covers, including those of the previous summary. */
+/** The turns that the new summary covers, including those that the previous summary covered. */
 export const coveredTurnIds = (range: CompactedRange): readonly string[] => {
   const previous = range.previous?.meta?.covered_turn_ids
   const known = Array.isArray(previous) ? previous.filter((id) => typeof id === 'string') : []
@@ -42,8 +42,8 @@ export const coveredTurnIds = (range: CompactedRange): readonly string[] => {
 }
 
 /**
- * The blocks that are inserted at the cut, in the order they are shown: the summary, notes, followups and steers, the history of
- * plans, the newest snapshots of plans, and the plan in progress.
+ * The blocks that replace the compacted range, in order: the summary, notes, followups and steers, the history of plans, the newest
+ * snapshots of plans, and the plan in progress.
  */
 export function summaryBlocks(range: CompactedRange, text: string, now: string, tokens: Estimator): readonly Draft[] {
   const turnId = turnIdAtCut(range)
@@ -57,7 +57,7 @@ export function summaryBlocks(range: CompactedRange, text: string, now: string, 
     ...preservedNotes(notes.kept, turnId),
     ...preservedEvents(range.blocks, turnId),
     ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now)] : []),
-    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // keeps ar:plan.latest:<id> readable
+    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so ar:plan.latest:<id> is found
     ...activePlan(range, turnId),
   ]
 }
@@ -112,8 +112,8 @@ function summaryDraft(
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /**
- * The lists after the text of the model: paths, sources, preferences. They are computed, so that they do not depend on how well it
- * summarises.
+ * The lists after the text of the model: paths, sources, preferences. They are computed from the blocks, so that they are right even if the
+ * model summarises badly.
  */
 function appendix(
   digest: CompactionDigest,
@@ -143,13 +143,13 @@ function appendix(
   ]
 }
 
-/** The exact selector when it is short, otherwise the range that includes all sids. */
+/** A path to these sources. When the exact path would be long, it is a range from the first to the last sid. */
 function selectorOf(sids: readonly number[]): string {
   const exact = sourcesPath(sids)
   return exact.length <= SELECTOR_CHARS ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
 }
 
-/** The lines that list paths: the newest ones that fit, sorted. */
+/** A list of the newest paths that fit, sorted. `path` is where the model can read the complete list. */
 function pathList(name: string, paths: readonly string[], path: string): readonly string[] {
   if (paths.length === 0) return []
   const shown = lastLinesWithin([...new Set(paths)].slice(-MAX_LISTED), LISTED_CHARS).toSorted()
@@ -170,7 +170,7 @@ function planHistoryBlock(digest: CompactionDigest, turnId: string, now: string)
   }
 }
 
-/** The plan in progress stays visible, unless the retained blocks have a newer snapshot of it. */
+/** A copy of the plan in progress, which stays visible. None when the retained blocks have a newer snapshot of it. */
 function activePlan({ blocks, retained }: CompactedRange, turnId: string): readonly Draft[] {
   const retainedIds = new Set(newestSnapshots(retained).map(({ plan }) => plan.plan_id))
   const active = newestSnapshots(blocks).findLast(({ plan }) => planOutcome(plan) === 'unfinished' && plan.current !== false)

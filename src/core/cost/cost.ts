@@ -7,14 +7,14 @@ import type { ResponseReceived, Usage } from '../timeline/change.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
 import { type Share, sharesOf, type WeightedItem } from './shares.ts'
 
-/** What a conversation has cost, call by call and in sums. All sums are over the same calls. */
+/** What a conversation has cost. The sums group the same calls in different ways. */
 export interface CostReport {
   readonly calls: readonly CallCost[]
   readonly total: Sum
   readonly turns: ReadonlyMap<string, Sum>
   readonly roles: ReadonlyMap<string, Sum>
   readonly models: ReadonlyMap<string, Sum>
-  /** Costs by block id; `system`, `tail`, `gate`, `compaction` and `unused` are costs that belong to no block. */
+  /** Costs by block id. The keys `system`, `tail`, `gate`, `compaction` and `unused` hold costs that belong to no block. */
   readonly blocks: ReadonlyMap<string, Sum>
 }
 
@@ -27,20 +27,20 @@ export interface CallCost {
   readonly model: string
   readonly ts: string
   readonly usage: ModelUsage
-  /** The provider did not report the usage: the tokens are estimated. */
+  /** Whether the tokens are an estimate, because the provider did not report them. */
   readonly estimated: boolean
   /** The price of the call; undefined when it is not known. */
   readonly charge: Charge | undefined
   readonly shares: readonly Share[]
 }
 
-/** Tokens, and money in whole billionths of the currency. */
+/** The sum over several calls. Money is in whole billionths of the currency. */
 export interface Sum {
   readonly tokens: Omit<ModelUsage, 'cacheWriteLong'>
-  /** A lower bound when `unpriced` is not 0. */
+  /** The money is a lower bound when `unpriced` is not 0. */
   readonly money: number
   readonly calls: number
-  /** Calls whose price is not known. */
+  /** How many calls have no known price. */
   readonly unpriced: number
 }
 
@@ -86,7 +86,7 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
   }
 }
 
-/** The parts of a prompt in their order, weighted by estimated tokens. */
+/** The parts of a prompt in order. The weight of a part is its estimated number of tokens. */
 function promptItems({ response: { role, prompt }, shown, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
   if (role !== undefined) return [{ key: role, weight: 1 }] // the prompts of titles and summaries are not recorded
   return [
@@ -128,7 +128,7 @@ function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly
   return sums
 }
 
-/** True when the provider failed before any output; such calls are free. */
+/** Whether the provider failed before any output. Such calls are free. */
 const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>
   usage === undefined && raw === '' && finish_reason === 'error'
 
@@ -136,13 +136,13 @@ const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): bo
 interface CallUsage {
   readonly usage: ModelUsage
   readonly model: string
-  /** The provider did not report the usage. */
+  /** Whether `usage` is an estimate, because the provider did not report it. */
   readonly estimated: boolean
-  /** The request was retried: its output was not used. */
+  /** Whether the output was not used, because the request was retried. */
   readonly discarded: boolean
 }
 
-/** All requests behind a response: the discarded attempts, then the response itself, unless it was free. */
+/** The usage of all requests for a response: first the discarded attempts, then the last one, unless it was free. */
 export function callUsages(response: ResponseReceived): readonly CallUsage[] {
   const { retried = [], usage, prompt } = response
   const model = prompt?.model ?? ''
@@ -158,7 +158,7 @@ export function callUsages(response: ResponseReceived): readonly CallUsage[] {
 }
 
 /**
- * The reported usage of a response. When none was reported (aborted calls, some providers), it is estimated from prompt and
+ * The reported usage of a response. If the provider reported none, as for an aborted call, the usage is estimated from the prompt and the
  * received text.
  */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {

@@ -1,33 +1,33 @@
 import type { ModelUsage } from '../model-event.ts'
 
-/** Prices of a model per million tokens. Prices change: `as_of` and `source` say when and where they were read. */
+/** Prices of a model per million tokens. `as_of` and `source` say when and where they were read, because prices change. */
 export interface Price {
-  /** `provider/model`; dated versions of the model have the same price. */
+  /** The model as `provider/model`. Dated versions of the model have the same price. */
   readonly model: string
   readonly currency: 'USD'
   readonly input: number
   readonly cacheRead: number
-  /** The price of a cache write; equal to `input` where it costs nothing extra. */
+  /** The price of a cache write. It equals `input` where writing costs nothing extra. */
   readonly cacheWrite: number
-  /** The price of writing entries that are kept for an hour; defaults to `cacheWrite`. */
+  /** The price of writing cache entries that live for an hour. By default it is `cacheWrite`. */
   readonly cacheWriteLong?: number
   readonly output: number
-  /** The row applies to prompts of up to this many tokens. Longer ones need another row, or their price is not known. */
+  /** These prices apply to prompts of up to this many tokens. Longer prompts need another row; without one their price is unknown. */
   readonly upTo?: number
-  /** The first and the last day on which the row applies, UTC. */
+  /** The first (`from`) and the last day (`until`) on which these prices apply, in UTC. */
   readonly from?: string
   readonly until?: string
   readonly as_of: string
   readonly source: string
 }
 
-/** The price of a call, in one currency. Undefined when it is not known, which is never treated as free. */
+/** The price of a call, in one currency. Undefined when it is not known; such a call is never treated as free. */
 export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
 
-/** The price of a call by bucket, on the day of the call; undefined when it is not known. */
+/** The price of a call at the time `at`, separately for each kind of tokens. Undefined when it is not known. */
 export type ChargeOf = (usage: ModelUsage, model: string, at: string) => Charge | undefined
 
-/** Money in whole billionths of the currency, so that sums are exact. Reasoning tokens are part of the output. */
+/** The price of a call for each kind of tokens, in whole billionths of the currency, so that sums are exact. */
 export interface Charge {
   readonly uncached: number
   readonly cacheRead: number
@@ -41,7 +41,7 @@ export const promptTokens = ({ uncached, cacheRead, cacheWrite }: ModelUsage): n
 
 export const totalOf = ({ uncached, cacheRead, cacheWrite, output }: Charge): number => uncached + cacheRead + cacheWrite + output
 
-/** From a price per million tokens to billionths of the currency per token. */
+/** Multiplying by this turns a price per million tokens into billionths of the currency per token. */
 const PER_TOKEN = 1_000
 
 export function chargeFor(usage: ModelUsage, price: Price): Charge {
@@ -55,7 +55,7 @@ export function chargeFor(usage: ModelUsage, price: Price): Charge {
   }
 }
 
-/** Charges from a table of prices. */
+/** Makes a function that finds the price of a call in a table. */
 export function chargesFrom(rows: readonly Price[]): ChargeOf {
   return (usage, model, at) => {
     const price = priceFor(rows, model, promptTokens(usage), at)
@@ -74,7 +74,7 @@ function priceFor(rows: readonly Price[], model: string, tokens: number, now: st
   )
 }
 
-/** The model itself, or a dated version of it. `gpt-5-mini` is not a version of `gpt-5` but another model with another price. */
+/** Whether `model` is `known` or a dated version of it. `gpt-5-mini` is not a version of `gpt-5` but another model. */
 export function isVersionOf(model: string, known: string): boolean {
   return model.startsWith(known) && /^(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest))?$/.test(model.slice(known.length))
 }

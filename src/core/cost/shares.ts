@@ -1,13 +1,13 @@
 import type { ModelUsage } from '../model-event.ts'
 import { type Charge, promptTokens } from './price.ts'
 
-/** A part of a prompt or of a response: a block by its id, or a name such as `system`. */
+/** A part of a prompt or of a response. `key` is the id of a block or a name such as `system`. */
 export interface WeightedItem {
   readonly key: string
   readonly weight: number
 }
 
-/** One item's share of a call, in tokens and, where the price is known, in money. */
+/** The tokens and the money of one item in a call. `money` is undefined when the price is not known. */
 export interface Share {
   readonly key: string
   readonly tokens: Omit<ModelUsage, 'reasoning' | 'cacheWriteLong'>
@@ -15,8 +15,8 @@ export interface Share {
 }
 
 /**
- * Distributes the usage of a call over the items of its prompt and its response. The cached part is the beginning of the prompt, so
- * each item lies in one bucket or across a border:
+ * Distributes the usage of a call over the items of its prompt and its response. The cached part is the beginning of the prompt. An item
+ * may lie in two parts, such as `b_2` here:
  *
  *   items   │ system │ b_1 │  b_2  │ b_3 │ b_4 │ tail │
  *   billed  │ read              │ written   │ uncached │
@@ -67,7 +67,7 @@ function outputShares(tokens: number, money: number | undefined, items: readonly
   }))
 }
 
-/** Consecutive ranges of these lengths, from 0. */
+/** The start and the end of consecutive ranges with these lengths. The first range starts at 0. */
 function spansOf(lengths: readonly number[]): readonly (readonly [number, number])[] {
   let end = 0
   return lengths.map((length) => {
@@ -78,8 +78,8 @@ function spansOf(lengths: readonly number[]): readonly (readonly [number, number
 }
 
 /**
- * Splits a whole number into whole shares by weight. The shares always add up to the number, and no share is off by more than one:
- * each is the difference of two rounded cumulative sums. Without any weight the first share is the whole.
+ * Splits a whole number into whole shares by weight. The shares add up to the number exactly. Each share is the difference of two rounded
+ * cumulative sums, so that it is off by at most one. If all weights are 0, the first share is the whole number.
  */
 export function split(amount: number, weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((total, weight) => total + weight, 0)

@@ -4,10 +4,10 @@ import type { BinaryPart, Part } from '../render/types.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import type { TokenCounter } from './tokens.ts'
 
-/** Estimates tokens, without calibration. Blocks and parts are immutable, so each of them is counted only once. */
+/** Estimates tokens, without calibration. It remembers the tokens of each block and part, which never change. */
 export interface Estimator {
   readonly text: TokenCounter
-  /** Tokens of the whole content of a block, also when it is hidden. */
+  /** Tokens of the whole content of a block, also of a hidden one. */
   readonly content: (block: Block) => number
   /** Tokens of the parts that the model reads. */
   readonly parts: (parts: readonly Part[]) => number
@@ -25,19 +25,19 @@ export function createEstimator(count: TokenCounter): Estimator {
   }
 }
 
-/** Like `Estimator.content`, for blocks that are counted only once. */
+/** Like `Estimator.content`, but does not remember the result. */
 export function contentTokens(block: Block, count: TokenCounter): number {
   const binary = binaryContentOf(block)
   return (block.text ? count(block.text) : 0) + (binary ? binaryTokens(binary) : 0)
 }
 
-/** Like `Estimator.parts`, without remembering the counts. */
+/** Like `Estimator.parts`, but does not remember the results. */
 export const partsTokens = (parts: readonly Part[], count: TokenCounter): number =>
   parts.reduce((sum, part) => sum + partTokens(part, count), 0)
 
 const partTokens = (part: Part, count: TokenCounter) => (part.type === 'text' ? count(part.text) : binaryPartTokens(part))
 
-/** A token has at least one byte, and a UTF-16 unit has at most three bytes in UTF-8. */
+/** The most tokens that a text can have. A token has at least one byte, and a UTF-16 unit has at most three bytes in UTF-8. */
 export const tokenUpperBound = (text: string): number => text.length * 3
 
 /** The facts by which providers bill an image or a document. */
@@ -49,7 +49,7 @@ interface BinaryContent {
   readonly pages?: number
 }
 
-/** Type, size and dimensions of the bytes of a block, inline or referenced; undefined when it has no bytes. */
+/** Type, size and dimensions of the bytes in `base64` or `blob` of a block; undefined when it has no bytes. */
 export function binaryContentOf(block: Block): BinaryContent | undefined {
   const size = block.blob?.size ?? (block.base64 === undefined ? undefined : Math.floor((block.base64.length * 3) / 4))
   if (size === undefined) return undefined
@@ -76,7 +76,7 @@ const PIXELS_PER_TOKEN = 750
 /** Tokens of an image or document part. */
 export const binaryPartTokens = ({ blob, ...facts }: BinaryPart): number => binaryTokens({ ...facts, size: blob.size })
 
-/** What providers bill for an image or a PDF. Other bytes are never sent, so they cost nothing. */
+/** The tokens that providers bill for an image or a PDF. Bytes of other types are never sent and cost nothing. */
 function binaryTokens(binary: BinaryContent): number {
   const { media_type, pages, size } = binary
   if (media_type.startsWith('image/')) return imageTokens(binary)
@@ -95,8 +95,8 @@ const MIN_CALIBRATION = 0.8
 const MAX_CALIBRATION = 1.5
 
 /**
- * The ratio of the tokens that the provider billed for the previous call to our estimate. Only the trigger of a compaction is scaled
- * by it. Hiding and caps use the raw estimate, so that they give the same result when a conversation is replayed.
+ * The ratio of the tokens that the provider billed for the previous call to our estimate. Only compaction multiplies estimates by it.
+ * Hiding and caps use the raw estimate, so that they give the same result when a conversation is replayed.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}

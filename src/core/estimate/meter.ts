@@ -3,10 +3,11 @@ import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
 import { binaryPartTokens, type Estimator, tokenUpperBound } from './estimate.ts'
 
 /**
- * Measures how full the context is, at the cost of the new blocks only. Nothing is counted while even an upper bound fits:
+ * Measures how full the context is. Each call looks at the new blocks only. Tokens are counted only when an upper bound, which is derived
+ * from the length of the texts, exceeds the limit:
  *
- *   upper bound │▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓        │ limit     by length alone; below the limit, nothing is counted
- *   exact       │▓▓▓▓▓▓▓│···             │           counted up to here; the rest is counted when the bound exceeds the limit
+ *   upper bound │▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓        │ limit     below the limit, nothing is counted
+ *   exact       │▓▓▓▓▓▓▓│···             │           the blocks up to here were counted at an earlier call
  */
 export interface Meter {
   /** Whether the shown blocks have more than `limit` tokens. */
@@ -25,7 +26,7 @@ export function createMeter(estimator: Estimator): Meter {
   let countedBlocks = 0 // how many blocks are in `exact`
   let exact = 0
 
-  /** Clears the sums after an edit. While the timeline only grows they stay valid: appending never changes how earlier blocks are shown. */
+  /** Clears the sums after an edit of earlier blocks. They stay valid while blocks are only appended. */
   function resetIfEdited(timeline: Timeline) {
     if (timeline.buffer !== buffer || timeline.size < size) boundedBlocks = upperBound = countedBlocks = exact = 0
     buffer = timeline.buffer

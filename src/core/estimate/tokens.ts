@@ -1,7 +1,7 @@
-/** Counts the tokens of a text. Always passed in: core knows no tokenizer. */
+/** Counts the tokens of a text. Core contains no tokenizer, so that callers pass in a counter. */
 export type TokenCounter = (text: string) => number
 
 export const CHARACTERS_PER_TOKEN = 4
 
-/** An estimate of four characters per token, for when no tokenizer is given. */
+/** Estimates four characters per token. It is used when no tokenizer is given. */
 export const roughTokens: TokenCounter = (text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN)

@@ -2,7 +2,7 @@ import { oncePerBlock } from '../block/reader.ts'
 import { type IncomingSource, isSid, type SourceRow } from './source.ts'
 import { normalizeUrl } from './url.ts'
 
-/** The sources of a conversation, ascending by sid. `next_sid` only grows: the number of a removed source is not reused. */
+/** The sources of a conversation, sorted by sid. `next_sid` only grows, so that the sid of a removed source is not reused. */
 export interface SourcePool {
   readonly rows: readonly SourceRow[]
   readonly next_sid: number
@@ -10,21 +10,21 @@ export interface SourcePool {
 
 export const emptyPool: SourcePool = { rows: [], next_sid: 1 }
 
-/** The pool after `mergeSources`, and which numbers the incoming rows got. */
+/** The pool after `mergeSources`, and which sids the incoming rows got. */
 export interface MergeResult {
   readonly pool: SourcePool
-  /** The new and changed rows: all that has to be stored. */
+  /** The new and changed rows. Only these have to be stored. */
   readonly changed: readonly SourceRow[]
   /** The pool's sid of each incoming row, in the same order. */
   readonly sids: readonly number[]
-  /** The pool's sid for each number that the tool gave its rows. If a tool used a number twice, its first row counts. */
+  /** Maps the number that the tool gave a row to the row's sid in the pool. If the tool used a number twice, the first row is valid. */
   readonly renumbered: ReadonlyMap<number, number>
 }
 
-/** Adds rows to the pool. Known sources keep their sid and are completed; new ones get the next sid, whatever number the tool gave them. */
+/** Adds rows to the pool. A known source keeps its sid and is completed. A new source gets the next sid, not the number of the tool. */
 export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
   const known = new Map(pool.rows.map((row) => [row.sid, row]))
-  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of equal keys the oldest row counts
+  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // the oldest row of a key is kept
   const renumbered = new Map<number, number>()
   const touched = new Set<number>()
   let next = firstFreeSid(pool.rows, pool.next_sid)
@@ -41,11 +41,11 @@ export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource
     return sid
   })
 
-  const rows = [...known.values()] // in insertion order, which is ascending: the pool's rows first, then the new ones
+  const rows = [...known.values()] // these are sorted by sid: the rows of the pool come first, then the new ones
   return { pool: { rows, next_sid: next }, changed: rows.filter(({ sid }) => touched.has(sid)), sids, renumbered }
 }
 
-/** Applies a stored merge, given by its changed rows, to a pool. */
+/** The pool after a stored merge. `rows` are the new and changed rows of the merge. */
 export function applyMerge(pool: SourcePool, { rows, next_sid }: SourcePool): SourcePool {
   const bySid = new Map([...pool.rows, ...rows].filter(({ sid }) => isSid(sid)).map((row) => [row.sid, row]))
   const ordered = [...bySid.values()].sort((a, b) => a.sid - b.sid)
@@ -82,18 +82,18 @@ export function selectSources(pool: SourcePool, sids: Iterable<number>): Selecte
 
 export const sourcesBySid = (pool: SourcePool): ReadonlyMap<number, SourceRow> => new Map(pool.rows.map((row) => [row.sid, row]))
 
-/** The pool as the timeline stores it: rows without body and hosting handles, and with a short text. */
+/** The pool as an exported timeline holds it: rows without body and hosting handles, and with a short text. */
 export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool.rows.map(compactRow)
 
-/** The next sid. It is above every existing row, even if the counter is too low: a pool from a snapshot has no counter of its own. */
+/** The next sid. It is above the sid of every row, even if `counter` is too low: a pool from a snapshot has no counter. */
 const firstFreeSid = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
 
-/** The key that identifies a source: for a file its path, for everything else its normalised URL. */
+/** The key by which a source is recognised: the path of a file, or the normalised URL of anything else. */
 export function sourceKey(row: { readonly url?: string; readonly physical_path?: string }): string {
   return row.physical_path === undefined ? normalizeUrl(row.url ?? '') : `local:${row.physical_path}`
 }
 
-/** `sourceKey`, cached: parsing the URL of every row takes longer than the rest of a merge. */
+/** Like `sourceKey`, but remembers the key of each row, because parsing all URLs takes longer than the rest of a merge. */
 const keyOfRow = oncePerBlock((row: SourceRow) => sourceKey(row))
 
 const scores = ['weighted_rank', 'objective_relevance', 'query_relevance'] as const
@@ -107,7 +107,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   if (isBetterTitle(incoming.title, known.title)) added.set('title', incoming.title)
   if (isLonger(incoming.text, known.text)) added.set('text', incoming.text)
 
-  // The length belongs to one body and is never combined with another body.
+  // `content_length` belongs to one body and must not be combined with another body.
   if (!isMissing(known.content) || !isMissing(incoming.content)) added.delete('content_length')
   if (isLonger(incoming.content, known.content)) {
     added.set('content', incoming.content)
@@ -123,7 +123,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
 const isMissing = (value: unknown) => value === undefined || value === null || value === ''
 const isLonger = (candidate: string | undefined, known: string | undefined) => (candidate?.length ?? 0) > (known?.length ?? 0)
 
-/** A row without a title has its URL as title; any other title is better, however short. */
+/** Whether `candidate` is the better title. A URL stands for a missing title, so that any other title is better. */
 function isBetterTitle(candidate: string | undefined, known: string | undefined): boolean {
   const isReal = isTitle(candidate)
   return isReal === isTitle(known) ? isLonger(candidate, known) : isReal
@@ -131,7 +131,7 @@ function isBetterTitle(candidate: string | undefined, known: string | undefined)
 
 const isTitle = (title: string | undefined) => !isMissing(title) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(title ?? '')
 
-// With the last four fields the file of a sid can be found when only the timeline is available.
+// The last four fields serve to find the file of a source when only the timeline is available.
 const compactFields = [
   'title',
   'url',
@@ -151,10 +151,10 @@ const maximumText = 500
 function compactRow(row: SourceRow): CompactRow {
   const fields = compactFields.filter((field) => row[field] !== undefined).map((field) => [field, row[field]] as const)
   const text = row.text === undefined ? {} : { text: shorten(row.text) }
-  return { sid: row.sid, ...(Object.fromEntries(fields) as Omit<CompactRow, 'sid'>), ...text } // the keys are those of `compactFields`
+  return { sid: row.sid, ...(Object.fromEntries(fields) as Omit<CompactRow, 'sid'>), ...text } // `fields` has only these keys
 }
 
-/** Cuts a text after 500 code points, so that no character is split. A text that was already cut stays as it is. */
+/** Cuts a text after 500 code points, so that no surrogate pair is split. A text that was already cut stays as it is. */
 function shorten(text: string): string {
   if (text.length <= maximumText) return text
   let end = 0

@@ -11,14 +11,14 @@ export interface SourceFields {
   readonly url?: string
   /** A short excerpt. */
   readonly text?: string
-  /** The whole body; never part of a snapshot. */
+  /** The whole body. It is never part of an exported timeline. */
   readonly content?: string
   readonly content_length?: number
   readonly mime?: string
   readonly size_bytes?: number
   readonly base64?: string
   readonly artifact_path?: string
-  /** Relative to OUT_DIR, in Unicode form NFC, and safe by `unsafeReason`. */
+  /** A path below OUT_DIR, in Unicode form NFC and safe by `unsafeReason`. */
   readonly physical_path?: string
   readonly turn_id?: string
   readonly rn?: string
@@ -36,7 +36,7 @@ export interface SourceFields {
   readonly modified_time_iso?: string
   readonly fetched_time_iso?: string
   readonly fetch_status?: string
-  /** True when an answer or artifact cited it. */
+  /** Whether an answer or an artifact cited the source. */
   readonly used?: boolean
   readonly [field: string]: unknown
 }
@@ -46,7 +46,7 @@ export interface SourceRow extends SourceFields {
   readonly sid: number
 }
 
-/** A row that is to be merged into the pool. Its `sid` is a tool's own number; it is used only to renumber the tool's citations. */
+/** A row to merge into the pool. Its `sid` is the number that the tool gave it. It serves only to renumber the tool's citations. */
 export type IncomingSource = SourceFields & { readonly sid?: number } & ({ readonly url: string } | { readonly physical_path: string })
 
 /** True for a valid sid, which is a positive integer. */
@@ -54,7 +54,7 @@ export const isSid = (value: unknown): value is number => Number.isSafeInteger(v
 
 const maximumBase64 = 4000
 
-/** Parses a row from a tool or a file; undefined when it has neither a URL nor a safe path. Known fields of a wrong type are left out. */
+/** Parses a row from a tool or a file. Undefined when it has neither a URL nor a safe path. Known fields of a wrong type are left out. */
 export function parseSourceRow(value: unknown): IncomingSource | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const remaining = new Map<string, unknown>(Object.entries(value))
@@ -71,7 +71,7 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   return url === undefined ? undefined : { ...fields, url }
 }
 
-/** Removes and returns the first of these fields that has text. The other fields stay. */
+/** Returns the first of these fields that has text and removes it. The field `names[0]` is removed in any case; the others stay. */
 function takeText(remaining: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
   const name = names.find((candidate) => isFilled(remaining.get(candidate)))
   const value = name === undefined ? undefined : remaining.get(name)
@@ -80,7 +80,7 @@ function takeText(remaining: Map<string, unknown>, ...names: readonly [string, .
   return typeof value === 'string' ? value : undefined
 }
 
-/** Removes and returns the safe path of a row. `local_path` is the older name of the field; it may be absolute and is always removed. */
+/** Removes both path fields of a row and returns the first safe path. `local_path` is the older field and may be absolute. */
 function takePhysicalPath(remaining: Map<string, unknown>): string | undefined {
   const candidates = [remaining.get('physical_path'), remaining.get('local_path')]
   remaining.delete('physical_path')
@@ -95,7 +95,7 @@ const isFilled = (value: unknown): value is string => typeof value === 'string' 
 const isText = (value: unknown) => typeof value === 'string'
 const isNumber = (value: unknown) => Number.isFinite(value)
 
-/** A check for each known field that is not parsed by name above. */
+/** A check for each known field that `parseSourceRow` does not read by name. */
 const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>([
   ['sid', isSid],
   ['source_type', (value) => sourceTypes.some((type) => type === value)],
@@ -118,12 +118,11 @@ const isValidField = (field: string, value: unknown) => value !== undefined && (
 /** The types of files that become sources by default. */
 export const defaultEligibleMimes: readonly string[] = ['image/*']
 
-/** A wider list, with text and PDF. Office files and archives are in neither list. */
+/** A wider list for `isEligibleMime`, with text and PDF. Neither list has office files or archives. */
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
 /**
- * Whether a file of this type may become a source. `allow` holds types and `kind/*` patterns. Applies to files only, not to web pages
- * and skills.
+ * Whether a file of this type may become a source. `allow` holds types and `kind/*` patterns. Web pages and skills need no such check.
  */
 export function isEligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
   const type = (mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
@@ -133,7 +132,7 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
     .some((pattern) => (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern))
 }
 
-/** Whether an answer may cite this source: only web pages can be cited; files are embedded instead. */
+/** Whether an answer may cite this source. Only web pages can be cited; files are embedded instead. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return row.url !== undefined && /^https?:\/\//i.test(row.url) && URL.canParse(row.url)

@@ -6,11 +6,14 @@ import { toLogical } from '../path/physical.ts'
 import { blocksAtPath, blocksOfCall, digestBlocksOf, type Timeline } from './timeline.ts'
 import { knownTurns } from './turns.ts'
 
-/** A file or display of the agent: its newest metadata and its newest content, also from hidden blocks. */
+/** A file or display of the agent, with its newest metadata and its newest content. Hidden blocks count too. */
 export interface Artifact {
   readonly path: string
   readonly kind: ArtifactKind
-  /** Merged from the digest, then the meta of the metadata block, then that of the content blocks; the first to have a key wins. */
+  /**
+   * The fields of the digest, then those of the metadata block's `meta`, then those of the content blocks' `meta`, newest first. The first
+   * that has a field wins. Only `visibility` is taken from the content blocks first.
+   */
   readonly metadata: Meta & Partial<Digest>
   readonly callId?: string
   readonly toolId?: string
@@ -19,7 +22,7 @@ export interface Artifact {
   readonly base64?: string
 }
 
-/** The artifact at a logical or physical path; undefined when the timeline has none. */
+/** The artifact at a logical or physical path; undefined when the timeline has none there. */
 export function findArtifact(timeline: Timeline, path: string): Artifact | undefined {
   const logical = canonicalPath(path) ?? toLogical(path, knownTurns(timeline))
   if (logical === undefined) return undefined
@@ -28,7 +31,7 @@ export function findArtifact(timeline: Timeline, path: string): Artifact | undef
   return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfCall(timeline, callId))
 }
 
-/** Like `findArtifact`, in a list of blocks, oldest first: a turn log or the result of a store query. */
+/** Like `findArtifact`, but searches a list of blocks, oldest first, such as a turn log or the result of a store query. */
 export function artifactFromBlocks(blocks: readonly Block[], logical: string): Artifact | undefined {
   const metadataBlock = blocks.findLast((block) => describes(block, logical))
   const content = blocks.filter(({ path }) => path === logical)
@@ -36,7 +39,7 @@ export function artifactFromBlocks(blocks: readonly Block[], logical: string): A
   return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfBlock(tool(callId)))
 }
 
-/** True when another call wrote this artifact before: then the current version is an edit. */
+/** Whether another call than `callId` has written this artifact. Then the version of `callId` is an edit. */
 export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId: string): boolean {
   const isOfAnotherCall = (block: Block) => callIdOf(block) !== callId
   return blocksAtPath(timeline, logical).some(isOfAnotherCall) || digestBlocksOf(timeline, logical).some(isOfAnotherCall)
@@ -50,13 +53,13 @@ function buildArtifact(
 ): Artifact | undefined {
   if (!metadataBlock && content.length === 0) return undefined
   const newest = content.findLast((block) => block.text !== undefined && (hasWholeContent(block) || isPatch(block)))
-  const patch = newest && isPatch(newest) ? newest : undefined // its text is a diff, and earlier content is outdated
+  const patch = newest && isPatch(newest) ? newest : undefined // a patch makes earlier content outdated
   const text = patch ? undefined : newest
   const binary = patch ? undefined : content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
   const digest = metadataBlock && readDigest(metadataBlock)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  // The digest of a patch has the visibility of the patch; the content block has that of the artifact.
+  // The digest of a patch holds the visibility of the patch. The visibility of the artifact is in the content block.
   const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility
   const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, metadataBlock?.meta ?? {}, ...metas])
   const callId =
@@ -74,7 +77,7 @@ function buildArtifact(
   }
 }
 
-/** True when the block's text is the whole content: not a diff, a part, a preview or metadata. */
+/** Whether the block's text is the whole content of an artifact, and not a diff, a part, a preview or metadata. */
 export function hasWholeContent(block: Block): boolean {
   return !isPatch(block) && block.meta?.partial !== true && !readDigest(block) && !excerptTypes.has(block.type)
 }

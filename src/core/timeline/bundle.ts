@@ -10,7 +10,7 @@ import { nextBlockNumber } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
 import { turnIdsOf } from './turns.ts'
 
-/** A whole conversation in one file: timeline, source pool, turn logs, the blocks that are in none of these, and the bytes. */
+/** A whole conversation in one file. */
 export interface Bundle {
   readonly format: 'daybook.bundle'
   readonly version: 1
@@ -18,13 +18,13 @@ export interface Bundle {
   readonly timeline: TimelinePayload
   readonly sources_pool: { readonly sources_pool: readonly SourceRow[]; readonly next_sid: number }
   readonly turn_logs: readonly TurnLog[]
-  /** Blocks that are in no turn log and no longer visible: older summaries, feedback on compacted turns. */
+  /** Blocks that are neither visible nor in a turn log: older summaries, feedback on compacted turns. */
   readonly archive: readonly Block[]
-  /** Base64 by SHA-256. */
+  /** The bytes of all blobs in base64. The keys are SHA-256 hashes. */
   readonly blobs: { readonly [sha256: string]: string }
 }
 
-/** The changes that rebuild a bundle. The last one sets the visible state; those before it are history. */
+/** The changes that import a bundle. The last one sets the visible state; those before it rebuild the history. */
 export function importChanges(bundle: Bundle): readonly Change[] {
   const { timeline, sources_pool: pool } = bundle
   const history = [...bundle.turn_logs.flatMap(({ blocks }) => blocks), ...bundle.archive, ...timeline.blocks]
@@ -39,7 +39,8 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   return [
-    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // a log without a start time holds only the end of its turn
+    // A log without a start time holds only the end of its turn.
+    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]),
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {
       type: 'turn.closed',
@@ -52,7 +53,7 @@ function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   ]
 }
 
-/** Parses a bundle, or a single `conv.timeline.v1` payload. Throws `bundle.invalid` with the reason for anything else. */
+/** Parses a bundle or a single `conv.timeline.v1` payload. Anything else throws `bundle.invalid` with the reason. */
 export function parseBundle(value: unknown): Bundle {
   if (!isObject(value)) throw invalid('a bundle must be a JSON object')
   if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return bundleFromTimeline(value)
@@ -79,8 +80,8 @@ export function parseBundle(value: unknown): Bundle {
 }
 
 /**
- * A copy of the bundle that ends with a turn (by default the latest finished one), to be imported as a new conversation. The source
- * pool is copied completely, so that a sid means the same in both conversations.
+ * A copy of the bundle that ends with the turn `atTurn`, by default the latest finished one. It is imported as a new conversation. The
+ * source pool is copied completely, so that a sid means the same in both conversations.
  */
 export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
@@ -122,8 +123,8 @@ function noSuchTurn(conversationId: string, wanted: string | undefined, latest: 
 }
 
 /**
- * The highest number of a source or block that a bundle may have: far below the limit of exact integers, because the conversation
- * continues to count after the import.
+ * The highest number of a source or block that a bundle may have. It is far below the limit of exact integers, because after the import
+ * the conversation continues with higher numbers.
  */
 const MAXIMUM_NUMBER = 1e12
 
@@ -174,8 +175,8 @@ function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
 }
 
 /**
- * A single timeline payload has no block ids, no turn logs and only a snapshot of the source pool: all are derived from its blocks.
- * A timeline starts at its latest summary; earlier blocks become history.
+ * Makes a bundle from a single timeline payload. The payload has no block ids and no turn logs; they are made from its blocks. The source
+ * pool is made from its snapshot. The visible timeline starts at the latest summary; earlier blocks become history.
  */
 function bundleFromTimeline(payload: { readonly [key: string]: unknown }): Bundle {
   const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...payload, ...timesInUtc(payload) }
@@ -202,7 +203,7 @@ function bundleFromTimeline(payload: { readonly [key: string]: unknown }): Bundl
   }
 }
 
-/** For each turn the change that would have appended its blocks, in order of first occurrence. */
+/** For each turn the change that would have appended its blocks. The turns are in order of their first block. */
 function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]> {
   const turns = new Map<string, Block[]>()
   for (const block of blocks) {
@@ -213,17 +214,17 @@ function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly C
   return new Map([...turns].map(([turnId, own]) => [turnId, [{ type: 'blocks.appended', blocks: own }]]))
 }
 
-/** The times of a payload in ISO form. Values of a wrong type are left to the parser, which rejects them. */
+/** The times of a payload in ISO form. Other values are left out here; `parsePayload` rejects them if their type is wrong. */
 function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
     const field = value[key]
     const time = typeof field === 'string' || typeof field === 'number' ? isoTime(field) : undefined
     return time === undefined ? [] : [[key, time]]
   })
-  return Object.fromEntries(times) as { readonly ts?: string } // the values are results of `isoTime`
+  return Object.fromEntries(times) as { readonly ts?: string } // `isoTime` returns strings
 }
 
-/** The first row with a given sid keeps it, because citations refer to it. Rows without a free sid get the next numbers. */
+/** A pool from the rows of a snapshot. The first row with a sid keeps it, because citations refer to it. Other rows get new sids. */
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
   const numbered = new Map<number, SourceRow>()
   const others: IncomingSource[] = []

@@ -8,20 +8,20 @@ export type Change =
   | TurnOpened
   | TurnClosed
   | BlocksAppended
-  /** Inserts into the past: feedback on an old turn, a checkpoint inside the running turn. Not part of a turn log. */
+  /** Inserts blocks after an older one: feedback on an old turn, or a checkpoint inside the running turn. Turn logs do not contain them. */
   | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
   /** Replaces all visible blocks up to and including `after_id` by `blocks`: the summary and the blocks that it preserves. */
   | { readonly type: 'range.compacted'; readonly after_id: string; readonly blocks: readonly Block[]; readonly covered: readonly string[] }
   | BlocksHidden
   | { readonly type: 'blocks.revealed'; readonly ids: readonly string[] }
   | ResponseReceived
-  /** The new and changed rows in their new state. `next_sid` never decreases. */
+  /** `rows` are the new and changed sources in their new state. `next_sid` never decreases. */
   | { readonly type: 'sources.merged'; readonly ts: string; readonly rows: readonly SourceRow[]; readonly next_sid: number }
   | { readonly type: 'sources.used'; readonly ts: string; readonly sids: readonly number[] }
   | { readonly type: 'source.removed'; readonly ts: string; readonly sid: number }
   | { readonly type: 'title.set'; readonly ts: string; readonly title: string }
   | { readonly type: 'event.accepted'; readonly event: InboxEvent }
-  /** The events became part of a turn, or expired: they leave the inbox. */
+  /** These events leave the inbox because they became part of a turn or expired. */
   | { readonly type: 'event.folded'; readonly ts: string; readonly event_ids: readonly string[]; readonly turn_id: string | null }
   | { readonly type: 'feedback.seen'; readonly ts: string; readonly until: string }
   /** Sets the visible state of an imported conversation. Occurs only in an empty timeline or after imported turns. */
@@ -40,7 +40,7 @@ export interface TurnClosed {
   readonly turn_id: string
   readonly ts: string
   readonly exit_reason: string
-  /** SIDs cited by the turn's completions and artifacts. */
+  /** The sids that the turn's completions and artifacts cite. */
   readonly sources_used?: readonly number[]
   readonly tokens?: number
 }
@@ -51,7 +51,7 @@ export interface BlocksAppended {
   readonly blocks: readonly Block[]
 }
 
-/** Hides a path group. The replacement text is shown once, in the place of the first block. */
+/** Hides the blocks of a path. The replacement text is shown once, in the place of the first block. */
 export interface BlocksHidden {
   readonly type: 'blocks.hidden'
   readonly ids: readonly string[]
@@ -60,20 +60,20 @@ export interface BlocksHidden {
   readonly scope?: HiddenScope
 }
 
-/** The raw output of a model call with its usage and a record of its prompt. Never rendered; used for replay and recovery. */
+/** The raw output of a model call, its usage and a record of its prompt. Replay and recovery use it; the model never sees it. */
 export interface ResponseReceived {
   readonly type: 'response.received'
   readonly turn_id: string
   readonly ts: string
   readonly iteration: number
   readonly call_id: string
-  /** The purpose of the call; absent for a decision. Other calls do not advance the turn. */
+  /** The purpose of the call; absent for a decision of the turn. */
   readonly role?: 'gate' | 'compaction'
   readonly raw: string
   readonly finish_reason: string
   readonly usage?: Usage
   readonly prompt?: PromptRecord
-  /** The failure of the provider, when it is why the output is incomplete. */
+  /** The failure of the provider, if one made the output incomplete. */
   readonly error?: ServiceError
   /** Earlier attempts of the same call that cost tokens but failed before any output was shown. */
   readonly retried?: readonly RetriedAttempt[]
@@ -83,11 +83,14 @@ export interface ResponseReceived {
 export interface RetriedAttempt {
   readonly usage: Usage
   readonly model?: string
-  /** The provider did not report the usage. */
+  /** The provider did not report the usage, so that it is an estimate. */
   readonly estimated?: true
 }
 
-/** Tokens as billed by the provider, in four buckets that do not overlap; `reasoning` is part of `output`. */
+/**
+ * Tokens as billed by the provider. `uncached`, `cache_read`, `cache_write` and `output` do not overlap; `cache_write_long` and `reasoning`
+ * are parts of them.
+ */
 export interface Usage {
   readonly uncached: number
   readonly cache_read: number
@@ -98,24 +101,24 @@ export interface Usage {
   readonly reasoning?: number
 }
 
-/** Hashes of a prompt: enough to explain a cache miss and to check a replay without storing the prompt itself. */
+/** Hashes of a prompt, which is not stored itself. They suffice to explain a cache miss and to check a replay. */
 export interface PromptRecord {
   readonly model?: string
-  /** Positions of the parts with a cache mark. */
+  /** The positions of the parts with a cache mark, among the parts of the message. */
   readonly marks?: readonly number[]
-  /** For each mark the position of the last block before it, among the shown blocks. */
+  /** For each mark, the position of the last block before it, among the shown blocks. */
   readonly points?: readonly number[]
-  /** For each mark the hash of everything up to and including its part, without the system text. */
+  /** For each mark, the hash of all parts up to and including its own. The system text is not included. */
   readonly segments?: readonly number[]
   readonly system?: SystemFingerprint
-  /** The part after the last stable block (sources and announce): its length, and its text when `recordPrompts` is set. */
+  /** The end of the prompt after the last block (sources and announcement): its length, and its text when `recordPrompts` is set. */
   readonly tail?: { readonly size: number; readonly text?: string }
   readonly shown?: ShownFingerprints
   readonly estimated_tokens?: number
   readonly cache_ttl_seconds?: number | null
 }
 
-/** Hashes of the system text and of its tool catalogue, and its length in characters. */
+/** The hash of the system text, the hash of the tool catalogue in it, and the length of the text in characters. */
 export interface SystemFingerprint {
   readonly hash: number
   readonly tools: number
@@ -123,15 +126,15 @@ export interface SystemFingerprint {
 }
 
 /**
- * A short hash of each shown block from position `from` on. The blocks before `from` are the same as in the previous prompt, so that
- * the journal grows only with new blocks.
+ * A short hash of each shown block from position `from` on. The blocks before `from` are the same as in the previous prompt. Their hashes
+ * are not stored again.
  */
 export interface ShownFingerprints {
   readonly from: number
   readonly hashes: readonly number[]
-  /** The hash of all shown blocks, from the first. */
+  /** One hash of all shown blocks, from the first block on. */
   readonly chain: number
-  /** The rendered blocks, when `recordPrompts` is set: then a replay can name the first byte that differs. */
+  /** The rendered blocks, when `recordPrompts` is set. With them a replay can name the first byte that differs. */
   readonly texts?: readonly string[]
 }
 
@@ -144,7 +147,7 @@ export interface InboxEvent {
   readonly text: string
   readonly target_turn_id?: string
   readonly payload?: unknown
-  /** Blobs that the payload refers to; they live as long as the entry. */
+  /** The blobs that the payload refers to. They must live as long as the entry. */
   readonly keeps?: readonly BlobRef[]
 }
 
@@ -157,7 +160,7 @@ export function changeTime(change: Change): string | undefined {
       return change.blocks.at(-1)?.ts
     case 'blocks.hidden':
     case 'blocks.revealed':
-      return undefined // the change that caused it is in the same append and has a time
+      return undefined // another change of the same append has a time
     case 'event.accepted':
       return change.event.ts
     case 'timeline.imported':

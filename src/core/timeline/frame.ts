@@ -5,8 +5,8 @@ import { blocksOf, createBuffer, type Timeline } from './timeline.ts'
 type HiddenMeta = Pick<Meta, 'hidden' | 'replacement_text' | 'hidden_reason' | 'hidden_scope'>
 
 /**
- * A snapshot of a timeline without the blocks themselves, which the journal holds: the order of block ids, the hidden state, and
- * the small facts. A store saves one at each compaction, so that loading starts there and not at the first entry.
+ * A snapshot of a timeline without its blocks and sources, which the journal holds. It has the ids of the visible blocks in order, and
+ * which of them are hidden. A store saves a frame at each compaction, so that loading starts there and not at the first entry.
  */
 export interface Frame extends Omit<Timeline, 'buffer' | 'size' | 'sources'> {
   readonly order: readonly string[]
@@ -32,7 +32,7 @@ function withHidden(block: Block, hidden: HiddenMeta | undefined): Block {
   return isHidden(block) ? stripHidden(block) : dropEmptyMeta(block)
 }
 
-/** The block as it is after `blocks.revealed`: without the fields about hiding, and without an empty meta. */
+/** The block without the `meta` fields about hiding, as it is after `blocks.revealed`. An empty `meta` is removed too. */
 export function stripHidden(block: Block): Block {
   const { meta } = block
   if (meta === undefined || (!hasHiddenFields(meta) && !isEmptyMeta(meta))) return block

@@ -5,8 +5,8 @@ import type { Change } from './change.ts'
 import { parsePayload } from './payload.ts'
 
 /**
- * Returns what is wrong with a value, or undefined. Runs on every entry that is written or read, so it allocates nothing for valid
- * ones.
+ * Returns what is wrong with a value, or undefined. Checks run on every entry that is written or read, so that they allocate nothing for
+ * valid values.
  */
 type Check = (value: unknown) => string | undefined
 
@@ -47,7 +47,7 @@ const object = (fields: { readonly [name: string]: Check }): Check => {
   }
 }
 
-/** Makes a check of a parser that throws Failure. */
+/** Makes a check from a parser that throws a Failure for invalid values. */
 const parsedBy =
   (parse: (value: unknown) => unknown): Check =>
   (value) => {
@@ -79,7 +79,7 @@ const event = object({
   keeps: optional(list(object({ sha256: text, size: number }))),
 })
 
-/** The required fields of every type of change. */
+/** The checks of the fields of every type of change. */
 const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'turn.opened': object({ turn_id: text, ts: text }),
   'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
@@ -104,7 +104,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
     prompt: optional(object({})),
     retried: optional(list(object({ usage }))),
   }),
-  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // other fields of a row are optional
+  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // a row needs only a sid
   'sources.used': object({ ts: text, sids }),
   'source.removed': object({ ts: text, sid: integer }),
   'title.set': object({ ts: text, title: text }),
@@ -115,13 +115,13 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
 }
 
 /**
- * Checks a row of a journal. Unknown fields stay, because a later version may have written them; an unknown type is rejected, because
- * it can not be applied.
+ * Checks a change from a journal. Unknown fields stay, because a later version may have written them. An unknown type throws
+ * `change.invalid`, because it can not be applied.
  */
 export function parseChange(value: unknown): Change {
   const type = isObject(value) ? value.type : undefined
   const known = typeof type === 'string' && Object.hasOwn(changeChecks, type)
   const problem = known ? changeChecks[type as Change['type']](value) : `type ${JSON.stringify(type)} is unknown`
   if (problem !== undefined) throw new Failure('change.invalid', `not a change: ${known ? type : ''}${problem}`)
-  return value as Change // every field that the union names was just checked
+  return value as Change // `changeChecks` has checked the fields
 }

@@ -7,7 +7,7 @@ import type { SourceRow } from '../sources/source.ts'
 import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline } from './timeline.ts'
 import { turnIdsOf } from './turns.ts'
 
-/** `conv.timeline.v1`: the visible state of a conversation in the exchange format. Computed from the journal on export. */
+/** The visible state of a conversation in the exchange format `conv.timeline.v1`. It is not stored but computed on export. */
 export interface TimelinePayload {
   readonly version: 1
   readonly ts: string | null
@@ -17,7 +17,7 @@ export interface TimelinePayload {
   readonly conversation_title: string | null
   readonly conversation_started_at: string | null
   readonly last_activity_at: string | null
-  /** Epoch seconds. */
+  /** The time of the last use of the provider's cache, in epoch seconds. */
   readonly cache_last_touch_at: number | null
   readonly cache_last_ttl_seconds: number | null
   readonly last_known_feedback_ts: string | null
@@ -47,8 +47,8 @@ export function toPayload(timeline: Timeline): TimelinePayload {
 }
 
 /**
- * The timeline of an imported payload. The source pool is kept: it is imported by its own change. No turn is open and the inbox is
- * empty.
+ * The timeline of an imported payload. No turn is open and the inbox is empty. The source pool of `timeline` is kept, because another
+ * change imports the sources.
  */
 export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
   const { sources } = timeline
@@ -89,7 +89,7 @@ export function parsePayload(value: unknown): TimelinePayload {
   return buildPayload(value, value.blocks.map(parseBlock))
 }
 
-/** Parses a payload of unknown origin. Never throws; wrong parts are read as absent. */
+/** Parses a payload of unknown origin. It never throws: wrong fields are read as absent, and wrong blocks are left out. */
 export function parsePayloadLeniently(value: unknown): TimelinePayload {
   const fields = isObject(value) ? value : {}
   const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(parseBlockOrSkip) : []
@@ -111,7 +111,7 @@ const textFields = [
   'last_known_feedback_ts',
   'last_external_event_id',
 ] as const
-/** The range of a JavaScript date, in seconds before and after 1970. */
+/** A JavaScript date reaches this many seconds before and after 1970. */
 const MAXIMUM_SECONDS = 8.64e12
 const numberFields = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
 

@@ -10,8 +10,8 @@ import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.t
 import { turnIndexText } from './turn-log.ts'
 
 /**
- * The blocks of the journal, as far as the caller has loaded them. Undefined means not loaded: `resolvePath` then returns what to look
- * up, and the caller calls it again. Lists are oldest first; an empty list means that there is nothing.
+ * The blocks of the journal that the caller has loaded, oldest first. Undefined means that they are not loaded: `resolvePath` then returns
+ * what to load, and the caller calls it again. An empty list means that the journal has none.
  */
 export interface BlockHistory {
   atPath(path: string): readonly Block[] | undefined
@@ -23,17 +23,17 @@ export type Resolution =
   /** The blocks at the path, oldest first; `from` says whether they are visible or only in the journal. */
   | { readonly status: 'blocks'; readonly path: string; readonly blocks: readonly Block[]; readonly from: 'timeline' | 'history' }
   | { readonly status: 'artifact'; readonly path: string; readonly artifact: Artifact; readonly from: 'timeline' | 'history' | 'digest' }
-  /** A text that is computed and never stored: a turn index, a summary with its index. */
+  /** A text that is computed on demand: a turn index, or a summary with its index. */
   | { readonly status: 'view'; readonly path: string; readonly text: string }
   | { readonly status: 'sources'; readonly path: string; readonly rows: readonly SourceRow[]; readonly missing: readonly number[] }
   /** The caller has to load this part of the journal and call again. */
   | { readonly status: 'lookup_needed'; readonly at: { readonly path: string } | { readonly turn: string } }
-  /** Knowledge, skills and other conversations have resolvers of their own. A folder has no single content. */
+  /** The path is not resolved here: knowledge, skills and other conversations have their own resolvers, and a folder is not one thing. */
   | { readonly status: 'elsewhere'; readonly path: string; readonly where: 'knowledge' | 'skill' | 'conversation' | 'folder' }
   | { readonly status: 'missing'; readonly path: string }
   | { readonly status: 'not_a_logical_path' }
 
-/** Finds what a logical path leads to, in the timeline first and then in all history. Hidden blocks are found as well. */
+/** Finds what a logical path leads to. Searches the timeline first, then all history. Hidden blocks are found too. */
 export function resolvePath(timeline: Timeline, text: string, history: BlockHistory): Resolution {
   const parsed = parsePath(text)
   if (parsed === undefined) return { status: 'not_a_logical_path' }
@@ -69,7 +69,7 @@ function resolveToolRecord(timeline: Timeline, record: CallRecord, path: string,
   return found.status === 'missing' ? resolveBlocks(timeline, olderPath(record), history) : found
 }
 
-/** The older form of a call record's path, which imported timelines may still have. */
+/** The older form of the path of a call, result, notice or program. Imported timelines may have it. */
 function olderPath({ turn, call, record: name }: CallRecord): string {
   if (name === 'code') return `fi:${turn}.code.${call}`
   return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
@@ -82,7 +82,7 @@ function resolveRecord(timeline: Timeline, { space, turn, record: name }: Record
   return summary ? { status: 'view', path, text: summaryView(summary) } : found
 }
 
-/** The blocks at a path; copies that a compaction preserved only when there is no original. */
+/** The blocks at a path. Copies that a compaction preserved are returned only when there is no original. */
 function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory): Resolution {
   const visible = blocksAtPath(timeline, path)
   const own = visible.filter(({ meta }) => meta?.preserved_by_compaction !== true)
@@ -95,7 +95,7 @@ function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory):
   return older.length > 0 ? { status: 'blocks', path, blocks: older, from: 'history' } : { status: 'missing', path }
 }
 
-/** The index of a turn, from its blocks in the journal, or from the visible ones when retention has removed those. */
+/** The index of a turn. It is made from the turn's blocks in the journal, or, if retention has removed those, from the visible ones. */
 function resolveTurnIndex(timeline: Timeline, turn: string, path: string, history: BlockHistory): Resolution {
   const logged = history.ofTurn(turn)
   if (logged === undefined) return { status: 'lookup_needed', at: { turn } }
@@ -106,7 +106,7 @@ function resolveTurnIndex(timeline: Timeline, turn: string, path: string, histor
   return { status: 'view', path, text: turnIndexText({ turn_id: turn, ts: header?.ts ?? null, end_ts: ended, blocks, sources_used: [] }) }
 }
 
-/** The artifact at a file path: preferably a version with content, else metadata alone, which still describes the file. */
+/** The artifact at a file path. A version with content is preferred to one with metadata only. */
 function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, history: BlockHistory): Resolution {
   const visible = findArtifact(timeline, path)
   if (visible && hasContent(visible)) return { status: 'artifact', path, artifact: visible, from: 'timeline' }

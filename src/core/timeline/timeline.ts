@@ -5,14 +5,14 @@ import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { InboxEvent, ResponseReceived } from './change.ts'
 
 /**
- * The visible state of a conversation, as an immutable value: its blocks and the facts that a turn needs. Only `applyChange` makes a
- * new one.
+ * The visible state of a conversation: its blocks and the facts that a turn needs. A timeline is never changed; `applyChange` makes a new
+ * one.
  */
 export interface Timeline {
-  /** Shared with other values: read it only through the functions below. */
+  /** The buffer may hold more blocks than belong to this timeline. Read it only through the functions below. */
   readonly buffer: BlockBuffer
   readonly size: number
-  /** The number of the next block's id. Numbers of compacted blocks are not reused. */
+  /** The number in the id of the next block. Numbers of compacted blocks are not reused. */
   readonly nextBlock: number
   readonly sources: SourcePool
   readonly title?: string
@@ -22,10 +22,10 @@ export interface Timeline {
   readonly openTurn?: OpenTurn
   /** The latest response to a decision, without its text: its time, its usage and its prompt record. */
   readonly lastResponse?: Omit<ResponseReceived, 'raw'>
-  /** Events that were accepted and not yet folded into a turn, in order of acceptance. */
+  /** Events that were accepted and are not yet part of a turn, in order of acceptance. */
   readonly inbox: readonly InboxEvent[]
   readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
-  /** Ids of the latest events, folded or not: by them a second delivery is recognised. */
+  /** The ids of the latest events, also of those that are part of a turn. They serve to recognise a second delivery. */
   readonly knownEvents?: readonly string[]
   readonly cache?: CacheTouch
   readonly feedbackSeen?: string
@@ -38,7 +38,7 @@ export interface OpenTurn {
   readonly ts: string
 }
 
-/** When the provider's cache was last used, and how long its entries then live. */
+/** When the provider's cache was last used, and how long its entries live after that. */
 export interface CacheTouch {
   readonly touched_at: string
   readonly ttl_seconds: number | null
@@ -68,7 +68,7 @@ export function blockById(timeline: Timeline, id: string): Block | undefined {
   return position === undefined ? undefined : timeline.buffer.blocks[position]
 }
 
-/** The path group: all visible blocks with this path, oldest first. */
+/** All visible blocks with this path, oldest first. */
 export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[] =>
   blocksAt(timeline, blockIndex(timeline.buffer).byPath.get(path))
 export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block[] =>
@@ -76,7 +76,7 @@ export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block
 export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] =>
   blocksAt(timeline, blockIndex(timeline.buffer).byTurn.get(turnId))
 
-/** Metadata blocks that describe the artifact, oldest first. */
+/** The metadata blocks that describe the artifact at this path, oldest first. */
 export const digestBlocksOf = (timeline: Timeline, path: string): readonly Block[] =>
   blocksAt(timeline, blockIndex(timeline.buffer).byArtifact.get(path))
 
@@ -89,16 +89,16 @@ function blocksAt(timeline: Timeline, positions: readonly number[] | undefined):
   if (!positions) return []
   const blocks: Block[] = []
   for (const position of positions) {
-    if (position >= timeline.size) break // positions ascend; the rest belongs to newer values
+    if (position >= timeline.size) break // the positions ascend, so that the rest belongs to newer timelines
     blocks.push(timeline.buffer.blocks[position] as Block)
   }
   return blocks
 }
 
-/** Followups that are not part of a turn yet, in order of acceptance. They start the next turn; other events wait for that turn. */
+/** Followups that are not part of a turn yet, in order of acceptance. They start the next turn. Events of other kinds do not start one. */
 export const waitingFollowups = ({ inbox }: Timeline): readonly InboxEvent[] => inbox.filter(({ kind }) => kind === 'followup')
 
-/** How many event ids are kept to recognise a second delivery. */
+/** How many of the latest event ids are kept to recognise a second delivery. */
 export const MAXIMUM_KNOWN_EVENTS = 256
 
 export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): boolean => knownEvents.includes(eventId)
@@ -116,21 +116,21 @@ export function nextBlockNumber(blocks: readonly Block[], floor: number): number
 }
 
 /**
- * The blocks of a timeline, shared between its successive values, so that appending costs only the new blocks:
+ * A list of blocks that successive timelines share, so that appending does not copy the earlier blocks:
  *
- *   buffer  [ b_1  b_2  b_3  b_4  b_5 ]      shared, only ever grows
- *   value A  └──── size 3 ──┘                still sees three blocks
- *   value B  └────────── size 5 ────┘        made by appending two to A
+ *   buffer     [ b_1  b_2  b_3  b_4  b_5 ]      shared, only ever grows
+ *   timeline A  └──── size 3 ──┘                still sees three blocks
+ *   timeline B  └────────── size 5 ────┘        made by appending two to A
  *
- * Appending to the newest value pushes onto the shared buffer; appending to an older value copies the buffer first. Code that holds
- * a value reads only below its size, so that a value never changes.
+ * Appending to the newest timeline pushes onto the shared buffer. Appending to an older timeline copies the buffer first. A timeline reads
+ * only the first `size` blocks, so that it never changes.
  */
 export interface BlockBuffer {
   readonly blocks: Block[]
   readonly index: BlockIndex
 }
 
-/** Positions of blocks by id, path, call, turn and artifact. Updated on lookup, so that appending stays cheap. */
+/** The positions of blocks by id, path, call, turn and artifact. New blocks are indexed at the next look-up, not when they are appended. */
 export interface BlockIndex {
   /** How many blocks are indexed so far. */
   indexed: number
@@ -138,7 +138,7 @@ export interface BlockIndex {
   readonly byPath: Map<string, number[]>
   readonly byCall: Map<string, number[]>
   readonly byTurn: Map<string, number[]>
-  /** Metadata blocks by the artifact they describe. */
+  /** The positions of metadata blocks, by the path of the artifact that they describe. */
   readonly byArtifact: Map<string, number[]>
 }
 
@@ -148,14 +148,14 @@ export function createBuffer(blocks: readonly Block[]): BlockBuffer {
   return { blocks: [...blocks], index }
 }
 
-/** Appends to the first `size` blocks: in place if the buffer ends there, else in a copy. */
+/** A buffer with the first `size` blocks and the added ones. A buffer that has more than `size` blocks is copied, any other is extended. */
 export function extendBuffer(buffer: BlockBuffer, size: number, added: readonly Block[]): BlockBuffer {
   const extended = buffer.blocks.length === size ? buffer : createBuffer(buffer.blocks.slice(0, size))
   for (const block of added) extended.blocks.push(block)
   return extended
 }
 
-/** The up-to-date index of the whole buffer. It includes blocks of newer values: callers compare positions with the size of theirs. */
+/** The up-to-date index of the whole buffer. It includes blocks of newer timelines: callers ignore positions from their own `size` on. */
 export function blockIndex({ blocks, index }: BlockBuffer): BlockIndex {
   for (; index.indexed < blocks.length; index.indexed++) indexBlock(index, blocks[index.indexed] as Block, index.indexed)
   return index

@@ -10,8 +10,8 @@ import { joinLines, oneLine } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
 /**
- * `turn.log`: the blocks that were appended in one turn, in journal order. Complete also after a compaction; later insertions are not
- * in it.
+ * The blocks that were appended in one turn, in journal order. A compaction does not shorten the log. Blocks that were inserted into the
+ * turn are not in it.
  */
 export interface TurnLog {
   readonly turn_id: string
@@ -23,11 +23,11 @@ export interface TurnLog {
   readonly tokens: number | null
 }
 
-/** The exit reason of an imported turn that was still open: the import closes it, and its log has no end. */
+/** The exit reason of a turn that was still open when it was imported. The import closes the turn, but its log has no end time. */
 export const IMPORTED_OPEN = 'imported_open'
 
 /**
- * Builds the log of a turn from changes in journal order; changes of other turns are ignored. Undefined when no change concerns the
+ * Builds the log of a turn from changes in journal order. Changes of other turns are ignored. Undefined when no change belongs to the
  * turn.
  */
 export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | undefined {
@@ -55,7 +55,7 @@ export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | 
 const HINT = 220
 const ARTIFACT_HINT = 180
 
-/** The text at `ar:<turn>.react.turn.index`: all paths of a turn. The model uses it to find exact paths after a compaction. */
+/** The text at `ar:<turn>.react.turn.index`. It lists all paths of a turn, so that the model finds exact paths after a compaction. */
 export function turnIndexText(log: Pick<TurnLog, 'turn_id' | 'ts' | 'end_ts' | 'blocks' | 'sources_used'>): string {
   const blocks = log.blocks.filter(({ meta, type }) => meta?.preserved_by_compaction !== true && type !== 'conv.range.summary')
   const started = log.ts ?? blocks[0]?.ts
@@ -80,7 +80,7 @@ function section(name: string, entries: readonly string[]): readonly string[] {
 const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
 const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
 
-// Maps and not objects: a block may have any type, even `constructor`.
+// These are maps because an imported block may have any type: in an object, `constructor` would be found.
 const speakers = new Map([
   ['user.prompt', 'user'],
   ['assistant.completion', 'assistant'],

@@ -2,18 +2,18 @@ import { type Block, type BlockType, callIdOf } from '../block/block.ts'
 import { type Draft, turnHeaderBlock } from '../block/index.ts'
 import { blockAt, blockIndex, type Timeline } from './timeline.ts'
 
-/** The turns of these blocks, in order of first occurrence. */
+/** The ids of the turns of these blocks, in order of their first block. */
 export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
   return [...new Set(blocks.map(({ turn_id }) => turn_id))]
 }
 
-/** All turns of the conversation, visible or summarised. A physical path may begin with any of them. */
+/** The ids of all turns of the conversation, visible or summarised. A physical path may begin with any of them. */
 export function knownTurns(timeline: Timeline): ReadonlySet<string> {
   const visible = [...blockIndex(timeline.buffer).byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
   return new Set([...summarisedTurns(timeline), ...visible.map(([turnId]) => turnId)])
 }
 
-/** The turns that the latest summary replaces, oldest first. */
+/** The ids of the turns that the latest summary replaces, oldest first. */
 export function summarisedTurns(timeline: Timeline): readonly string[] {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
@@ -25,13 +25,13 @@ export function summarisedTurns(timeline: Timeline): readonly string[] {
   return []
 }
 
-/** The header block of a turn, or none when the timeline already ends with it. */
+/** The header block that has to be appended for a turn. The list is empty when the timeline already ends with it. */
 export function missingTurnHeader(timeline: Timeline, turnId: string, ts: string): readonly Draft<'turn.header'>[] {
   const last = blockAt(timeline, timeline.size - 1)
   return last?.type === 'turn.header' && last.turn_id === turnId ? [] : [turnHeaderBlock(turnId, ts)]
 }
 
-/** One decision of the model and all blocks that it led to. `start` and `end` are positions of its first and last block. */
+/** One decision of the model and all blocks that it led to. `start` and `end` are the positions of the first and the last block. */
 export interface Round {
   readonly key: string
   readonly turnId: string
@@ -39,7 +39,7 @@ export interface Round {
   readonly end: number
 }
 
-/** Types of blocks that close a turn. Daybook does not write three of them, but imported timelines may hold them. */
+/** The types of blocks that close a turn. The three that are not a `BlockType` occur only in imported timelines. */
 const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit' | 'react.state'> = new Set([
   'assistant.completion',
   'react.completion',
@@ -50,8 +50,9 @@ const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit'
 ])
 
 /**
- * Identifies the round of a block: by turn and iteration; for imported blocks without an iteration by their call; for blocks that
- * close a turn by the turn alone. Undefined for blocks that no decision made: headers, user input, summaries.
+ * A key that is the same for all blocks of a round. It consists of turn and iteration. Imported blocks without an iteration have a key of
+ * turn and call. Blocks that close a turn have a key of the turn alone. Undefined for blocks that no decision made: headers, user input,
+ * summaries.
  */
 export function roundKey(block: Block): string | undefined {
   const iteration = block.meta?.iteration
@@ -61,13 +62,13 @@ export function roundKey(block: Block): string | undefined {
   return closingTypes.has(block.type) ? `${block.turn_id}#end` : undefined
 }
 
-/** A function that numbers rounds from 0 in order of their first blocks. It has to be called with the blocks in order. */
+/** Makes a function that returns the number of a block's round, from 0. It has to be called with all blocks in order. */
 export function createRoundNumbers(): (block: Block) => number | undefined {
   const numbers = new Map<string, number>()
   let [lastTurn, lastIteration, lastNumber] = ['', -1, -1]
   return (block) => {
     const iteration = block.meta?.iteration
-    if (iteration === lastIteration && block.turn_id === lastTurn) return lastNumber // most blocks belong to the round of the one before
+    if (iteration === lastIteration && block.turn_id === lastTurn) return lastNumber // most blocks have the round of the block before
     const key = roundKey(block)
     if (key === undefined) return undefined
     const number = numbers.get(key) ?? numbers.size

@@ -1,13 +1,13 @@
 import { replaceBatch } from '../citations/replace.ts'
 import { isCitable, type SourceRow } from '../sources/source.ts'
 
-/** The sources of a conversation, as far as a reader of its events knows them. */
+/** The sources of a conversation that a reader of its events has seen so far. */
 export interface KnownSources {
   add(rows: Iterable<SourceRow>): void
   get(sid: number): SourceRow | undefined
-  /** An answer as people read it: its citations are links, as they were while it streamed. Citations of unknown sources are left out. */
+  /** Replaces the citations in an answer by links, as it was done while the answer streamed. Citations of unknown sources are removed. */
   linkCitations(answer: string): string
-  /** The web pages among these sources. Files are shown in the answer instead of being cited. */
+  /** The known sources with these sids that are web pages. Files are left out: an answer embeds them instead of citing them. */
   citedPages(sids: readonly number[]): readonly CitedPage[]
 }
 

@@ -5,13 +5,13 @@ import { readNotice, readToolCall } from '../block/tool.ts'
 import { isObject, parseJson } from '../json.ts'
 import type { BlockEvent, FileView } from './visible-event.ts'
 
-/** What the blocks of one entry show. The last completion among them is the answer of the turn. */
+/** The events of the blocks of one entry. The last completion among them is the answer of the turn. */
 export function readBlocks(blocks: readonly Block[]): readonly BlockEvent[] {
   const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
   return blocks.flatMap((block) => readBlock(block, block === answer))
 }
 
-/** The events of a block. None for blocks that are only for the model, and for unknown types of imported timelines. */
+/** The events of a block. Blocks that are only for the model, and imported blocks of unknown types, have none. */
 function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
   const { turn_id: turnId, ts, text = '', meta } = block
   const origin = { blockId: block.id, turnId, ts }
@@ -97,14 +97,14 @@ function toolResult(block: Block): BlockEvent {
 }
 
 function readFailure(text: string | undefined) {
-  const mayFail = text?.includes('false') && text.includes('"ok"') // parsing every result would be slow
+  const mayFail = text?.includes('false') && text.includes('"ok"') // most results need not be parsed
   const value = mayFail ? parseJson(text) : undefined
   if (!isObject(value) || value.ok !== false) return { failed: false, error: undefined }
   const { error } = value
   return { failed: true, error: isObject(error) ? { code: String(error.code), message: String(error.message) } : undefined }
 }
 
-/** The digest that the runtime keeps beside a content block. The content itself is never read as one: a file could rename itself. */
+/** The digest that the runtime stores in `meta` of a content block. The content itself is never read as a digest: it could fake a name. */
 function digestOfContent({ meta }: Block): Partial<Digest> | undefined {
   const digest = parseJson(meta?.digest)
   return isObject(digest) ? digest : undefined

@@ -2,7 +2,7 @@ import type { Change } from '../timeline/change.ts'
 import { readBlocks } from './read-block.ts'
 import type { VisibleEvent } from './visible-event.ts'
 
-/** What a change shows to a person, in order. Empty for a change that only affects what the model sees. */
+/** The events that a change means to people, in order. A change that only affects what the model sees has none. */
 export function readChange(change: Change): readonly VisibleEvent[] {
   switch (change.type) {
     case 'turn.opened':

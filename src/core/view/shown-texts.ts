@@ -1,9 +1,9 @@
 import type { LaneEvent } from '../event.ts'
 
-/** The texts that every client shows while the model writes them. Other lanes, such as a canvas, are for clients that know them. */
+/** The lanes that every client shows while the model writes them. Other lanes, such as a canvas, are for clients that know them. */
 export type TextLane = 'thinking' | 'answer'
 
-/** The lane of a delta, if it is one that every client shows. */
+/** The lane of a delta; undefined when it is not one that every client shows. */
 export const textLaneOf = ({ delta: { marker } }: LaneEvent): TextLane | undefined =>
   marker === 'thinking' || marker === 'answer' ? marker : undefined
 
@@ -12,7 +12,7 @@ interface Round {
   readonly iteration: number
 }
 
-/** Which texts were shown live. A client that only appends must not show such a text again when its entry comes. */
+/** Remembers which texts were shown live. A client that can only append must not show such a text again when its entry arrives. */
 interface ShownTexts {
   add(round: Round, lane: TextLane): void
   /** Whether the text of this round was shown, in any attempt. */

@@ -5,8 +5,8 @@ import type { SourceRow } from '../sources/source.ts'
 import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
 
 /**
- * What an entry of the journal means to a person. The terminal, the view of the client and the formats of the server are mappings of
- * these events: they choose what to show and how, and read no blocks themselves.
+ * What an entry of the journal means to people. The terminal, the view of the client and the formats of the server are made from these
+ * events and read no blocks themselves.
  */
 export type VisibleEvent = ConversationEvent | BlockEvent
 
@@ -21,7 +21,7 @@ type ConversationEvent =
   | { readonly kind: 'source.removed'; readonly ts: string; readonly sid: number }
   /** The sources that the answers of the turn cite. */
   | { readonly kind: 'sources.cited'; readonly ts: string; readonly sids: readonly number[] }
-  /** A message to a running turn; it waits until the agent reads it. */
+  /** A message was accepted. It waits until the agent reads it. */
   | { readonly kind: 'message.accepted'; readonly message: InboxEvent }
   | { readonly kind: 'messages.read'; readonly turnId: string | null; readonly ts: string; readonly eventIds: readonly string[] }
   /** Older turns were replaced by a summary in the prompt. They stay visible to people. */
@@ -38,13 +38,13 @@ export interface TurnEnded {
   readonly sourcesUsed: readonly number[]
 }
 
-/** The model answered: its live text ends here. */
+/** The response of the model is complete. Its live text ends here. */
 export interface ResponseEvent {
   readonly kind: 'response'
   readonly turnId: string
   readonly ts: string
   readonly iteration: number
-  /** The purpose of the call: undefined for a decision of the turn. Other calls have no live text. */
+  /** The purpose of the call; undefined for a decision of the turn. Other calls have no live text. */
   readonly role: ResponseReceived['role']
   readonly finishReason: string
   readonly model: string | undefined
@@ -52,7 +52,7 @@ export interface ResponseEvent {
   readonly error: ServiceError | undefined
 }
 
-/** Blocks that belong to the past: of an import, or inserted into an earlier turn. A live stream of new events leaves them out. */
+/** Blocks that were imported or inserted into an earlier turn. A live stream of new events leaves them out. */
 export interface HistoryEvent {
   readonly kind: 'history'
   readonly title: string | undefined
@@ -64,23 +64,23 @@ export interface HistoryEvent {
   readonly imported: boolean
 }
 
-/** An event from one block; a block may have several. */
+/** An event of one block. A block may have several events. */
 export type BlockEvent = { readonly blockId: string; readonly turnId: string; readonly ts: string } & (
   | { readonly kind: 'header' }
   | { readonly kind: 'prompt'; readonly text: string }
-  /** Images and PDF have two blocks, of which the second (`content`) repeats the description. */
+  /** Images and PDF have two blocks. The second, with the part `content`, repeats the description. */
   | { readonly kind: 'attachment'; readonly file: FileView; readonly part: 'description' | 'content' }
   | { readonly kind: 'thinking' | 'notes'; readonly iteration: number; readonly text: string }
   | { readonly kind: 'tool.code'; readonly callId: string | undefined; readonly iteration: number; readonly text: string }
   | ToolCallEvent
   | ToolResultEvent
-  /** A file that the agent delivered. `mime` is that of the block: of a patched file it is the type of the diff. */
+  /** A file that the agent delivered. `mime` is the type of the block; for a patched file it is the type of the diff. */
   | { readonly kind: 'file'; readonly file: FileView & { readonly rn: string }; readonly mime: string | undefined }
   /** A message from the runtime to the model about a call, or about a rejected response. */
   | { readonly kind: 'notice'; readonly callId: string | undefined; readonly code: string; readonly message: string }
   /** `plan` is undefined when the block can not be read. */
   | { readonly kind: 'plan'; readonly plan: Plan | undefined }
-  /** A message that came while the turn was running. Its event is at the place where the agent read it. */
+  /** A message that came while the turn was running. The event has the place at which the agent read the message. */
   | { readonly kind: 'message'; readonly from: 'followup' | 'steer' | 'external'; readonly text: string }
   | { readonly kind: 'summary'; readonly text: string }
   | AnswerEvent
@@ -107,9 +107,9 @@ interface ToolResultEvent {
   readonly mime: string | undefined
   readonly text: string | undefined
   readonly failed: boolean
-  /** Why it failed, if the result says so. */
+  /** Why the call failed, if the result says so. */
   readonly error: { readonly code: string; readonly message: string } | undefined
-  /** The output of the call, or the metadata of a file; the other results are contents of files. */
+  /** True for the output of the call and for the metadata of a file. False for the content of a file. */
   readonly isOutput: boolean
 }
 
@@ -121,8 +121,8 @@ interface AnswerEvent {
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
   /**
-   * `attempt`: a followup came, and the turn goes on. At the end of the turn its attempts are appended again, now `superseded`,
-   * before the `final` answer.
+   * An `attempt` is an answer after which the turn went on, because a followup came. At the end of the turn its attempts are appended again
+   * as `superseded`, before the `final` answer.
    */
   readonly state: 'attempt' | 'superseded' | 'final'
   /** True for the first of the answers that are appended at the end of a turn. */
