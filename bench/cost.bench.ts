@@ -22,7 +22,7 @@ const scripts: Readonly<Record<string, CostScript>> = {
 
 const budget = 1.02
 
-/** Billed input over 20 turns of 6 rounds, against the ideal. Counts, not times: the numbers are the same on every machine. */
+/** Compares the cost of the input of 20 turns with the ideal cost. It counts tokens, so the numbers are the same on every machine. */
 export async function bench(): Promise<void> {
   for (const [name, script] of Object.entries(scripts)) {
     const { ideal, ours, automatic, tailOnly, lastPart, uncached } = costsOf(scriptedCalls(script))

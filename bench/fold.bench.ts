@@ -9,7 +9,7 @@ import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds, emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
 
-/** The cost of expiry and compaction: independent of the length while nothing is folded, linear in the folded blocks otherwise. */
+/** Measures expiry and compaction. The time must be linear in the folded blocks. While nothing is folded, it must not grow with the length. */
 export async function bench(): Promise<void> {
   report('meter, next round', ratio(meterRound(10_000), meterRound(100)), 1.5)
   report('expiry, cache warm', ratio(warmExpiry(10_000), warmExpiry(100)), 1.5)
@@ -21,7 +21,7 @@ function report(name: string, times: number, budget: number) {
   console.log(`${name.padEnd(24)} ${times.toFixed(2)} × floor  (budget ${budget})  ${times <= budget ? 'ok' : 'OVER'}`)
 }
 
-/** The best of several runs, alternating, so that both run under the same conditions. */
+/** The shortest time of `many` divided by the shortest time of `few`. The two alternate, so that both run under the same conditions. */
 function ratio(many: () => number, few: () => number): number {
   const best = { many: Number.POSITIVE_INFINITY, few: Number.POSITIVE_INFINITY }
   for (let i = 0; i < 15; i++) {
@@ -37,7 +37,7 @@ function timed(run: () => void): number {
   return Number(process.hrtime.bigint() - start)
 }
 
-/** Turns of three rounds, nine blocks each. */
+/** A timeline of about this many blocks. Each turn has three rounds and nine blocks. */
 function conversation(blocks: number): Timeline {
   const drafts = Array.from({ length: Math.ceil(blocks / 9) }, (_, i) => [...rounds(3, `t${i}`), completion(`answer ${i}`, `t${i}`)]).flat()
   return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })

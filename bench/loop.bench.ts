@@ -21,7 +21,7 @@ import { reply } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
 import type { Call } from '../src/tools/tool.ts'
 
-/** The overhead of a round beside model and tool: in memory, on disk, after a thousand rounds, and with two hundred conversations at once. */
+/** Measures the overhead of a round: in memory, after a thousand rounds, on disk, and with two hundred conversations at once. */
 export async function bench(): Promise<void> {
   await roundInMemory()
   await longTurn()
@@ -39,7 +39,7 @@ const add = defineTool({
   run: ({ a, b }) => ({ sum: a + b }),
 })
 
-/** Always gives the same response in the same chunks, so that the stream costs the hand-written loop as much as ours. */
+/** A model that calls the tool in every round and then answers. Its stream costs the hand-written loop as much as the agent. */
 function steadyModel(rounds: number, options: { readonly latencyMs?: number; readonly onDecision?: () => void } = {}): Model {
   const call = eventsOf(reply.call('sum.add', { a: 1, b: 2 }, { thinking: 'The next number is added to what is there already.' }))
   const answer = eventsOf(reply.answer('Added up.'))
@@ -72,7 +72,7 @@ function eventsOf(text: string): readonly ModelEvent[] {
   ]
 }
 
-/** The baseline: the smallest useful loop, which parses the response, calls the tool and shows the model the result. */
+/** The baseline is the smallest useful loop. It parses the response, calls the tool and shows the model the result. */
 async function byHand(model: Model): Promise<number> {
   const { signal } = new AbortController()
   const parts: Part[] = [{ type: 'text', text: 'Add up.' }]
@@ -142,8 +142,8 @@ function median(starts: readonly number[], from: number, to: number): number {
 }
 
 /**
- * Compared with the same commits made one after another. Work that follows a wait for the disk is slower than the same work without the
- * wait, so a commit in the middle of a round takes longer than one among commits; both times are printed.
+ * Compares rounds on disk with their commits alone, made one after another. A commit within a round takes longer than a commit that
+ * directly follows another one. Both times are printed.
  */
 async function durableRound(): Promise<void> {
   await withSqlite(async (store) => {
@@ -201,7 +201,7 @@ async function manyTurns(): Promise<void> {
   })
 }
 
-/** Bytes that this process has written so far, including the database log. Zero where `/proc` is not available. */
+/** The bytes that this process has written so far, including the log of the database. 0 where there is no `/proc`. */
 function bytesWritten(): number {
   try {
     return Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
@@ -258,7 +258,7 @@ async function withSqlite(work: (store: ConversationStore) => Promise<void>): Pr
   }
 }
 
-/** The best time of each piece of work in milliseconds, after a warm-up. They take turns, so that other load on the machine affects all of them. */
+/** The shortest time of each work in milliseconds, after a warm-up. The works alternate, so that other load affects all of them. */
 async function bests<const Works extends readonly (() => Promise<void>)[]>(
   takes: number,
   works: Works,

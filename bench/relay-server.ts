@@ -1,4 +1,5 @@
-/** The server process of relay.bench.ts: everything in memory, with a model that produces the load to measure. */
+// The server process of relay.bench.ts. Everything is in memory, and the model produces the load.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../src/adapters/clock/system.ts'
@@ -11,12 +12,12 @@ import { createMetrics, metricsHelp, observe } from '../src/server/metrics.ts'
 import { serve } from '../src/server/serve.ts'
 import { defaultServerSettings } from '../src/server/settings.ts'
 
-/** Wall time that all processes of this machine share, more precise than `Date.now()`. */
+/** The time in milliseconds. It can be compared between processes of a machine, and it is more precise than `Date.now()`. */
 const now = () => performance.timeOrigin + performance.now()
 
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 
-/** `flood 20000` streams that many chunks as fast as they are read. Any other message is answered slowly, and the answer starts with the time. */
+/** Answers `flood 20000` with that many chunks, as fast as they are read, and any other message slowly. Thinking starts with the time. */
 async function* speak(request: ModelRequest): AsyncGenerator<ModelEvent> {
   if (request.role === 'gate') yield { type: 'text.delta', text: '<channel:output>{"conversation_title":"Bench"}</channel:output>' }
   else {
@@ -27,7 +28,7 @@ async function* speak(request: ModelRequest): AsyncGenerator<ModelEvent> {
     yield { type: 'text.delta', text: '</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>' }
     for (let index = 0; index < flood; index++) {
       yield { type: 'text.delta', text: 'twenty characters... ' }
-      if (index % 10 === 9) await new Promise(setImmediate) // in small groups, as a network delivers them
+      if (index % 10 === 9) await new Promise(setImmediate) // chunks come in small groups, as from a network
     }
     for (let index = 0; flood === 0 && index < 20; index++) {
       await sleep(20)

@@ -1,4 +1,6 @@
-/** `npm run bench [-- name …]` runs all benches or the named ones, one after another in one process: ratios are comparable only within a run. */
+// `npm run bench [-- name …]` runs all benches or the named ones, one after another in one process.
+// Compare ratios only within one run.
+
 import { readdirSync } from 'node:fs'
 
 const wanted = process.argv.slice(2)

@@ -17,9 +17,10 @@ const prose = (length: number, seed: number) => `${seed} ${words.repeat(Math.cei
 const hex = (n: number, digits: number) => (n * 2_654_435_761).toString(16).padStart(digits, '0').slice(-digits)
 const hash = (n: number) => (n * 2_654_435_761) % Number.MAX_SAFE_INTEGER
 
-/** The entries of a typical round: 1 KB from the model and 3 KB from a tool, with realistic ids and paths. */
 const RAW = 1_024
 const RESULT = 3_072
+
+/** The changes of a typical round: 1 KB from the model and 3 KB from a tool, with realistic ids and paths. */
 function round(n: number): readonly Change[] {
   const turnId = `turn_20260101120000_${hex(Math.floor(n / 10), 6)}`
   const place = { turnId, callId: hex(n + 1, 12), iteration: n % 10, ts: new Date(1.7672256e12 + n * 1_000).toISOString() }
@@ -69,7 +70,7 @@ async function open(name: string): Promise<{ store: ConversationStore; claim: Cl
   return { store, claim: await store.claim('c1', me), file }
 }
 
-/** One change set, against one insert of the same bytes with the same settings; measured alternately, so that other load affects both. */
+/** Compares the append of a round with one SQL insert of the same bytes. The two alternate, so that other load affects both. */
 async function benchAppend(): Promise<void> {
   const { store, claim } = await open('append')
   const bare = new DatabaseSync(join(folder, 'bare.db'))
@@ -90,7 +91,7 @@ async function benchAppend(): Promise<void> {
   report(`append of a 4 KB round (one durable insert: ${floor.toFixed(3)} ms)`, median(times.ours.slice(100)) / floor, 1.5)
 }
 
-/** Loads 500 visible blocks, with a short and with a long history before them. */
+/** Compares the time to load 500 visible blocks after a short and after a long history. */
 async function benchLoad(): Promise<void> {
   const short = await withHistory('short', 1_000)
   const long = await withHistory('long', 100_000)
@@ -133,7 +134,7 @@ async function benchBytes(): Promise<void> {
   }
 }
 
-/** Size of the database file after its log was merged. */
+/** Merges the log into the database file and returns the size of the file. */
 function merged(file: string): number {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

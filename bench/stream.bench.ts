@@ -2,10 +2,6 @@ import type { CitedSource } from '../src/core/citations/replace.ts'
 import { createCitationReplacer } from '../src/core/citations/replace.ts'
 import { createChannelParser } from '../src/core/stream/channel-parser.ts'
 
-/**
- * The path of every token: split into channels, citations replaced, text collected. One megabyte in chunks of 20 characters, compared with
- * only collecting the same chunks.
- */
 const megabyte = 1_000_000
 const chunkLength = 20
 const sources = new Map<number, CitedSource>([1, 2, 3].map((id) => [id, { title: `Source ${id}`, url: `https://s.example/${id}` }]))
@@ -19,6 +15,10 @@ const oneChannel = `<channel:answer>${filled(prose)}`
 const untagged = filled('Plain words without anything that looks like a tag or a citation, line after line.\n')
 const hostile = `<channel:answer>${filled('<<<<[[[[')}`
 
+/**
+ * Measures what happens to every token: text is split into channels, citations are replaced, and the result is collected. One megabyte
+ * comes in chunks of 20 characters. The baseline only concatenates the chunks.
+ */
 export async function bench(): Promise<void> {
   const texts = [ordinary, oneChannel, untagged, hostile].map(cut)
   for (let round = 0; round < 5; round++) for (const chunks of texts) run(chunks)
@@ -34,14 +34,14 @@ export async function bench(): Promise<void> {
   report('<<<<[[[[ / ordinary', best(() => run(hostileChunks)) / cost, 3)
 }
 
-/** A whole message: raw text and shown text, each joined at the end. */
+/** Processes a whole message. Reads raw text and shown text at the end, so that the engine has to join the strings. */
 function run(chunks: readonly string[]): number {
   const state = start()
   runPart(chunks, 0, chunks.length, state)
   return read(state.raw) + read(state.shown)
 }
 
-/** The work per chunk of a model call. */
+/** Processes some chunks of a message, as an agent does during a model call. */
 function runPart(chunks: readonly string[], from: number, to: number, state: ReturnType<typeof start>): number {
   for (let at = from; at < to; at++) {
     for (const event of state.parser.push(chunks[at] as string)) {
@@ -70,10 +70,10 @@ function concatenate(chunks: readonly string[]): number {
   return read(text)
 }
 
-/** Reading one character forces the engine to join the string; until then it only keeps the parts. */
+/** Reads one character. This forces the engine to join the string, of which it has kept only the parts. */
 const read = (text: string): number => (text === '' ? 0 : text.charCodeAt(text.length - 1))
 
-/** Time of the last tenth of the chunks of a message, compared with the first; the median of several runs. */
+/** The time for the last tenth of a message, relative to the first tenth. It is the median of 15 runs. */
 function lastToFirst(chunks: readonly string[]): number {
   const tenth = Math.floor(chunks.length / 10)
   const ratios = Array.from({ length: 15 }, () => {
@@ -104,7 +104,7 @@ function filled(piece: string): string {
 
 function cut(text: string): string[] {
   return Array.from({ length: Math.ceil(text.length / chunkLength) }, (_, index) =>
-    // A copy, as from a network, and not a view into one large string.
+    // Each chunk is a copy, as from a network. A slice alone would be a view into one large string.
     Buffer.from(text.slice(index * chunkLength, (index + 1) * chunkLength)).toString(),
   )
 }

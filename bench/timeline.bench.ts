@@ -3,7 +3,7 @@ import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { call, result, withIds } from '../src/testing/blocks.ts'
 import { median, report } from './measure.ts'
 
-/** Appends a round to `timeline`, as the ledger does. */
+/** The timeline with one more round. */
 function grown(timeline: Timeline): Timeline {
   const turnId = `t${Math.floor(timeline.nextBlock / 20)}`
   const callId = `c${timeline.nextBlock}`
@@ -19,7 +19,7 @@ function withBlocks(count: number): Timeline {
 
 const ROUNDS = 20
 
-/** Microseconds for twenty rounds at this size; so few that the size hardly changes. Appending to an older value would copy it. */
+/** Appends 20 rounds and measures the microseconds. Use the returned timeline afterwards: appending to the older one would copy it. */
 function sample(timeline: Timeline): { readonly took: number; readonly timeline: Timeline } {
   let last = timeline
   const start = performance.now()

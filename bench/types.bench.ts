@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** The compiler's work for an agent with many tools: little more than for their schemas, and linear. */
+/** Measures the work of the compiler for an agent with many tools. It is to be little more than the work for their schemas. */
 export async function bench(): Promise<void> {
   const [one, many] = [instantiations(1, tool), instantiations(50, tool)]
   const [oneInferred, manyInferred] = [instantiations(1, inferred), instantiations(50, inferred)]
@@ -19,7 +19,7 @@ const inferred = (index: number) =>
 const tool = (index: number) =>
   `export const tool${index} = defineTool({ id: 'sample.tool${index}', description: '', params: ${fields(index)}, run: ({ name${index}, often }) => name${index}.length + (often ?? 0) })`
 
-/** Type instantiations for a file with the given lines. Both files have the same imports, so that only the tools count. */
+/** The number of type instantiations for a file with `count` lines. All files have the same imports, so that these do not count. */
 function instantiations(count: number, line: (index: number) => string): number {
   const folder = mkdtempSync(join(root, '.types-'))
   const defineModule = relative(folder, join(root, 'src/tools/define.ts'))

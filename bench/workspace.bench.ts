@@ -25,7 +25,7 @@ export async function bench(): Promise<void> {
   }
 }
 
-/** One changed file among 2,000, against `git add` and `git commit` of the same by hand; measured alternately, so that other load affects both. */
+/** Compares publishing one changed file among 2,000 with `git add` and `git commit`. The two alternate, so that other load affects both. */
 async function benchPublish(folder: string): Promise<void> {
   const files = 2_000
   const place = join(folder, 'git')
@@ -64,7 +64,7 @@ async function benchPublish(folder: string): Promise<void> {
   report(`git publish of 1 of ${files} files (by hand: ${floor.toFixed(1)} ms)`, median(times.ours.slice(3)) / floor, 1.5, 'by hand')
 }
 
-/** Counts fetches: files that are already here are not fetched again. */
+/** Counts how many blobs a pull fetches. Files that are already on the machine must not be fetched again. */
 async function benchPull(folder: string): Promise<void> {
   const blobs = createMemoryBlobs()
   let read = 0

@@ -1,13 +1,13 @@
-/**
- * Writes the JavaScript that is published: a file for every entry of the package, and chunks for code that entries share, so that an
- * import opens a few files and not hundreds. The used part of zod is bundled; other packages stay dependencies. `tsc` writes the types.
- */
+// Writes the JavaScript of the published package. Each entry of the package becomes one file, and code that entries share becomes chunks.
+// So an import opens a few files and not hundreds. The used part of zod is bundled. Other packages stay dependencies.
+// `tsc` writes the types.
+
 import { readFileSync } from 'node:fs'
 import { rolldown } from 'rolldown'
 
 const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-/** Files that are started or loaded by their path: the command, and the PDF reader with the thread beside it. */
+/** Files that are started or loaded by their path. They become files of their own, too. */
 const startedByPath = ['src/cli/main.ts', 'src/adapters/documents/pdf.ts', 'src/adapters/documents/pdf-thread.ts']
 
 const entries = Object.values<{ 'daybook-source'?: string }>(exports)

@@ -1,4 +1,5 @@
-/** Prints the sizes of source files, folders and functions. It reports and never fails: a long file is a question, not an error. */
+// Prints the sizes of source files, folders and functions. It never fails, because a long file is not an error.
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { filesOfToolRound } from './round-files.ts'
@@ -53,7 +54,7 @@ function print<T>(heading: string, items: readonly T[], row: (item: T) => readon
   for (const [size, text] of items.map(row)) console.log(`${String(size).padStart(6)}  ${text}`)
 }
 
-/** Functions over 60 lines, found by indentation: the formatter puts the closing brace at the depth of the opening line. */
+/** The functions over 60 lines. They are found by indentation: a function ends at the first closing brace as deep as its first line. */
 function functionsOf(path: string): readonly LongFunction[] {
   const lines = readFileSync(join('src', path), 'utf8').split('\n')
   return lines.flatMap((line, start) => {

@@ -1,4 +1,5 @@
-/** Lists the source files whose code runs during one tool round: from one model call to the next, with a store in memory. */
+// Lists the source files whose code runs during one tool round, from one model call to the next. The store is in memory.
+
 import { Session } from 'node:inspector'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +22,7 @@ const { createSystemClock } = await import('../src/adapters/clock/system.ts')
 const { defineTool } = await import('../src/tools/define.ts')
 const { reply, scriptedModel } = await import('../src/testing/scripted-model.ts')
 
-/** The source files with code that runs in the second of three tool rounds. Test support and the tool's own schema do not count. */
+/** The source files whose code runs in the second of three tool rounds. Files of `src/testing` do not count. */
 export async function filesOfToolRound({ watched }: { readonly watched: boolean }): Promise<readonly string[]> {
   const add = defineTool({
     id: 'sum.add',
@@ -52,7 +53,7 @@ export async function filesOfToolRound({ watched }: { readonly watched: boolean 
   return files.filter((path) => !path.startsWith('testing/'))
 }
 
-/** Counts function calls with V8. `take` returns the files in which a function was called since the last `take`. */
+/** Starts to count function calls with V8. `take` returns the files in which a function was called since the last `take`. */
 function openCoverage() {
   const session = new Session()
   session.connect()
@@ -72,7 +73,7 @@ function openCoverage() {
   }
 }
 
-/** Whether a function was called. The module itself, a function without a name, runs at import and does not count. */
+/** Whether a named function was called. A module is a function without a name. It runs at import and does not count. */
 const wasCalled = ({ functionName, ranges }: FunctionCoverage) => functionName !== '' && (ranges[0]?.count ?? 0) > 0
 
 if (import.meta.main) for (const file of await filesOfToolRound({ watched: true })) console.log(file)

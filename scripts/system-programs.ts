@@ -1,7 +1,6 @@
-/**
- * Installs system programs that test suites need, when it runs as root on Debian; otherwise it prints the missing ones in one line.
- * With CI=true a missing program is a failure, because its suite would be skipped and prove nothing.
- */
+// Installs system programs that test suites need, if it runs as root on Debian. Otherwise it prints which programs are missing.
+// With CI=true a missing program is a failure, because the suites that need the program would be skipped.
+
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -12,7 +11,7 @@ interface Program {
   readonly neededBy: string
 }
 
-/** The programs. A suite that needs another one, such as chromium or PostgreSQL, adds a line here. */
+/** The programs that suites need. A suite that needs another program adds a line to this list. */
 const programs: readonly Program[] = [
   { command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
   { command: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },
