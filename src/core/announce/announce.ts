@@ -15,7 +15,7 @@ import {
   workspaceSection,
 } from './sections.ts'
 
-/** Facts of the current round, at the end of every prompt. They change every round, so they are never stored and never cached. */
+/** Facts about the current round. They stand at the end of every prompt. They are never stored and never cached. */
 export interface Announce {
   readonly budget: IterationBudget
   /** The open plans, sorted by the time of their last change. */
@@ -27,11 +27,11 @@ export interface Announce {
   readonly workspace?: AnnouncedWorkspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
   readonly constraints?: readonly string[] | undefined
-  /** Further sections of the host application, shown as they are. */
+  /** Further sections, which the host application writes. */
   readonly extra?: readonly string[]
 }
 
-/** The announcement as text. Empty sections are left out, except the budget and the plans. */
+/** Writes the announcement. Empty sections are left out, except the plans. */
 export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   const { contextCaps, runtimeLimits, now, events, workspace, feedbacks, constraints, extra } = value
   let text = `${box(iterationTitle(value.budget))}\n\n${budgetSection(value.budget)}`

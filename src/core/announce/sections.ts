@@ -4,20 +4,20 @@ import { latestPlanPath } from '../path/build.ts'
 import { stepMark } from '../render/blocks/plan.ts'
 import type { Caps } from '../render/caps.ts'
 import { joinLines, oneLine } from '../render/text.ts'
-/** The sections of the announcement. Each has a type for its facts and a function that writes its text. */
+// The sections of the announcement. Each has a function that writes its text.
 
-/** A heading and its lines. */
+/** The text of a section: a heading and its lines. */
 export type Section = string
 
 export interface IterationBudget {
-  /** The current decision of the turn, from 0. */
+  /** The number of the current round in its turn, from 0. */
   readonly iteration: number
-  /** Base and bonus rounds together. */
+  /** The most rounds of the turn, bonus rounds included. */
   readonly max: number
-  /** Rounds that live events added to the turn. */
+  /** The number of rounds that live events added to the turn. */
   readonly bonus?: number
   readonly elapsedSeconds: number
-  /** The call after the last round: the model may only answer, not call tools. */
+  /** True when the turn has to end and the model is asked for its answer. */
   readonly wrapUp?: boolean | undefined
 }
 
@@ -38,13 +38,13 @@ export function budgetSection(budget: IterationBudget): Section {
 
 const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
 
-/** A bar of ten characters, filled in proportion. The caller makes sure that `used` is at most `max`. */
+/** A bar of ten characters. It is filled in the proportion of `used` to `max`. `used` must not be greater than `max`. */
 function bar(used: number, max: number): string {
   const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
   return '█'.repeat(filled) + '░'.repeat(10 - filled)
 }
 
-/** The seconds as `42s`, `3m07s` or `2h05m`. */
+/** Formats seconds as `42s`, `3m07s` or `2h05m`. */
 function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   const padded = (n: number) => String(n).padStart(2, '0')
@@ -53,7 +53,7 @@ function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)}h${padded(Math.floor((whole % 3600) / 60))}m`
 }
 
-/** The last few of the open plans. Only the current one can be acknowledged. */
+/** The section with the open plans that changed last. The steps of the current plan are the only ones that notes may mark. */
 export function plansSection(openPlans: readonly Plan[], limits: Caps): Section {
   const plans = openPlans.slice(-limits.openPlans)
   if (plans.length === 0) return '[OPEN PLANS]\n  - plans: none'
@@ -107,7 +107,7 @@ export interface AnnouncedFeedback {
   readonly origin: 'user' | 'machine'
   readonly reaction?: Reaction | undefined
   readonly text: string
-  /** True when the feedback is already a block of the turn it is about. It is inserted there once the provider's cache has expired. */
+  /** True when the turn to which the feedback refers already has a block for it. The block is inserted once the cache has expired. */
   readonly incorporated?: boolean
 }
 
@@ -128,7 +128,7 @@ export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits:
   return joinLines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
 }
 
-/** A top-level folder of the workspace and how many files it has. */
+/** A top-level folder of the workspace and the number of its files. */
 export interface WorkspaceScope {
   readonly name: string
   readonly files: number
@@ -138,14 +138,14 @@ export interface WorkspaceScope {
 export interface AnnouncedWorkspace {
   readonly implementation: 'custom' | 'git'
   readonly currentTurnRoot: string
-  /** Folders of the turns that have files here, oldest first. */
+  /** The folders of the turns that have files in OUT_DIR, oldest turn first. */
   readonly turnRoots?: readonly string[]
   readonly editable?: readonly WorkspaceScope[]
   readonly checkedOutFrom?: string
   readonly checkoutMode?: 'replace' | 'overlay'
   readonly git?: {
     readonly status: 'clean' | 'dirty' | 'uninitialized' | 'unavailable'
-    /** Top-level folders of the newest published version. */
+    /** The top-level folders of the newest published version. */
     readonly lineage?: readonly WorkspaceScope[]
     readonly currentTurnPublish?: string
     readonly lastPublishedTurn?: string

@@ -7,46 +7,49 @@ export interface CitedSource {
   readonly text?: string
 }
 
-/** Sources by the id that citations use: `[[S:3]]` cites the source 3. */
+/** The sources that can be cited, by id. `[[S:3]]` cites the source with the id 3. */
 export type SourceMap = ReadonlyMap<number, CitedSource>
 
-/** The format of the text around the citations: markdown and text get links, HTML gets superscripts, verbatim text stays as it is. */
+/**
+ * The format of the text that contains the citations. In markdown and text, citations become links. In HTML, they become superscripts.
+ * Verbatim text is not changed.
+ */
 export type CitationFormat = 'markdown' | 'text' | 'html' | 'verbatim'
 
 /** Replaces citations in a text that arrives in chunks. The output does not depend on where the chunks were cut. */
 export interface CitationReplacer {
-  /** Returns all text that can no longer become part of a citation; the rest is held. */
+  /** Returns the text that can not be part of an unfinished citation. The rest is held until more text arrives. */
   push(text: string): string
-  /** Returns the held text at the end of the input. */
+  /** Ends the input and returns the held text. */
   flush(): string
-  /** All cited ids, ascending, whether or not there is such a source. */
+  /** All cited ids, ascending. There may be no source with such an id. */
   readonly used: readonly number[]
-  /** Cited ids without a source, ascending. */
+  /** The cited ids for which there is no source, ascending. */
   readonly unresolved: readonly number[]
-  /** Ids in `[[USAGE:…]]` tags, ascending. */
+  /** The ids in `[[USAGE:…]]` tags, ascending. */
   readonly usage: readonly number[]
 }
 
-/** A replacer that reports how much text it holds, so that a caller can match its output with the input. */
+/** A replacer that tells how much text it holds, so that a caller knows which part of the input the output stands for. */
 export interface BufferingReplacer extends CitationReplacer {
-  /** How many of the pushed characters are not yet in any output. */
+  /** The number of pushed characters that were not returned yet. */
   readonly held: number
 }
 
 /** Options of `createCitationReplacer`. */
 export interface CitationReplacerOptions {
   readonly format: CitationFormat
-  /** Called for each citation, so that sources added while the model writes are found. */
+  /** Called for each citation, so that sources are found that were added while the model writes. */
   sources(): SourceMap
-  /** Removes `[[USAGE:…]]` from the output. */
+  /** True when `[[USAGE:…]]` is removed from the output. */
   readonly stripUsage: boolean
-  /** False: citations are counted and stay as written. Default: true. */
+  /** When false, citations are collected but stay as they were written. Default: true. */
   readonly replaceCitations?: boolean
-  /** False: citations without any known source are removed. Default: true. */
+  /** When false, a citation without any known source is removed. Default: true. */
   readonly keepUnresolved?: boolean
-  /** Shows only the first source of each citation. */
+  /** When true, only the first source of each citation is shown. */
   readonly firstOnly?: boolean
-  /** Embeds a source that is an image instead of linking to it. */
+  /** When true, a source that is an image is embedded instead of linked. */
   readonly embedImages?: boolean
 }
 
@@ -73,7 +76,7 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
 
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
 
-/** Replaces citations for callers that only need the text, such as lanes. */
+/** Like `createCitationReplacer`, but does not sort the collected ids. For callers that only need the text, such as lanes. */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)
@@ -103,7 +106,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     return known.length === 0 ? citation.text : ids.map((id) => link(id, sources.get(id) as CitedSource)).join(' ')
   }
 
-  /** Formats each source once, as long as the pool returns the same object. */
+  /** The link to a source. It is formatted only once, as long as `sources` returns the same object for the source. */
   function link(id: number, source: CitedSource): string {
     const known = links.get(id)
     if (known?.source === source) return known.text
@@ -113,7 +116,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   }
 
   const scanner = createCitationScanner({
-    fences: format === 'markdown' || format === 'text', // models put a fence around HTML and JSON that is not code
+    fences: format === 'markdown' || format === 'text', // in HTML a fence is no sign of code: models put one around the whole text
     superscripts: format === 'html',
     changesCitations: replaces,
     changesUsage: strips,
@@ -136,7 +139,7 @@ export function replaceBatch(text: string, sources: SourceMap, options: BatchOpt
   return replacer.push(text) + replacer.flush()
 }
 
-/** The citation as `<sup class="cite" data-sids="1,3">`, with a link for each source that has a web address. */
+/** A citation as `<sup class="cite" data-sids="1,3">`. It has a link for each source that has a web address. */
 function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   const marks = ids.map((id) => {
     const url = webAddress(sources.get(id))
@@ -146,7 +149,7 @@ function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   return `<sup class="cite" data-sids="${ids.join(',')}">${marks.join(' ')}</sup>`
 }
 
-/** The source as `[title](url)`, or only its title when it has no web address. */
+/** A source as `[title](url)`, or only its title when it has no web address. */
 function formatLink(id: number, source: CitedSource, embedImages: boolean): string {
   const url = webAddress(source)
   const title = escapeTitle(source.title?.trim() || source.url?.trim() || `Source ${id}`)
@@ -154,7 +157,7 @@ function formatLink(id: number, source: CitedSource, embedImages: boolean): stri
   return `${embedImages && isImage(url) ? '!' : ''}[${title}](${escapeUrl(url)})`
 }
 
-/** The address for a link, if it is http or https; `javascript:` and `data:` never become links. */
+/** The address for a link. Only http and https addresses become links, and never `javascript:` or `data:`. */
 function webAddress(source: CitedSource | undefined): string | undefined {
   const url = source?.url?.trim()
   return url !== undefined && /^https?:\/\//i.test(url) ? url : undefined
@@ -162,7 +165,7 @@ function webAddress(source: CitedSource | undefined): string | undefined {
 
 const isImage = (url: string): boolean => /\.(?:png|jpe?g|gif|webp|svg|avif|bmp)$/i.test(url.replace(/[?#][\s\S]*$/, ''))
 
-/** Titles come from the web: escapes characters that would end the link or the table cell, start code, or form an HTML tag or `<javascript:…>`. */
+/** Escapes a title from the web. Otherwise its characters could end the link or the table cell, or start code or an HTML tag. */
 const escapeTitle = (title: string): string =>
   title
     .replaceAll('"', "'")

@@ -1,7 +1,7 @@
 import { advanceCode, createCodeContext, isFenced } from '../stream/code-fence.ts'
 import { opensToken, readSuperscript, readToken } from './token.ts'
 
-/** A citation in a text, and the characters it was written with. */
+/** A citation in a text. `text` is how it was written. */
 export interface Citation {
   readonly kind: 'cite' | 'usage' | 'superscript'
   readonly ids: readonly number[]
@@ -13,34 +13,34 @@ export interface CitationScannerOptions {
   readonly fences: boolean
   /** True when `<sup class="cite">` is a citation, too. */
   readonly superscripts: boolean
-  /** True when `replace` may change citations. Only then is an unfinished one held back. */
+  /** True when `replace` may change citations. Only then is an unfinished citation held back. */
   readonly changesCitations: boolean
   /** True when `replace` may change `[[USAGE:…]]` tags. */
   readonly changesUsage: boolean
-  /** Called once for each citation outside of code, in order; returns the text for the output. */
+  /** Called once for each citation outside of code, in order. Returns the text to put in its place. */
   replace(citation: Citation): string
 }
 
 export interface CitationScanner {
   /**
-   * Returns, with citations replaced, all text that can not be part of an unfinished citation. The rest is held until more text
+   * Returns the text that can not be part of an unfinished citation, with its citations replaced. The rest is held until more text
    * arrives.
    */
   push(text: string): string
   flush(): string
-  /** How many of the pushed characters are not yet in any output. */
+  /** The number of pushed characters that were not returned yet. */
   held(): number
 }
 
 const backtick = 96
 const angle = 60
 
-/** Finds citations in a text that arrives in chunks. Everything that reads citations uses this scanner, so that all agree. */
+/** Finds citations in a text that arrives in chunks. All code that reads citations uses this scanner, so that it finds the same ones. */
 export function createCitationScanner(options: CitationScannerOptions): CitationScanner {
   const context = createCodeContext()
-  /** Text that may still become a citation, or half of a surrogate pair. It is read again together with the next chunk. */
+  /** The end of the input, when it may become a citation or is half of a surrogate pair. It is read again with the next chunk. */
   let pending = ''
-  /** How many characters of `pending` were output already: those of a citation that `replace` would return unchanged. */
+  /** The number of characters in `pending` that were returned already, because `replace` would not change such a citation. */
   let sent = 0
   let previous = 0
   let ended = false
@@ -85,7 +85,10 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
     return out
   }
 
-  /** The citation at `at`. After a backtick it is complete only when the next character is known: a second backtick makes it code. */
+  /**
+   * Reads the citation at `at`. A citation after a backtick is complete only when the next character is known, because a second backtick
+   * would make it code.
+   */
   function readAt(text: string, at: number) {
     const match = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)
     switch (match.kind) {

@@ -1,6 +1,6 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** The format of a text with citations. In markdown, citations in fenced code do not count; `<sup class="cite">` counts in both formats. */
+/** The format of a text with citations. Only in markdown, citations in fenced code are ignored. */
 export type CitedTextFormat = 'markdown' | 'html'
 
 /** The source ids that a text cites, ascending. Citations in code and ids in `[[USAGE:…]]` do not count. */
@@ -14,7 +14,10 @@ export function extractSids(text: string, format: CitedTextFormat = 'markdown'):
   return [...ids].sort((a, b) => a - b)
 }
 
-/** Replaces cited ids by their new numbers. A citation whose ids have no new number is removed; one whose ids stay keeps its spelling. */
+/**
+ * Replaces cited ids by their new numbers. An id without a new number is removed, and so is a citation without any id left. A citation
+ * whose ids do not change keeps its spelling.
+ */
 export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedTextFormat = 'markdown'): string {
   if (!mayCite(text)) return text
   return scanAll(text, format, (citation) => {
@@ -27,16 +30,16 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
   })
 }
 
-/** True when text remains after usage tags, and citations of unknown sources only, are removed. */
+/** True when a text is not blank without its usage tags and its citations of unknown sources. */
 export function hasReadableText(text: string, isKnown: (sid: number) => boolean): boolean {
   const first = text.trimStart().charAt(0)
-  if (!mayCite(first)) return first !== '' // a text that starts with a word needs no scan
+  if (!mayCite(first)) return first !== '' // the first character can not start a citation, so the text is readable
   return (
     scanAll(text, 'markdown', (citation) => (citation.kind !== 'usage' && citation.ids.some(isKnown) ? citation.text : '')).trim() !== ''
   )
 }
 
-/** False for a text without any character that can start a citation: most texts need no scan. */
+/** False for a text without any character that can start a citation. Most texts are such, and need no scan. */
 const mayCite = (text: string): boolean => text.includes('[') || text.includes('<') || text.includes('\uff3b')
 
 function scanAll(text: string, format: CitedTextFormat, replace: (citation: Citation) => string): string {

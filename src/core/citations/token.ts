@@ -1,14 +1,14 @@
 /**
- * The result of reading a citation token in a text that may end inside of it:
+ * The result of reading a citation token. The text may end inside the token. A token has at most 96 characters and this form:
  *
- *   '[[' space* ( 'S' | 'USAGE' ) space* ':' body ']]'        body: anything but brackets; 96 characters in all
+ *   '[[' space* ( 'S' | 'USAGE' ) space* ':' body ']]'        the body has no brackets
  *
- * Full-width brackets, other colons and other dashes match like the ASCII ones, and invisible characters are ignored, because models
- * write them. This concerns only the matching; text outside of tokens is never changed.
+ * Models also write full-width brackets and other colons and dashes, so these match like the ASCII ones. Invisible characters inside a
+ * token are ignored.
  */
 export type TokenMatch =
   | { readonly kind: 'none' }
-  /** The text ends inside a possible token. `cite` and `usage` say which kinds it may still become. */
+  /** The text ends inside a possible token. `cite` and `usage` tell which kinds of token it may still become. */
   | { readonly kind: 'partial'; readonly cite: boolean; readonly usage: boolean }
   | { readonly kind: 'cite' | 'usage'; readonly ids: readonly number[]; readonly end: number }
 
@@ -62,7 +62,7 @@ export function readToken(text: string, at: number): TokenMatch {
 const usageLetters = [117, 115, 97, 103, 101]
 const citeLetters = [115]
 
-/** The numbers of a list such as `1, 3, 5-7`: in the order of writing, ranges ascending, each once. Other items are skipped. */
+/** The numbers in a list such as `1, 3, 5-7`, in the order of the list and without duplicates. Invalid items are skipped. */
 function parseIds(list: string): readonly number[] {
   const ids = new Set<number>()
   for (const item of list.split(',')) {
@@ -77,7 +77,7 @@ function parseIds(list: string): readonly number[] {
   return [...ids]
 }
 
-/** Removes invisible characters, and replaces look-alikes of colon, dash and brackets by the ASCII ones. */
+/** Removes invisible characters. Replaces look-alikes of colons, dashes and brackets by the ASCII characters. */
 function normalizeBody(body: string): string {
   return body
     .replace(/[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, '')
@@ -128,12 +128,15 @@ const isSpace = (code: number): boolean =>
       code === 0x3000))
 
 /**
- * The result of reading a citation in HTML, `<sup class="cite" data-sids="1,3">…</sup>` with single or double quotes and at most 600
- * characters, in a text that may end inside of it.
+ * The result of reading a citation in HTML, such as `<sup class="cite" data-sids="1,3">…</sup>`. The text may end inside the citation. A
+ * citation has at most 600 characters.
  */
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
-  /** The text ends inside a possible superscript. If it is none, its content is read as text, and a usage tag in it may be removed. */
+  /**
+   * The text ends inside a possible superscript. It may turn out to be none. Then its content is read as text, which may have a usage
+   * tag.
+   */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }
 
@@ -143,7 +146,7 @@ const partialSuperscript: SuperscriptMatch = { kind: 'partial', cite: true, usag
 
 const openTag = /<sup(?:\s[^<>]*)?>/iy
 const partialOpenTag = /<(?:s(?:u(?:p(?:\s[^<>]*)?)?)?)?$/iy
-/** Superscripts do not nest: a second `<sup` means that the first one is none. */
+/** Finds the end of a superscript. Superscripts do not nest, so a second `<sup` means that the first one is not a citation. */
 const boundary = /<\/sup\s{0,8}>|<sup[\s>]/gi
 const innerToken = /\[\[?\s*s\s*:([^[\]]+)\]/gi
 

@@ -2,15 +2,15 @@ import { snippet } from '../decision/violations.ts'
 import { normalizeTarget, splitPhysical, type Target, type TargetScope } from '../path/physical.ts'
 import { type Contract, type ContractedFile, type ContractProblem, maxContractProblems, readContract } from './contract.ts'
 
-/** The most files that one call can deliver. */
+/** The most files that one contract may declare. */
 export const maxContractFiles = 200
 
-/** A contract whose filenames are physical paths in the current turn. */
+/** A contract whose filenames are physical paths in the current turn, or the problems that it has. */
 export type ResolvedContract =
   | { readonly ok: true; readonly files: readonly ContractedFile[]; readonly rewrites: readonly PathRewrite[] }
   | Extract<Contract, { readonly ok: false }>
 
-/** A filename, and the path it was resolved to, where a program that runs in the folder of its turn would write to another path. */
+/** A filename that was resolved to another path than the one to which a program in the turn's folder would write. */
 export interface PathRewrite {
   readonly original: string
   readonly normalized: string
@@ -44,14 +44,14 @@ export function resolveContract(given: unknown, scope: Scope): ResolvedContract 
   return problems.length === 0 ? { ok: true, files, rewrites } : { ok: false, problems }
 }
 
-/** A filename for a message, with control and invisible characters replaced. */
+/** A filename as part of a message. Control and invisible characters are replaced. */
 const printable = (filename: string) => snippet(filename).replace(/\p{C}/gu, '\ufffd')
 
 type Path = { readonly ok: true; readonly physical: string } | { readonly ok: false; readonly problem: ContractProblem }
 
 /**
- * The physical path of a filename. A path of another turn is rejected, not redirected as in `react.write`: the program would still
- * use it.
+ * The physical path of a filename. A path of another turn is rejected. `react.write` redirects it to the current turn, but a program
+ * would still use the path that it has in its code.
  */
 function resolvePath(filename: string, scope: Scope): Path {
   const target = normalizeTarget(filename, scope)
@@ -70,7 +70,7 @@ function describeProblem(filename: string, target: Target, { currentTurn, knownT
 
 const asClause = (sentence: string) => `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
 
-/** A problem when the path equals a declared one, or one of them would be a folder of the other. */
+/** The problem of a path that is already declared, or that would be a folder of a declared path or a file inside one. */
 function findClash(physical: string, taken: ReadonlySet<string>): ContractProblem | undefined {
   const error = 'invalid_artifact_spec'
   if (taken.has(physical)) return { error, message: `is declared twice, as ${physical}` }
@@ -81,6 +81,9 @@ function findClash(physical: string, taken: ReadonlySet<string>): ContractProble
   return undefined
 }
 
-/** True unless the path is the one that a program in the turn's folder writes to: `files/a` means `<turn>/files/a`, but `a` does not. */
+/**
+ * True when a program in the turn's folder that writes to the filename would not write to the physical path. If that path is
+ * `<turn>/files/a`, this is true for `a`, but not for `files/a`.
+ */
 const isRewritten = (given: string, physical: string, { currentTurn }: Scope) =>
   physical !== given && physical !== `${currentTurn}/${given}`

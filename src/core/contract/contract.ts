@@ -1,7 +1,7 @@
 import type { Visibility } from '../block/index.ts'
 import { isObject, parseJson } from '../json.ts'
 
-/** A file that a program has to produce, as the contract of its call declares it. */
+/** A file that a program has to produce. The contract of the call declares it. */
 export interface ContractedFile {
   readonly filename: string
   readonly description: string
@@ -18,7 +18,7 @@ export type ContractError =
 /** A problem of a contract, or of one of its files. */
 export interface ContractProblem {
   readonly error: ContractError
-  /** A sentence without its full stop, for the model to read. */
+  /** A sentence for the model, without its full stop. */
   readonly message: string
 }
 
@@ -30,7 +30,7 @@ export type Contract =
 /** The most problems that are reported for one contract. */
 export const maxContractProblems = 8
 
-/** Reads a contract, which is a list of files or the JSON text of one. `resolveContract` also checks the paths. */
+/** Reads a contract. It is given as a list of files, or as the JSON text of such a list. `resolveContract` also checks the paths. */
 export function readContract(given: unknown): Contract {
   if (given === undefined || given === null || (typeof given === 'string' && given.trim() === ''))
     return refused('missing_artifacts', 'It is missing')
@@ -50,7 +50,7 @@ export function readContract(given: unknown): Contract {
 
 const refused = (error: ContractError, message: string): Contract => ({ ok: false, problems: [{ error, message }] })
 
-/** The declared file, or its problem. Models also write `filepath` for `filename`. */
+/** The declared file, or a clause that describes its problem. Models also write `filepath` for `filename`. */
 function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'
   const { description, visibility } = item
@@ -66,14 +66,14 @@ function parseFile(item: unknown): ContractedFile | string {
 
 const isNonBlank = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** Short unique names of files: the name without folders and extension, with a number from the second file of that name on. */
+/** Short unique ids of files. An id is the name without folders and extension. The second file of a name gets the number 2, and so on. */
 export function artifactIds(filenames: readonly string[]): readonly string[] {
   const taken = new Set<string>()
   const last = new Map<string, number>()
   return filenames.map((filename) => {
     const stem = stemOf(filename)
     let number = (last.get(stem) ?? 0) + 1
-    while (taken.has(numbered(stem, number))) number++ // another file may be named `a_2`
+    while (taken.has(numbered(stem, number))) number++ // a file may already be called `a_2`
     last.set(stem, number)
     taken.add(numbered(stem, number))
     return numbered(stem, number)

@@ -8,14 +8,15 @@ import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline } from '../ti
 import { turnIdsOf } from '../timeline/turns.ts'
 import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.ts'
 
-/** Times and sizes of expiry. Sizes of bytes are measured in base64 characters, four for three bytes. */
+/** Settings of expiry. The sizes of images and other bytes are given in base64 characters: four characters for three bytes. */
 export interface ExpirySettings {
-  /** The time to live of the provider's cache entries. When it is null or not positive, nothing ever expires. */
+  /** How long the provider keeps its cache. When this is null or not positive, nothing ever expires. */
   readonly ttlSeconds: number | null
-  /** Expire this much earlier than the provider does, so that a prompt never arrives just too late for the cache. */
+  /** Content expires this much earlier than the provider's cache, so that a prompt does not arrive just too late for the cache. */
   readonly bufferSeconds: number
+  /** Only turns that are not among this many newest turns are hidden whole. The current turn counts as one of them. */
   readonly keepRecentTurns: number
-  /** How many of the newest turns are never changed, the current one included. */
+  /** This many of the newest turns are never changed. The current turn counts as one of them. */
   readonly keepIntactTurns: number
   readonly maxTextChars: number
   readonly maxFieldChars: number
@@ -53,13 +54,13 @@ export interface ExpiryOptions {
 
 export interface ExpiryPlan {
   readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
-  /** The changes to append together: one hide per path, and the message that tells the agent. */
+  /** The changes to append together: the hides, and the message that tells the agent about them. */
   readonly changes: readonly Change[]
 }
 
 /**
- * Hides old content once the provider's cache has expired, when editing the past costs nothing extra. Planned before each render. The
- * time to live is the one recorded with the last response, so a changed setting applies from the next response on.
+ * Plans to hide old content once the provider's cache has expired. Editing the past then costs nothing extra. Called before each render.
+ * The time to live was recorded with the last response, so a changed setting applies from the next response on.
  */
 export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
   const { cache } = timeline
@@ -92,8 +93,8 @@ interface ScopedGroup {
 }
 
 /**
- * The groups of blocks to hide. Old turns are hidden whole, recent turns only lose content that is cheap to recover. Blocks are chosen one
- * by one, never by path alone: a copy that was read again in a newer turn stays visible when its original is hidden.
+ * The groups of blocks to hide. Old turns are hidden whole. Recent turns lose only content that is cheap to recover. A path is never
+ * hidden as a whole: a copy that was read again in a newer turn stays visible when its original is hidden.
  */
 function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
   const blocks = blocksOf(timeline)
@@ -106,18 +107,20 @@ function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpiryS
   const cheap = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
   const scoped = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
     const newest = group.at(-1) as Block // groups are never empty
-    return { scope, group: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // expirable blocks have a path
+    return { scope, group: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // every block that may expire has a path
   }
   return [...groupsByPath(old).map((group) => scoped('old_turn', group)), ...groupsByPath(cheap).map((group) => scoped('recent', group))]
 }
 
 /**
+ * The age of a turn decides how much of it is hidden. With `keepRecentTurns` 6 and `keepIntactTurns` 1:
+ *
  *   t1 t2 │ t3 t4 t5 t6 t7 │ t8
- *   old   │ recent         │ intact       keepRecentTurns 6, keepIntactTurns 1
+ *   old   │ recent         │ intact
  */
 type TurnAge = 'old' | 'recent' | 'intact'
 
-/** The current turn is the newest even before it has a block, and it is always intact. */
+/** Returns a function that tells the age of a turn. The current turn counts as the newest, even before it has a block. */
 function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: ExpirySettings): (turnId: string) => TurnAge {
   const newestFirst = [...turnIdsOf(blocks).filter((id) => id !== currentTurnId), currentTurnId].reverse()
   const ages = new Map(newestFirst.map((turnId, rank): [string, TurnAge] => [turnId, ageOf(turnId, rank)]))
@@ -129,7 +132,7 @@ function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: Ex
   }
 }
 
-/** Types of blocks that never expire. Daybook does not write the last one, but imported timelines may hold it. */
+/** Types of blocks that never expire. Daybook does not write blocks of the last type, but imported timelines may have them. */
 const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Set([
   'turn.header',
   'turn.feedback',
@@ -148,22 +151,22 @@ const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Se
   'event.external.preserved',
 ])
 
-/** True for every visible block with a path, except the agent's memory: notes, plans, summaries, followups and steers. */
+/** True for every visible block with a path, unless its type never expires or it is a call of `react.plan`. */
 function mayExpire(block: Block): boolean {
   if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
   return readToolCall(block)?.tool_id !== 'react.plan'
 }
 
-/** True for results of searches and fetches, skill texts, pictures that are not kept, and other large bytes. */
+/** True for results of searches and fetches, for skill texts, for images and PDFs that are not kept, and for other large bytes. */
 function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
-  if (isImageOrPdf(block)) return !kept.has(block.path as string) // expirable blocks have a path
+  if (isImageOrPdf(block)) return !kept.has(block.path as string) // every block that may expire has a path
   if (base64Chars(block) > settings.maxBase64Chars) return true
   return block.type === 'react.tool.result' && (isLookupTool(toolId) || block.path?.startsWith('sk:') === true)
 }
 
 /**
- * Paths whose images and PDFs stay visible: the newest ones, up to a number and a total size. The newest always stays. `blocks` are
- * those of turns that are not old, oldest first.
+ * The paths of images and PDFs that stay visible. The newest ones stay, up to a number and a total size. The total size does not limit
+ * the very newest. `blocks` are the visible blocks of turns that are not old, oldest first.
  */
 function picturesToKeep(blocks: readonly Block[], settings: ExpirySettings): ReadonlySet<string> {
   const kept = new Set<string>()
@@ -197,7 +200,7 @@ function toolOf(timeline: Timeline, block: Block): string | undefined {
 
 const NOTICE_KEY = 'cache_pruned'
 
-/** The message that tells the agent about the hidden content; empty when this turn has one already. */
+/** The change that adds a message about the hidden content for the agent. Empty when the turn already has such a message. */
 function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
   if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
   const text =

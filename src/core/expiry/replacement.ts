@@ -8,17 +8,19 @@ import { cutText, type ShortenLimits, shortenJson } from '../render/shorten.ts'
 import { oneLine } from '../render/text.ts'
 import type { ExpirySettings } from './expiry.ts'
 
-/** Blocks at one path that are hidden together, oldest first, never empty; and the tool that made them. */
+/** Blocks at one path that are hidden together. */
 export interface ExpiryGroup {
   readonly path: string
+  /** The blocks, oldest first. Never empty. */
   readonly blocks: readonly Block[]
+  /** The tool that made the newest block, if a tool made it. */
   readonly toolId: string | undefined
 }
 
-/** Types of blocks that are hidden without a replacement text: they only comment on rounds that are hidden too. */
+/** Blocks of these types are hidden without a replacement text. They only comment on rounds that are hidden, too. */
 const silentTypes: ReadonlySet<BlockType> = new Set(['react.thinking', 'react.notes', 'react.notice', 'stage.suggested_followups'])
 
-/** The text that replaces a group of hidden blocks: bounded in size, and always enough to find the content again. */
+/** The text that replaces a group of hidden blocks. It has a limited size, and names enough to find the content again. */
 export function replacementText(group: ExpiryGroup, settings: ExpirySettings, tokens: Estimator): string {
   const newest = group.blocks.at(-1) as Block // groups are never empty
   if (silentTypes.has(newest.type)) return ''
@@ -26,7 +28,7 @@ export function replacementText(group: ExpiryGroup, settings: ExpirySettings, to
   return fitReplacement(draftReplacement(group, settings), group.path, originalTokens, settings.replacementMaxTokens, tokens)
 }
 
-/** The replacement text before it is cut to its bound. */
+/** The replacement text before its size is limited. */
 export function draftReplacement({ path, blocks, toolId }: ExpiryGroup, settings: ExpirySettings): string {
   const newest = blocks.at(-1) as Block // groups are never empty
   if (newest.meta?.kind === 'cache_ttl_pruned') return 'An older notice that context was shortened.'
@@ -42,7 +44,7 @@ const limitsOf = (settings: ExpirySettings, text: number): ShortenLimits => ({ t
 function callText(block: Block, limits: ShortenLimits): string {
   const call = readToolCall(block)
   if (!call) return `[TRUNCATED] ${cutText(block.text ?? '', limits.text)}`
-  const { value, truncated } = shortenJson(call.params as Json, limits) // parsed from JSON
+  const { value, truncated } = shortenJson(call.params as Json, limits) // the parameters were parsed from JSON
   return JSON.stringify({ tool_id: call.tool_id, tool_call_id: call.tool_call_id, params: value, ...(truncated && { truncated }) })
 }
 
@@ -85,7 +87,10 @@ const compactLimits = { text: 320, items: 8, keys: 16 }
 const MIN_BOUND = 24
 const KEY_LINES = 12
 
-/** The first form that fits its bound: the draft, the draft with long parts cut, its first lines, the path alone. */
+/**
+ * The first of four forms of a replacement text that is within the limit: the draft, the draft with its long parts cut, its first
+ * lines, or only the path.
+ */
 function fitReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
   const bound = Math.min(Math.max(MIN_BOUND, maxTokens), Math.max(originalTokens + 64, 2 * originalTokens))
   const fits = (text: string) => !tokens.reaches(text, bound + 1)
@@ -112,12 +117,12 @@ const hitKeys = ['turn_id', 'score', 'scores', 'ts', 'text']
 const snippetKeys = ['role', 'path', 'ts', 'text']
 const PREVIEW_CHARS = 320
 
-/** True for searches and fetches: they can be repeated, so their results expire first. */
+/** True for tools that search or fetch. Their calls can be repeated, so their results expire first. */
 export function isLookupTool(toolId: string | undefined): boolean {
   return toolId !== undefined && /(?:^|[._])(?:memsearch|search|fetch)(?:$|[._])/.test(toolId)
 }
 
-/** Reduces a search or fetch result to the fields that are needed to find it again. Other results are unchanged. */
+/** Reduces the result of a search or fetch to the fields that are needed to find its content again. Other results stay as they are. */
 function reduceResult(toolId: string | undefined, result: Json): Json {
   if (!isLookupTool(toolId)) return result
   return toolId === 'react.memsearch' ? reduceHits(result) : reduceRows(result)

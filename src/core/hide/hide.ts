@@ -11,20 +11,20 @@ import type { ShownBlock, Slice } from '../render/types.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
-/** The parameters of `react.hide`, which replaces the visible blocks of a path by one line. */
+/** The parameters of `react.hide`. The tool replaces visible blocks at a path by one line. */
 export interface HideRequest {
   readonly path: string
   readonly replacement_text: string
 }
 
-/** The result of the call, as the agent reads it. */
+/** The result of a `react.hide` call, as the agent reads it. */
 export interface HideReport {
   readonly path: string
   readonly status: 'ok' | 'not_found' | 'too_old'
   readonly before_cache?: true
   readonly blocks_hidden: number
   readonly tokens_hidden: number
-  /** Tokens from the newest block of the path to the end of the prompt; undefined when the path is not visible or frozen. */
+  /** The tokens from the newest block at the path to the last block of the prompt. Undefined when that block is frozen or not visible. */
   readonly tail_tokens?: number
   readonly tail_limit: number
 }
@@ -40,7 +40,7 @@ export type HidePlan =
 
 export interface HideLimits {
   readonly tokens: TokenCounter
-  /** The most tokens that may lie between an edit and the end of the prompt. */
+  /** The most tokens from an edited block to the last block of the prompt. */
   readonly tailTokens: number
 }
 
@@ -49,12 +49,12 @@ const maxReplacementChars = 400
 const defaultReplacement = 'content removed'
 
 /**
- * Hides a path only where the edit invalidates little of the provider's cache:
+ * Plans to hide the blocks at a path. They are hidden only where the edit invalidates little of the provider's cache:
  *
  *   frozen: cached, never edited │ too many tokens to the end │ editable tail │ sources, announce
  *                                ▲ pre-tail or previous turn  ▲ tail limit
  *
- * The newest block of the path must lie in the editable tail. Older blocks of the path are hidden with it only if they lie there too.
+ * The newest block at the path must lie in the editable tail. Older blocks at the path are hidden with it only if they also lie there.
  */
 export function planHide(slice: Slice, points: CachePoints, request: HideRequest, { tokens, tailTokens }: HideLimits): HidePlan {
   const path = canonicalAddress(request.path)
@@ -84,7 +84,10 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
   }
 }
 
-/** How many blocks and tokens a hide removes. Blocks that were hidden before do not count; they only get the new replacement text. */
+/**
+ * The number of blocks and tokens that are removed from the prompt. Blocks that were hidden before are not counted as hidden: they only
+ * get the new replacement text.
+ */
 function hiddenCounts(
   group: readonly ShownBlock[],
   line: string,
@@ -96,7 +99,7 @@ function hiddenCounts(
   return { blocks_hidden: newlyHidden.length, tokens_hidden: before - tokens(line) }
 }
 
-/** The given text, or a default when it is blank. A long one is cut by code points, so that no surrogate pair is split. */
+/** The given text, or a default when it is blank. A long text is cut by code points, so that no surrogate pair is split. */
 function replacementText(given: string): string {
   if (given.trim() === '') return defaultReplacement
   return given.length <= maxReplacementChars ? given : [...given].slice(0, maxReplacementChars).join('')
@@ -104,12 +107,15 @@ function replacementText(given: string): string {
 
 const hiddenLine = (text: string, path: string) => `HIDDEN — ${text.trim().replace(/\.$/, '')}. Retrieve with react.read(${path})`
 
-/** The current spelling of a path: the agent and imported blocks may use an older one. */
+/** The current spelling of a path. The agent and imported blocks may use an older spelling. */
 export const canonicalAddress = (path: string): string => canonicalPath(path.trim()) ?? path.trim()
 
 const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? undefined : canonicalAddress(block.path)))
 
-/** The selector under which the rows of a search are shown. They are stored at the path of their call, and the agent may use either. */
+/**
+ * The selector of the source rows in a search result, such as `so:sources_pool[1-3]`. The prompt shows the rows under this path, but the
+ * block has the path of its call. The agent may use either path.
+ */
 const selectorOf = oncePerBlock((block: Block) => {
   const sids = block.type === 'react.tool.result' ? rowSids(parseJson(block.text)) : []
   return sids.length === 0 ? undefined : canonicalAddress(sourcesPath(sids))
@@ -118,12 +124,12 @@ const selectorOf = oncePerBlock((block: Block) => {
 const isAt = (block: Block, address: string): boolean =>
   ownAddress(block) === address || (address.startsWith('so:') && selectorOf(block) === address)
 
-/** Positions of the path's blocks in the slice, oldest first; a hidden block counts when its replacement line is shown. */
+/** The positions of the blocks at a path in the slice, oldest first. A hidden block is included when its replacement line is shown. */
 export function positionsAt({ shown }: Slice, address: string): readonly number[] {
   return shown.flatMap(({ block }, position) => (isAt(block, address) ? [position] : []))
 }
 
-/** All blocks of a path, visible or not, with their positions in the timeline. */
+/** All blocks at a path, visible or not, with their positions in the timeline. */
 export function blocksAt(timeline: Timeline, address: string): readonly { readonly block: Block; readonly position: number }[] {
   const group: { block: Block; position: number }[] = []
   for (let position = 0; position < timeline.size; position++) {
@@ -133,11 +139,11 @@ export function blocksAt(timeline: Timeline, address: string): readonly { readon
   return group
 }
 
-/** Sizes of the blocks after the frozen part. */
+/** The sizes of the blocks after the frozen part, in tokens. */
 interface TailTokens {
-  /** Tokens from this position to the end of the slice. Only for positions after the frozen part. */
+  /** The tokens from this position to the end of the slice. Only for positions after the frozen part. */
   readonly tokensFrom: (position: number) => number
-  /** The first position from which everything to the end fits into `limit` tokens; the slice's length when there is none. */
+  /** The first position from which all blocks to the end fit into `limit` tokens. The length of the slice when there is none. */
   readonly editableFrom: (limit: number) => number
 }
 

@@ -6,12 +6,12 @@ import { positionOf, type Timeline } from '../timeline/timeline.ts'
 import { blocksAt, canonicalAddress, positionsAt } from './hide.ts'
 
 /**
- * How to make hidden content visible without changing the cached prefix: after the frozen part the blocks are revealed in place; in
- * the frozen part they stay hidden, and their content is appended again at the end.
+ * How to make hidden content visible again without changing the cached prefix. Blocks after the frozen part are revealed in place.
+ * Blocks in the frozen part stay hidden, and their content is appended again at the end.
  */
 export type RevealPlan =
   | { readonly kind: 'reveal'; readonly change: Extract<Change, { readonly type: 'blocks.revealed' }>; readonly blocks: readonly Block[] }
-  /** Hidden blocks to be appended as copies, each content once, oldest first. */
+  /** Copies of these hidden blocks have to be appended. Of several blocks with the same content, there is only one. */
   | { readonly kind: 'copy'; readonly blocks: readonly Block[] }
   /** Everything at this path is already visible. */
   | { readonly kind: 'visible'; readonly blocks: readonly Block[] }
@@ -30,11 +30,11 @@ export function planReveal(timeline: Timeline, slice: Slice, points: CachePoints
 
   const frozen = frozenPosition(timeline, slice, frozenUntil(points))
   if (wanted.some(({ position }) => position <= frozen)) return { kind: 'copy', blocks: distinctContents(wanted.map(({ block }) => block)) }
-  const blocks = hidden.filter(({ position }) => position > frozen).map(({ block }) => block) // also the block that carries the replacement text
+  const blocks = hidden.filter(({ position }) => position > frozen).map(({ block }) => block) // this includes the block that has the replacement text
   return { kind: 'reveal', change: { type: 'blocks.revealed', ids: blocks.map(({ id }) => id) }, blocks }
 }
 
-/** The last frozen position of the slice as a position in the timeline. Synthetic headers are skipped: the timeline does not have them. */
+/** The timeline position of the last frozen block. Synthetic headers of the slice are skipped, because they are not in the timeline. */
 function frozenPosition(timeline: Timeline, slice: Slice, frozen: number): number {
   for (let at = frozen; at >= 0; at--) {
     const id = slice.shown[at]?.block.id
@@ -44,7 +44,7 @@ function frozenPosition(timeline: Timeline, slice: Slice, frozen: number): numbe
   return -1
 }
 
-/** A key that is equal for blocks with the same content, whichever call made them. */
+/** A key that is equal for blocks with the same content, even if different calls made them. */
 const contentKey = ({ mime, text, blob, base64 }: Block): string => JSON.stringify([mime, text, blob?.sha256 ?? base64])
 
 function distinctContents(blocks: readonly Block[]): readonly Block[] {

@@ -2,32 +2,33 @@ import { diagnoseMismatch, type MismatchDiagnostic } from './diagnose.ts'
 import { type Hunk, type HunkLine, joinLines, newLines, oldLines, type PatchError, patchError, splitLines, type TextLines } from './hunk.ts'
 import { createLocator, type Locator } from './locate.ts'
 
-/** A patch that was applied: the new text, and where each hunk was applied. */
+/** The result of a patch that was applied. */
 export interface AppliedPatch {
   readonly ok: true
   readonly text: string
   readonly before: TextLines
   readonly after: TextLines
   readonly placements: readonly HunkPlacement[]
-  /** How many lines were compared to locate the hunks. */
+  /** The number of line comparisons that it took to locate the hunks. */
   readonly comparisons: number
 }
 
+/** The place in the old text where a hunk was applied. */
 export interface HunkPlacement {
   readonly hunk: Hunk
-  /** Index of its first line in the old text. */
+  /** The index of the hunk's first line in the old text. */
   readonly index: number
-  /** The hunk was applied at another line than its header says. */
+  /** True when the hunk was applied at another line than its header says. */
   readonly moved: boolean
 }
 
-/** The patch was not applied. `diagnostic` describes how far a hunk matched whose lines are not in the text. */
+/** Why a patch was not applied. If the lines of a hunk are not in the text, `diagnostic` tells how far the hunk matched. */
 export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic }
 
 /**
- * Applies all hunks or none. A hunk is applied at the line in its header; if its old lines are not there, at the nearest position after
- * the previous hunk where they match exactly. If every line of the text ends in CRLF and no line of the patch does, a patch that does
- * not match is tried again as if its lines ended in CRLF.
+ * Applies all hunks or none. A hunk is applied at the line in its header. If its old lines are not there, it is applied at the nearest
+ * place after the previous hunk where they match exactly. A patch without CRLF that does not match is tried again as if its lines ended
+ * in CRLF, provided that every line of the text does.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyTo(splitLines(text, { uniform: false }), hunks)
@@ -66,7 +67,7 @@ function locate(hunk: Hunk, count: number, end: number, locator: Locator): HunkP
   const run = locator.runOf(old.map((line) => line.text))
   const matches = old.length === 0 ? wanted <= count : locator.matchesAt(run, wanted)
   if (matches) return wanted < end ? 'out of order' : { hunk, index: wanted, moved: false }
-  if (old.length === 0) return 'no match' // a hunk without old lines can not be searched for
+  if (old.length === 0) return 'no match' // there are no lines to search for
   const index = locator.nearest(run, wanted, end, count)
   if (index !== undefined) return { hunk, index, moved: true }
   return end > 0 && locator.nearest(run, wanted, 0, end) !== undefined ? 'out of order' : 'no match'
@@ -80,7 +81,7 @@ function replaceLines(before: TextLines, placements: readonly HunkPlacement[]): 
   const lines: string[] = []
   let copied = 0
   for (const { hunk, index } of placements) {
-    for (; copied < index; copied++) lines.push(before.lines[copied] as string) // index < length
+    for (; copied < index; copied++) lines.push(before.lines[copied] as string) // `copied` is less than the number of lines
     for (const line of newLines(hunk)) lines.push(line.text)
     copied = index + oldLines(hunk).length
   }
@@ -88,7 +89,7 @@ function replaceLines(before: TextLines, placements: readonly HunkPlacement[]): 
   return { lines, ending: before.ending, endsInNewline: resultEndsInNewline(before, placements.at(-1)) }
 }
 
-/** Whether the new text ends in a newline. Only a hunk that reaches the end of the text can change that. */
+/** True when the new text ends in a newline. Only a hunk that reaches the end of the old text can change that. */
 function resultEndsInNewline(before: TextLines, last: HunkPlacement | undefined): boolean {
   if (!last) return before.endsInNewline
   const old = oldLines(last.hunk)
@@ -123,9 +124,9 @@ function describeMismatch({ first_mismatch: first, requested_start_line: start, 
   return `At line ${first.target_line} it expects ${JSON.stringify(first.expected)}; ${found}.`
 }
 
-/** The patch as it was applied: with correct counts and line numbers, and `path` as the only file. */
+/** Formats a patch as it was applied, with correct counts and line numbers. `path` is the only file in it. */
 export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' | 'after' | 'placements'>): string {
-  const name = path.includes(' ') ? `${path}\t` : path // like diff and git: a tab ends a name with spaces
+  const name = path.includes(' ') ? `${path}\t` : path // diff and git also put a tab after a name with spaces
   const parts = [`--- ${name}\n+++ ${name}\n`]
   let shift = 0
   for (const placement of applied.placements) {
@@ -138,7 +139,7 @@ export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' |
   return parts.join('')
 }
 
-/** A range for a hunk header. An empty range is given by the line before it. */
+/** A range in a hunk header. An empty range names the line before it. */
 const range = (index: number, count: number) => `${count === 0 ? index : index + 1},${count}`
 
 const missingNewline = '\n\\ No newline at end of file\n'

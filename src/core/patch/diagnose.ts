@@ -1,7 +1,7 @@
 import { type Hunk, oldLines } from './hunk.ts'
 import type { Locator } from './locate.ts'
 
-/** How far a hunk matched at the line in its header. The model reads it as JSON; all numbers count from 1. */
+/** Tells the model how far a hunk matched at the line in its header. Indices and line numbers start at 1. */
 export interface MismatchDiagnostic {
   readonly hunk_index: number
   readonly hunk_header: string
@@ -13,14 +13,14 @@ export interface MismatchDiagnostic {
     readonly patch_line: number
     readonly target_line: number
     readonly expected: string
-    /** The line in the file; null after its end. */
+    /** The line in the file; null after the end of the file. */
     readonly actual: string | null
   }
-  /** Lines equal to the first old line of the hunk: the eight nearest to the requested line. */
+  /** The numbers of the lines that equal the first old line of the hunk. Only the eight nearest to the requested line are listed. */
   readonly first_old_context_line_matches: readonly number[]
 }
 
-/** Parameters of a `react.read` call; the model reads them. */
+/** The parameters of a `react.read` call, as a suggestion for the model. */
 export interface SuggestedRead {
   readonly path: string
   readonly line_start: number
@@ -31,7 +31,7 @@ export interface SuggestedRead {
 const maxLineLength = 240
 const maxMatches = 8
 
-/** Compares a hunk that matches nowhere with the lines at the position in its header. */
+/** Compares a hunk that matches nowhere with the lines at the line number in its header. */
 export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): MismatchDiagnostic {
   const old = oldLines(hunk)
   const start = Math.max(0, hunk.start - 1)
@@ -56,7 +56,7 @@ export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly stri
   }
 }
 
-/** The `react.read` request that shows the lines around the requested line, for the next attempt. */
+/** A `react.read` call that shows the lines around the requested line. The model can use them for its next attempt. */
 export function suggestRead(
   path: string,
   { requested_start_line: start, old_context_lines: old }: Pick<MismatchDiagnostic, 'requested_start_line' | 'old_context_lines'>,

@@ -1,23 +1,23 @@
-/** One change of a unified diff: some lines of the old text and the lines that replace them. */
+/** One change of a unified diff. It has some lines of the old text and the lines that replace them. */
 export interface Hunk {
   /** The header line as it was written. */
   readonly header: string
-  /** The first line in the old text, counted from 1; for an empty range, the line to insert after. */
+  /** The line number in the old text at which the hunk starts, from 1. For an empty range, the line after which it inserts. */
   readonly start: number
-  /** The range in the old text is empty according to the header. */
+  /** True when the header says that the range in the old text is empty. */
   readonly insertsAfter: boolean
-  /** The text after the second `@@`: the function or heading around the hunk. */
+  /** The text after the second `@@`. It usually names the function or heading around the hunk. */
   readonly section: string
   readonly lines: readonly HunkLine[]
 }
 
 export interface HunkLine {
-  /** The text that has this line. */
+  /** Whether the old text, the new text or both have this line. */
   readonly side: 'both' | 'old' | 'new'
   readonly text: string
   /** The line number in the patch, from 1. */
   readonly number: number
-  /** `\ No newline at end of file` follows. */
+  /** True when the patch says `\ No newline at end of file` after this line. */
   readonly withoutNewline?: true
 }
 
@@ -35,7 +35,7 @@ export type PatchErrorCode =
   | 'hunk_mismatch'
   | 'patch_too_costly'
 
-/** A patch that could not be parsed or applied. Nothing was changed; the model reads `message`. */
+/** The result of a patch that could not be parsed or applied. Nothing was changed. The model reads `message`. */
 export interface PatchError {
   readonly ok: false
   readonly code: PatchErrorCode
@@ -44,15 +44,15 @@ export interface PatchError {
 
 export const patchError = (code: PatchErrorCode, message: string): PatchError => ({ ok: false, code, message })
 
-/** A text as lines without their endings. A carriage return belongs to its line unless every line ends in CRLF. */
+/** The lines of a text, without `ending`. If `ending` is a line feed, carriage returns are part of the lines. */
 export interface TextLines {
   readonly lines: readonly string[]
   readonly ending: '\n' | '\r\n'
-  /** True also for the empty text. */
+  /** True for the empty text, too. */
   readonly endsInNewline: boolean
 }
 
-/** Splits a text at line feeds. With `uniform`, a text whose every line ends in CRLF is split at CRLF. */
+/** Splits a text at line feeds. With `uniform`, a text in which every line ends in CRLF is split at CRLF. */
 export function splitLines(text: string, { uniform }: { readonly uniform: boolean }): TextLines {
   const ending = uniform && endsInCrlf(text) ? '\r\n' : '\n'
   if (text === '') return { lines: [], ending, endsInNewline: true }

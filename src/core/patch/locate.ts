@@ -1,23 +1,25 @@
-/** Finds runs of lines in a text. Equal lines get equal numbers first, so that comparing two lines takes constant time. */
+/** Finds runs of lines in a text. Equal lines have equal numbers, so comparing two lines takes constant time. */
 export interface Locator {
-  /** True when the run matches the lines at this index. */
+  /** True when the lines of the text from `index` on equal the run. */
   matchesAt(run: LineRun, index: number): boolean
   /**
-   * The matching index nearest to `wanted`, from `from` up to but not including `to`; of two equally near ones the later. Undefined when
-   * there is none, or when the search was given up: see `exhausted`.
+   * The index nearest to `wanted` at which the run matches. The index is at least `from` and less than `to`. Of two equally near ones,
+   * the later is returned. Undefined when there is none, or when the search was given up (see `exhausted`).
    */
   nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined
-  /** All indexes of this line, ascending. */
+  /** All indexes at which the text has this line, ascending. */
   indexesOf(line: string): readonly number[]
   runOf(lines: readonly string[]): LineRun
+  /** The number of comparisons so far. */
   readonly comparisons: number
+  /** True when the comparisons have reached their limit. Then `nearest` gives up. */
   readonly exhausted: boolean
 }
 
-/** Lines as numbers; -1 for a line that is not in the text. */
+/** The numbers of some lines. A line that is not in the text has the number -1. */
 export type LineRun = Int32Array
 
-/** The limit of comparisons for one patch. A patch with correct line numbers needs one comparison for each of its lines. */
+/** The most comparisons for one patch. A patch with correct line numbers needs only one for each of its lines. */
 const maxComparisons = 10_000_000
 
 export function createLocator(lines: readonly string[]): Locator {
@@ -43,7 +45,7 @@ export function createLocator(lines: readonly string[]): Locator {
     return true
   }
 
-  /** The line of the run that occurs least often in the text. Every match of the run contains one of its occurrences. */
+  /** The line of the run that occurs least often in the text. The run can match only where this line occurs. */
   function rarest(run: LineRun): { readonly offset: number; readonly indexes: readonly number[] } {
     let best = { offset: 0, indexes: indexesByNumber(run[0]) }
     for (let offset = 1; offset < run.length && best.indexes.length > 1; offset++) {
@@ -65,7 +67,7 @@ export function createLocator(lines: readonly string[]): Locator {
       const earlier = startAt(candidates, below, offset, from, to)
       if (later === undefined && earlier === undefined) return undefined
       const takeLater = earlier === undefined || (later !== undefined && later - aim <= aim - earlier)
-      const index = (takeLater ? later : earlier) as number // one of them is defined
+      const index = (takeLater ? later : earlier) as number // at least one of them is defined
       if (matchesAt(run, index)) return index
       if (takeLater) above++
       else below--

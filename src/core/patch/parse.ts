@@ -6,15 +6,15 @@ export interface Patch {
   readonly hunks: readonly Hunk[]
 }
 
-/** The longest patch, in characters. A larger change has to replace the file. */
+/** The greatest length of a patch, in characters. A larger change has to replace the file. */
 export const maxPatchLength = 1_048_576
 
-/** True for a text that is meant as a diff; `react.patch` takes any other text as the new content of the file. */
+/** True for a text that is meant as a diff. `react.patch` takes any other text as the new content of the file. */
 export function isDiff(text: string): boolean {
   return /^\s*(?:---|\+\+\+|@@|diff --git )/.test(text)
 }
 
-/** Parses a unified diff leniently: counts may be wrong, and file names matter only to reject a patch of several files. */
+/** Parses a unified diff leniently. The counts in it may be wrong. File names only serve to reject a patch of several files. */
 export function parsePatch(text: string): Patch | PatchError {
   if (text.length > maxPatchLength)
     return patchError('patch_too_large', `A patch has at most ${maxPatchLength} characters. Write the file anew.`)
@@ -47,7 +47,7 @@ const noHunks = patchError(
   'A text that begins with ---, +++ or @@ is read as a unified diff, and this one has no hunk with lines in it. To replace a file by a text that begins so, use react.write.',
 )
 
-/** The lines of a patch. If all of them end in CRLF, the carriage returns are not part of its content. */
+/** The lines of a patch. If all of them end in CRLF, the carriage returns are not part of the lines. */
 function patchLines(text: string): readonly string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
@@ -94,10 +94,10 @@ const strayLine = (at: number) =>
     `Line ${at + 1} of the patch begins with neither a space, "-", "+" nor "\\". A line that stays the same begins with a space.`,
   )
 
-/** The signature at the end of `git format-patch` output: `-- ` and the version of git. */
+/** True at the signature that `git format-patch` writes at the end: a line `-- ` and a line with the version of git. */
 const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
 
-/** The body without blank lines at its end: they usually separate hunks, and count as context only if the hunk has no other. */
+/** Removes the blank lines at the end of a hunk, which usually only separate hunks. They stay if the hunk has no other old line. */
 function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
   const rest = body.slice(0, body.length - blanks)
   return rest.some(({ side }) => side !== 'new') ? rest : body
@@ -118,7 +118,7 @@ function parseHunkHeader(line: string): HunkHeader | undefined {
   return start === undefined ? undefined : { start: Number(start), oldCount: Number(oldCount), newCount: Number(newCount), section }
 }
 
-/** The file header at this line: the name in it, and how many lines it takes. Undefined when there is none. */
+/** The name in the file header at this line, and the number of lines of the header. Undefined when there is no header. */
 function fileHeaderAt(lines: readonly string[], at: number): { readonly name: string | undefined; readonly length: number } | undefined {
   const [line = '', next = ''] = [lines[at], lines[at + 1]]
   if (line.startsWith('--- ') && next.startsWith('+++ ')) return { name: nameIn(next) ?? nameIn(line), length: 2 }
@@ -127,8 +127,9 @@ function fileHeaderAt(lines: readonly string[], at: number): { readonly name: st
 }
 
 /**
- * True for the header of another file inside a hunk. `--- x` can also mean that the line `-- x` is removed. It is a header when `+++`
- * and `@@` lines follow, and the hunk has all its lines or both header lines name the same file.
+ * True when the header of another file starts at this line of a hunk. But `--- x` may also mean that the line `-- x` is removed. It is a
+ * header only when lines with `+++` and `@@` follow. In addition, the hunk must have all its lines, or both header lines must name the
+ * same file or `/dev/null`.
  */
 function startsNextFile(lines: readonly string[], at: number, complete: boolean): boolean {
   const [line = '', next = '', after = ''] = [lines[at], lines[at + 1], lines[at + 2]]
@@ -139,7 +140,7 @@ function startsNextFile(lines: readonly string[], at: number, complete: boolean)
 
 const gitHeader = 'diff --git '
 
-/** The name in `a/x b/x`. Undefined when the two differ; the `---` and `+++` lines then have the name. */
+/** The file name in `a/x b/x`. Undefined when the two names differ. The `---` and `+++` lines then have the name. */
 function nameTwice(names: string): string | undefined {
   const middle = (names.length - 1) / 2
   if (names[middle] !== ' ') return undefined
@@ -153,13 +154,13 @@ function nameIn(line: string): string | undefined {
   return name === '/dev/null' ? undefined : name
 }
 
-/** Removes quotes, `./` and the prefixes `a/` and `b/` of git. */
+/** Removes quotes, `./` and the prefixes of git, such as `a/` and `b/`. */
 function plainName(name: string): string {
   const bare = name.trim().replace(/^"(.*)"$/s, '$1')
   return bare.replace(/^(?:\.\/)+/, '').replace(/^[abciow]\//, '')
 }
 
-/** True when the patch was copied from a view with line numbers, which are not part of the file. False if the file itself has such numbers. */
+/** True when the patch has line numbers that were copied from a view of the file. False if the file itself has such numbers. */
 export function hasPreviewNumbers(patch: string, target: string): boolean {
   return looksCopied(patch) && !looksNumbered(target.split('\n'))
 }

@@ -5,20 +5,20 @@ import { stepMarks } from '../render/blocks/plan.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, stepStatus } from './plans.ts'
 
-/** Changes of step statuses that the notes of a round announce, such as `✓ 1. Find sources`. */
+/** What the marks in the notes of a round change in a plan. `✓ 1. Find sources` marks step 1 as done. */
 export interface PlanAcks {
-  /** Steps whose status differs from the latest snapshot, by number. */
+  /** The steps that get another status than in the latest snapshot of the plan, sorted by number. */
   readonly changes: readonly { readonly step: number; readonly status: StepStatus }[]
-  /** The text of the `react.plan.ack` block; empty when nothing changed. */
+  /** The text of the `react.plan.ack` block. Empty when nothing changed. */
   readonly text: string
-  /** The new snapshot of the plan; absent when nothing changed. */
+  /** The new snapshot of the plan. Undefined when nothing changed. */
   readonly plan?: Plan
   readonly warnings: readonly Notice[]
 }
 
 /**
- * Reads the acknowledgements in the notes of an accepted round; they apply to the current plan, before the tool runs. Undefined when
- * there is no current plan, or when the round itself changes plans with `react.plan`.
+ * Reads the marks in the notes of an accepted round. They apply to the current plan, before the tool runs. Undefined when there are no
+ * notes or no current plan, or when the round itself changes plans with `react.plan`.
  */
 export function readRoundAcks(
   timeline: Timeline,
@@ -30,8 +30,8 @@ export function readRoundAcks(
 }
 
 /**
- * The changes that the marks in the notes make to a plan. A mark that repeats the known status changes nothing; of two marks for a
- * step the last counts.
+ * The changes that the marks in the notes make to a plan. A mark that repeats the known status changes nothing. Of two marks for one
+ * step, the last counts.
  */
 export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
   const marks = parseMarks(notes)
@@ -58,10 +58,10 @@ const statusOfMark: Readonly<Record<string, StepStatus>> = {
   '□': 'pending',
 }
 
-/** A mark at the start of a line and the number of a step: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
+/** Matches a mark at the start of a line and a step number: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
 const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d+)(?=[.:)\s]|$))/u
 
-/** The last mark of every step, sorted by number. */
+/** The number and status of each marked step, sorted by number. */
 function parseMarks(notes: string): readonly (readonly [number, StepStatus])[] {
   const marks = new Map<number, StepStatus>()
   for (const line of notes.split('\n')) {

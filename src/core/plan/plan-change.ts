@@ -6,10 +6,10 @@ import { latestPlanPath } from '../path/build.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, openPlans, planById, planState } from './plans.ts'
 
-/** The turn and the time of a `react.plan` call, and the id for a new plan. */
+/** The turn and the time of a `react.plan` call, and the id that a new plan would get. */
 export interface PlanMoment {
   readonly turnId: string
-  /** The time of the call, not of the turn: it orders two changes of one turn. */
+  /** The time of the call. It is not the time of the turn, because it orders several changes of one turn. */
   readonly ts: string
   /** The id of the plan that this change may create. */
   readonly newId: string
@@ -17,16 +17,16 @@ export interface PlanMoment {
 
 export type PlanMode = 'new' | 'activate' | 'replace' | 'close'
 
-/** The snapshots that a `react.plan` call writes, or the rule that it broke. */
+/** The effect of a `react.plan` call, or the rule that the call broke. */
 export type PlanChange =
   | {
       readonly ok: true
       readonly mode: PlanMode
       /** The snapshots to append, in this order. */
       readonly snapshots: readonly Plan[]
-      /** The new, activated or closed plan. */
+      /** The id of the new, activated or closed plan. */
       readonly planId: string
-      /** The plan that the call named. */
+      /** The id of the plan that the call named. */
       readonly targetPlanId?: string
     }
   | { readonly ok: false; readonly violation: Notice }
@@ -37,7 +37,7 @@ const maxStepLength = 400
 
 export const makePlanId = (turnId: string, random: string): string => `plan:${turnId}:${random}`
 
-/** Plans the effect of a `react.plan` call from the parameters as the model wrote them. Never throws. */
+/** Determines the effect of a `react.plan` call. The parameters are as the model wrote them. Never throws. */
 export function changePlan(timeline: Timeline, params: JsonObject, moment: PlanMoment): PlanChange {
   const mode = typeof params.mode === 'string' ? params.mode.trim().toLowerCase() : ''
   switch (mode) {
@@ -109,7 +109,7 @@ function created(steps: string[], { turnId, ts, newId }: PlanMoment): Plan {
   return { plan_id: newId, steps, status: {}, current: true, created_ts: ts, last_ts: ts, origin_turn_id: turnId, last_turn_id: turnId }
 }
 
-/** Labels of the steps: strings, or objects with a `label` as in older plans. Undefined when the list is not a valid plan. */
+/** The labels of the steps. A step is a string, or in older plans an object with a `label`. Undefined when the steps are invalid. */
 function parseSteps(steps: Json | undefined): string[] | undefined {
   if (!Array.isArray(steps) || steps.length > maxSteps) return undefined
   const labels = (steps as readonly Json[]).map(labelOf)
@@ -129,7 +129,7 @@ type Target = { readonly ok: true; readonly target: Plan } | (PlanChange & { rea
 function findTarget(timeline: Timeline, planId: Json | undefined, mode: PlanMode): Target {
   const prefix = latestPlanPath('')
   const given = typeof planId === 'string' ? planId.trim() : ''
-  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given // the announce shows the path, so the model may send that
+  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given // the announcement also shows the plan's path, so the model may send that
   const open = openPlans(timeline).map(({ plan_id }) => plan_id)
   const choice = open.length === 0 ? 'There is no open plan: use mode "new".' : `Open plans: ${open.slice(-8).join(', ')}.`
   if (id === '') {

@@ -2,7 +2,7 @@ import type { Block } from '../block/block.ts'
 import { type Plan, readPlan, type StepStatus } from '../block/plan.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
-/** The plans of a conversation, read from the snapshots in its timeline. */
+// The plans of a conversation, read from the snapshots in its timeline.
 
 export type PlanState = 'open' | 'closed' | 'superseded' | 'complete'
 
@@ -12,7 +12,7 @@ export function planState(plan: Plan): PlanState {
   return plan.steps.length > 0 && plan.steps.every((_, index) => isFinished(stepStatus(plan, index + 1))) ? 'complete' : 'open'
 }
 
-/** The status of a step, counted from 1. A step without a recorded status is pending. */
+/** The status of a step. The first step has the number 1. A step without a recorded status is pending. */
 export function stepStatus(plan: Plan, step: number): StepStatus {
   const key = String(step)
   return (Object.hasOwn(plan.status, key) ? plan.status[key] : undefined) ?? 'pending'
@@ -21,7 +21,7 @@ export function stepStatus(plan: Plan, step: number): StepStatus {
 /** True for steps that need no more work, whether they succeeded or failed. */
 export const isFinished = (status: StepStatus): boolean => status === 'done' || status === 'failed'
 
-/** The newest snapshot of every plan, in order of first appearance. Hidden snapshots count: hiding only affects the prompt. */
+/** The newest snapshot of every plan, oldest plan first. Hidden snapshots count, too: hiding only affects the prompt. */
 export function plansOf(timeline: Timeline): readonly Plan[] {
   const newest = new Map<string, Plan>()
   for (const block of planBlocks(timeline)) {
@@ -34,14 +34,14 @@ export function plansOf(timeline: Timeline): readonly Plan[] {
 export const planById = (timeline: Timeline, planId: string): Plan | undefined =>
   plansOf(timeline).find(({ plan_id }) => plan_id === planId)
 
-/** Plans that are neither closed, superseded nor complete, sorted by the time of their last change. */
+/** The plans that are neither closed, superseded nor complete, sorted by the time of their last change. */
 export function openPlans(timeline: Timeline): readonly Plan[] {
   return plansOf(timeline)
     .filter((plan) => planState(plan) === 'open')
     .sort(byTime)
 }
 
-/** The plan whose steps the notes of a round may acknowledge. When it is closed or complete, no other plan becomes current by itself. */
+/** The plan whose steps the notes of a round may mark. When it is closed or complete, no other plan becomes current by itself. */
 export const currentPlan = (timeline: Timeline): Plan | undefined => openPlans(timeline).findLast(({ current }) => current === true)
 
 function byTime(a: Plan, b: Plan): number {
@@ -51,8 +51,8 @@ function byTime(a: Plan, b: Plan): number {
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Positions of the plan blocks, for as much of the timeline as was searched. Plans are looked up in every round and a timeline only
- * grows, so each block is looked at once.
+ * The positions of the plan blocks among the first `searched` blocks of a buffer. Plans are needed in every round, and a buffer only
+ * grows. So each block is looked at only once.
  */
 const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
 
@@ -66,5 +66,5 @@ function planBlocks(timeline: Timeline): readonly Block[] {
     const type = blockAt(timeline, known.searched)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
   }
-  return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // later values share the buffer: skip their blocks
+  return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // a position may lie beyond this timeline, when a longer one shares its buffer
 }
