@@ -48,7 +48,7 @@ export interface AgentParts {
   readonly hosting?: Hosting
   /** Reads PDFs. Without it, PDFs are not checked, and their text is not available. */
   readonly documents?: DocumentReader
-  /** Additional checks of uploaded files. The built-in checks always run. */
+  /** Limits for uploaded files, and functions that scan or summarise them. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
   /** What the built-in tools read and search besides the timeline: memory, knowledge, skills. */
@@ -59,7 +59,7 @@ export interface AgentParts {
   readonly hooks?: readonly Partial<HookFunctions>[]
   /** Prices and cache rules of the providers, for usage reports. */
   readonly bookkeeping?: Bookkeeping
-  /** Counts tokens; a rough estimate by default. */
+  /** Counts the tokens of a text. The default is a rough estimate. */
   readonly tokens?: TokenCounter
   /** Called for every journal entry of every conversation, for metrics. */
   readonly onEntry?: (conversationId: string, event: EntryEvent) => void
@@ -99,7 +99,7 @@ export interface Agent {
   recover(): Promise<readonly TurnResult[]>
   /** Resolves when no conversation is running, or after `withinMs`. */
   drain(withinMs: number): Promise<void>
-  /** Interrupts running turns. They stay open in the journal; the next process resumes them. */
+  /** Interrupts running turns. They stay open in the journal, and the next process resumes them. */
   close(): Promise<void>
 }
 

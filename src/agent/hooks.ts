@@ -54,7 +54,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     }
     return results
   }
-  /** Calls every hook of a name that returns nothing. Each hook gets its own copy of the argument, so that it can not change the turn. */
+  /** Calls all hooks with this name. Each gets its own copy of the argument, so that it can not change the turn. */
   const notify = async <Name extends ObserverHook>(name: Name, argument: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
     if (registered.length === 0) return
     await callEach(name, (hooks) => (hooks[name] as ((argument: unknown) => void | Promise<void>) | undefined)?.(structuredClone(argument)))

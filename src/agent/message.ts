@@ -32,9 +32,9 @@ export interface SteerOptions extends EventOptions {
 
 /** What became of a message that is in the journal and can not be lost. */
 export interface Accepted {
-  /** `known`: a message with this event id was accepted before, and this one has no effect. */
+  /** `known` means that a message with this event id was accepted before, so that this one has no effect. */
   readonly how: 'turn' | 'followup' | 'known'
-  /** The turn that reads the message; undefined while a followup waits between two turns. */
+  /** The turn that reads the message. Undefined while a followup waits between two turns. */
   readonly turnId: string | undefined
   readonly eventId: string
 }

@@ -7,7 +7,7 @@ import { defaultEligibleMimes } from '../core/sources/source.ts'
 export interface AgentSettings {
   /** How many decisions the model may make in a turn. Followups raise this limit. */
   readonly maxRounds: number
-  /** How many rounds followups may add in total; `maxRounds` by default. */
+  /** How many rounds followups may add in total. Default: `maxRounds`. */
   readonly creditCap: number | undefined
   readonly maxSeconds: number | undefined
   /** The most that a turn may cost, in the currency of `priceOf`. Requires `priceOf`. */
@@ -30,7 +30,10 @@ export interface AgentSettings {
   readonly cache: CachePolicy
   readonly expiry: ExpirySettings
   readonly timezone: string
-  /** Journals the text of every prompt, not only its hashes: a replay can then name the byte that differs. Doubles the size of the journal. */
+  /**
+   * Journals the text of every prompt, not only its hashes, so that a replay can name the byte that differs. Doubles the size of the
+   * journal.
+   */
   readonly recordPrompts: boolean
   readonly sources: SourceSettings
   /** Accepts the action `clarify` as an `exit` with questions. The system text does not mention it: explain it in your instructions. */

@@ -58,7 +58,7 @@ export async function measureInflated(
   return { ok: true, size, crc, head: Buffer.concat(head) }
 }
 
-/** The result of `measureInflated` for data that is not compressed. */
+/** The size, checksum and first bytes of data that is already inflated. */
 export const measureBytes = (bytes: Uint8Array): InflateResult => ({
   ok: true,
   size: bytes.length,

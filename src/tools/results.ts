@@ -40,7 +40,10 @@ export function resultDrafts(
 /** Whether the output introduces the artifacts and comes before them. Other output, such as the summary of a patch, comes after them. */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
 
-/** Notice codes that report an error themselves. Without such a notice, a `tool_call_error` or `tool_result_error` notice is added. */
+/**
+ * Codes of notices that report an error themselves. If no notice has such a code, a `tool_call_error` or `tool_result_error` notice is
+ * added.
+ */
 const ownErrorCodes = /^(protocol_violation|protocol_warning|react|tool_call_error|tool_call_warning|tool_result_error)\b/
 
 function withErrorNotice({ ok, error }: DeliveredOutcome, notices: readonly Notice[]): readonly Notice[] {

@@ -38,7 +38,7 @@ export interface RunningConversation {
   readonly journaled: Promise<void>
   /** Commits a change that belongs to the conversation, not to a turn. */
   commit(change: Change): Promise<void>
-  /** The result of the turn that the conversation was started for; undefined when no turn was needed. */
+  /** The result of the turn that the conversation was started for. Undefined when no turn was needed. */
   readonly firstResult: Promise<TurnResult | undefined>
   /** Resolves when the first turn, and every turn started by a waiting followup, has ended. */
   readonly finished: Promise<void>

@@ -24,7 +24,7 @@ export function recordsOf(store: RecordStore, conversationId: string): Records {
 export interface TurnEntries {
   /** All changes of the conversation since the turn was opened. */
   readonly changes: readonly Change[]
-  /** Inbox events by id. All events that the turn took in are here, even those that were accepted before the turn was opened. */
+  /** Inbox events by id. They include all events that the turn took in, even those accepted before the turn was opened. */
   readonly events: ReadonlyMap<string, InboxEvent>
 }
 

@@ -24,7 +24,7 @@ export interface Inbox {
   readonly hasSteer: boolean
   /** Begins a turn. From now on, a steer without a target is for this turn. */
   startTurn(turnId: string): void
-  /** The id of the running turn; undefined between two turns. */
+  /** The id of the running turn. Undefined between two turns. */
   readonly currentTurn: string | undefined
   /** Ends the turn. Until the next turn starts, no steer is accepted. */
   endTurn(): void

@@ -15,7 +15,7 @@ export interface Spending {
 
 interface TurnSpending {
   readonly money: number
-  /** True when the price of a call is unknown; then `money` is too low. */
+  /** True when the price of a call is unknown. Then `money` is too low. */
   readonly unpriced: boolean
   /** The price of the latest decision. It is the estimate for the next one. */
   readonly last: number

@@ -5,7 +5,7 @@ import { createQueue } from './queue.ts'
 
 /** Options of `Agent.follow`. */
 export interface FollowOptions {
-  /** The seq of the last entry that the caller has. Default: 0, which reads from the beginning. */
+  /** The seq of the last entry that the caller has. The default 0 reads from the beginning. */
   readonly after?: number
   /** Ends the iteration at once when it is aborted. */
   readonly signal?: AbortSignal

@@ -59,7 +59,8 @@ export async function callModel(
     for (let attempt = 0; ; attempt++) {
       const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
       const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
-      const interrupted = signal.aborted && !response.violation // a violation aborts the activity, too, but does not count as an interruption
+      // A violation aborts the activity, too, but is no interruption.
+      const interrupted = signal.aborted && !response.violation
       const call = { response, prompt, attempt, retried, interrupted }
       const { error } = response
       if (interrupted || !error || response.showedAnything()) return call

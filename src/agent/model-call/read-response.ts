@@ -39,7 +39,7 @@ export interface ReadOptions {
   readonly graceMs: number
   readonly channels: readonly Channel[]
   createLanes(): Lanes
-  /** Checks the start of the response; a violation ends the call at once. */
+  /** Checks the start of the response. A violation ends the call at once. */
   readonly earlyCheck: EarlyCheck
   readonly live: Pick<LiveFeed, 'hasWatchers' | 'onJoin'>
   emit(delta: LaneEvent['delta']): void
@@ -76,7 +76,7 @@ export async function readResponse(
     if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
-      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // without watchers, only a start that may be invalid is parsed
+      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // only a doubtful start is parsed
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, modelName: event.modelName }
       error = undefined

@@ -12,7 +12,8 @@ export async function recoverAll(
   conversations: Pick<RunningConversations, 'start'>,
 ): Promise<readonly TurnResult[]> {
   const unfinished: string[] = []
-  for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId) // list all first, because resuming a conversation reorders the list
+  // All are listed first, because resuming a conversation reorders the list.
+  for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId)
   const results: TurnResult[] = []
   const failures: unknown[] = []
   const resumeNext = async (): Promise<void> => {

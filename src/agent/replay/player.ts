@@ -15,7 +15,7 @@ import { type Divergence, describeChange } from './divergence.ts'
  *   between two entries   together with the first entry
  */
 export interface Player {
-  /** Events that were waiting when the turn was opened. */
+  /** Events that arrived between the opening of the turn and its next commit, unless a model call was running. */
   openingEvents(): readonly Entry[]
   /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError`. */
   append(changes: readonly Change[]): readonly Entry[]

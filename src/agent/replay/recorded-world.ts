@@ -42,7 +42,8 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
         onStop: (callback) => activity.onStop(callback),
         end() {
           activity.end()
-          for (const event of player.dueAfterResponse()) inbox.accept(event).catch(() => {}) // ignored: the turn's next commit fails with the same error
+          // An error is ignored here: the turn's next commit fails with the same error.
+          for (const event of player.dueAfterResponse()) inbox.accept(event).catch(() => {})
         },
       }
     },

@@ -9,7 +9,7 @@ import type { Entry } from '../../ports/store.ts'
  *   … turn.closed │ feedback inserted │ turn.opened  event.folded  blocks.appended  sources.merged │ everything it did … turn.closed
  *                 ▲ before                                                                         ▲ start
  *
- * The user's input is taken from the journal; from `start` on, the present code is compared with it.
+ * The user's input is taken from the journal. From `start` on, the changes of the present code are compared with the journal.
  */
 export interface Recording {
   readonly turnId: string

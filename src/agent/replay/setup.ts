@@ -27,9 +27,9 @@ import { type Recording, withShownBlocks } from './recording.ts'
 
 /** The parts of an agent that a replay needs. The recording replaces the parts that have effects, such as the store and the models. */
 export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
-  /** The context window of the model that decided; unlimited by default. */
+  /** The context window of the recorded decision model, in tokens. Unlimited by default. */
   readonly window?: number
-  /** When set, the system text is not compared. */
+  /** When set, the system text is not compared, so that other differences are found. */
   readonly anySystem?: true
 }
 

@@ -126,7 +126,7 @@ const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort
 
 const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
 
-/** The result of a channel at the end of the stream. With a schema its body is parsed and validated; no model is asked to repair it. */
+/** The result of a channel at the end of the stream. With a schema, its body is parsed and validated. No model is asked to repair it. */
 export async function channelResult(
   channel: ChannelOutput,
   parse: ((payload: string) => ParsedPayload) | undefined,

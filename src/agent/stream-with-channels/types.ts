@@ -7,9 +7,9 @@ import type { Channel, ChannelFormat } from '../../core/stream/channel.ts'
 export interface ChannelSpec extends Channel {
   /** The shape of a channel whose body is JSON. The result has `obj` if the body is valid, else `error`. */
   readonly schema?: StandardSchemaV1
-  /** Replaces citations in the shown text by links. Default true; false for raw channels, which are code. */
+  /** Replaces citations in the shown text by links. The default is false for raw channels, which are code, else true. */
   readonly replaceCitations?: boolean
-  /** Removes `[[USAGE:…]]` from the shown text. Default true; false for raw channels. */
+  /** Removes `[[USAGE:…]]` from the shown text. The default is false for raw channels, else true. */
   readonly stripUsage?: boolean
   /** Where a client shows the channel. Default `answer`. A channel named `usage` is shown only if it has another marker. */
   readonly emitMarker?: string
@@ -27,7 +27,7 @@ export interface Delta {
   readonly agent: string
   readonly format: ChannelFormat
   readonly artifact_name?: string
-  /** True for the last delta of the instance; its text is empty. */
+  /** True for the last delta of the instance. The text of that delta is empty. */
   readonly completed: boolean
   /** Set when the instance was completed because the model service failed. */
   readonly aborted?: true

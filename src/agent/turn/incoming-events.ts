@@ -46,7 +46,7 @@ function dueEvents(waiting: readonly InboxEvent[], turnId: string): readonly Inb
   return stop === -1 ? events : events.slice(0, stop + 1)
 }
 
-/** Whether this turn may read an event. A steer is for one turn only; every other event is for the turn that reads it first. */
+/** Whether this turn may read an event. A steer is for one turn only. Every other event is for the turn that reads it first. */
 function isForTurn(event: InboxEvent, turnId: string): boolean {
   return event.kind !== 'steer' || event.target_turn_id === undefined || event.target_turn_id === turnId
 }

@@ -22,7 +22,7 @@ export interface DecisionPrompt {
   countTokens(): number
 }
 
-/** Renders the timeline with its cache points, followed by the sources and ANNOUNCE, which change in every round. */
+/** Builds the prompt: the timeline with its cache points, then the sources and ANNOUNCE. These last two change in every round. */
 export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger

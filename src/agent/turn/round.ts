@@ -183,7 +183,8 @@ async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exha
     return answered(progress, { origin, call, decision: admission.decision, warnings: notices, exitReason, deferrable: false })
   }
   const { error, thrown } = call.response
-  if (thrown !== undefined) agent.onProblem({ where: 'model', error: thrown }) // the turn ends because of the limit: no one else gets this error
+  // The result of the turn does not show this error, because the turn ends at its limit.
+  if (thrown !== undefined) agent.onProblem({ where: 'model', error: thrown })
   const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
   return ended(after, { exitReason, fallback, changes: [responseReceived(origin, call)], drafts })
 }

@@ -8,7 +8,7 @@ import { type Announce, isAnnounce, isSourcesPool, parseAnnounce, parseCatalog, 
 export interface Situation {
   readonly tools: ToolCatalog
   readonly turnId: string
-  /** The latest user message of this turn, which is the one to answer. */
+  /** The latest user message of this turn. This is the request to answer. */
   readonly request: string
   /** All earlier user messages, oldest first. */
   readonly earlier: readonly string[]

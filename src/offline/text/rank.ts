@@ -56,7 +56,7 @@ function weightOf(word: Word, inText: readonly StemCounts[], inHeadings: readonl
   const holding = inText.filter(({ count }, index) => count.has(word.stem) || inHeadings[index]?.count.has(word.stem)).length
   const rarity = Math.log(1 + (inText.length - holding + 0.5) / (holding + 0.5))
   if (isNumber(word) || isName(word)) return rarity * 2
-  return holding === 0 ? Math.min(1, rarity) : rarity // a word that no passage has counts little: the passages may use a synonym
+  return holding === 0 ? Math.min(1, rarity) : rarity // a word that no passage has gets little weight, because the passages may use a synonym
 }
 
 function distinctWords(words: readonly Word[]): readonly Word[] {

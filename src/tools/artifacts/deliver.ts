@@ -46,7 +46,8 @@ export async function deliver(origin: BlockOrigin, toolId: string, outcome: Outc
   const { artifacts = [], ...rest } = outcome
   const declared = parseDeclaredFiles(outcome.output, origin, context.timeline)
   const results: DeliveryResult[] = []
-  for (const artifact of artifacts) results.push(await deliverArtifact(artifact, origin, toolId, context)) // one at a time, because each file may have 100 MiB
+  // One file is delivered at a time, because each may have 100 MiB.
+  for (const artifact of artifacts) results.push(await deliverArtifact(artifact, origin, toolId, context))
   for (const file of declared) results.push(await deliverDeclared(file, origin, toolId, context))
   return {
     ...rest,

@@ -76,7 +76,8 @@ function workbookProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   const entry = readZip(bytes)?.find(({ name }) => name === 'xl/workbook.xml')
   const xml = entry && readSmallEntry(bytes, entry, maxWorkbookBytes)?.toString('utf8')
   if (xml === undefined) return 'xlsx_open_failed'
-  const sheets = xml.match(/<(?:\w{1,64}:)?sheet\s[^<>]*>/g) ?? [] // a tag never contains `<`, which keeps the search linear for hostile workbooks
+  // The pattern allows no `<` inside a tag. That keeps the search linear for hostile workbooks.
+  const sheets = xml.match(/<(?:\w{1,64}:)?sheet\s[^<>]*>/g) ?? []
   return sheets.some((sheet) => !/\sstate="(?:hidden|veryHidden)"/.test(sheet)) ? undefined : 'xlsx_no_visible_sheets'
 }
 

@@ -34,7 +34,8 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (text !== undefined) {
     const encoded = Buffer.from(text)
     if (encoded.length > maxTextBytes) return { text: `${truncateUtf8(encoded)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
-    return encoded.equals(bytes) ? { text } : { text, meta: await keep() } // the text alone lacks the charset or the byte order mark of the bytes
+    // The text alone does not preserve the charset or the byte order mark, so the bytes are kept, too.
+    return encoded.equals(bytes) ? { text } : { text, meta: await keep() }
   }
   if (!isVisualMime(made.mime)) return { meta: await keep() }
   if (bytes.length <= maxVisibleBytes) return { blob: await blobs.put(bytes) }

@@ -93,8 +93,7 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
 type ClaimedKind = FileKind | 'other'
 
 /**
- * The kinds that the name and the declared type claim. Empty when they claim nothing, as application/octet-stream does, which browsers may
- * send for CSV.
+ * The kinds that the name and the declared type claim. Empty when they claim nothing: browsers may send CSV as application/octet-stream.
  */
 export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
   return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)

@@ -51,10 +51,7 @@ function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, 
   }
 }
 
-/**
- * The new path of a program that was named in another turn, where nothing may be written. Undefined for a plain name, which is the usual
- * case.
- */
+/** The new path of a program that was named in another turn, where nothing may be written. Undefined when the name needs no change. */
 function movedProgramName(name: unknown, scope: TargetScope): PathRewrite | undefined {
   if (typeof name !== 'string') return undefined
   const target = normalizeTarget(name, scope)

@@ -83,7 +83,7 @@ const copiedLineNumbers = failed(
 function notAppliedFailure({ code, message, diagnostic }: ApplyError, { from }: PatchTarget): Outcome {
   if (!diagnostic) return failed(code, message)
   const suggested_read = suggestRead(from, diagnostic)
-  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // the cast is safe: both values are plain JSON
+  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // both values are plain JSON
 }
 
 async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {

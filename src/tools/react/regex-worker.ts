@@ -62,8 +62,8 @@ export function createRegexMatcher(options: {
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
     const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
-    worker.on('error', () => {}) // the worker may run out of memory between two requests; the next request then times out
-    await once(worker, 'online') // wait here, so that the start does not count for the time limit
+    worker.on('error', () => {}) // after an error between two requests, the next request times out
+    await once(worker, 'online') // the time limit begins only after the start
     return worker
   }
 
