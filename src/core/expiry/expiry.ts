@@ -107,7 +107,8 @@ function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpiryS
   const cheap = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
   const scoped = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
     const newest = group.at(-1) as Block // groups are never empty
-    return { scope, group: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // every block that may expire has a path
+    // Every block that may expire has a path.
+    return { scope, group: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } }
   }
   return [...groupsByPath(old).map((group) => scoped('old_turn', group)), ...groupsByPath(cheap).map((group) => scoped('recent', group))]
 }

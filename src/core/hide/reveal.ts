@@ -30,7 +30,8 @@ export function planReveal(timeline: Timeline, slice: Slice, points: CachePoints
 
   const frozen = frozenPosition(timeline, slice, frozenUntil(points))
   if (wanted.some(({ position }) => position <= frozen)) return { kind: 'copy', blocks: distinctContents(wanted.map(({ block }) => block)) }
-  const blocks = hidden.filter(({ position }) => position > frozen).map(({ block }) => block) // this includes the block that has the replacement text
+  // This includes the block that has the replacement text.
+  const blocks = hidden.filter(({ position }) => position > frozen).map(({ block }) => block)
   return { kind: 'reveal', change: { type: 'blocks.revealed', ids: blocks.map(({ id }) => id) }, blocks }
 }
 

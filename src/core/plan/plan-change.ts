@@ -129,7 +129,8 @@ type Target = { readonly ok: true; readonly target: Plan } | (PlanChange & { rea
 function findTarget(timeline: Timeline, planId: Json | undefined, mode: PlanMode): Target {
   const prefix = latestPlanPath('')
   const given = typeof planId === 'string' ? planId.trim() : ''
-  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given // the announcement also shows the plan's path, so the model may send that
+  // The announcement also shows the plan's path, so the model may send that.
+  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given
   const open = openPlans(timeline).map(({ plan_id }) => plan_id)
   const choice = open.length === 0 ? 'There is no open plan: use mode "new".' : `Open plans: ${open.slice(-8).join(', ')}.`
   if (id === '') {

@@ -66,5 +66,6 @@ function planBlocks(timeline: Timeline): readonly Block[] {
     const type = blockAt(timeline, known.searched)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
   }
-  return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // a position may lie beyond this timeline, when a longer one shares its buffer
+  // A position may lie beyond this timeline, when a longer one shares its buffer.
+  return known.positions.flatMap((position) => blockAt(timeline, position) ?? [])
 }

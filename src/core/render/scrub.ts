@@ -56,7 +56,8 @@ function* base64Lines(text: string): Generator<{ readonly start: number; readonl
     let end = probe + 1
     while (start > floor && isBase64(text, start - 1)) start--
     while (isBase64(text, end)) end++
-    if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++ // this character belongs to an escaped line break
+    // This character belongs to an escaped line break.
+    if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++
     if (end - start < minLineChars) continue
     while (text[end] === '=' && isPadding(text, end)) end++
     yield { start, end }

@@ -17,7 +17,8 @@ export function joinLines(...lines: readonly (string | undefined)[]): string {
  */
 export function oneLine(text: string, limit: number): string {
   if (text.length <= limit && !/\s/.test(text)) return text
-  const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a long text is cut first, because collapsing all of its white space would take long
+  // A long text is cut first, because collapsing all of its white space would take long.
+  const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text
   const flat = head.replace(/\s+/g, ' ').trim()
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
 }

@@ -39,7 +39,8 @@ export function parseModelJson(text: string): ParsedJson {
 
 /** Accepts a value of JSON.parse under the limits of the reader: it is not nested too deeply, and lone surrogates are replaced. */
 function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
-  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text) // a shorter text can not be too deep: each level has two brackets
+  // A shorter text can not be too deep: each level has two brackets.
+  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text)
   return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
 }
 

@@ -23,7 +23,8 @@ interface Replacement {
 export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
   const { path } = block
-  if (path === undefined || reason === 'compaction' || isNeverShown(block.type)) return undefined // a compaction lists the blocks that it hid in its checkpoint
+  // A compaction lists the blocks that it hid in its checkpoint.
+  if (path === undefined || reason === 'compaction' || isNeverShown(block.type)) return undefined
   if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
   const text = clip(scrubBase64(given ?? ''), caps.replacement)

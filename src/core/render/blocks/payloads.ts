@@ -35,7 +35,7 @@ export function renderReadStatus(status: ReadStatus, limits: Caps): string {
 }
 
 const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
-const shortPath = (path: string, limits: Caps) => oneLine(path, Math.floor(limits.path / 8)) // so that whole lists of paths stay short
+const shortPath = (path: string, limits: Caps) => oneLine(path, Math.floor(limits.path / 8)) // a result lists many paths, so each of them is cut short
 
 function rowLine(row: unknown, visible: ReadonlySet<string>, limits: Caps): string | undefined {
   if (typeof row === 'string') return `- ${shortPath(row, limits)}`
