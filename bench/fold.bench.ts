@@ -9,7 +9,7 @@ import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds, emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
 
-/** Measures expiry and compaction. The time must be linear in the folded blocks. While nothing is folded, it must not grow with the length. */
+/** Measures expiry and compaction. The time must be linear in the folded blocks, and constant while nothing is folded. */
 export async function bench(): Promise<void> {
   report('meter, next round', ratio(meterRound(10_000), meterRound(100)), 1.5)
   report('expiry, cache warm', ratio(warmExpiry(10_000), warmExpiry(100)), 1.5)

@@ -36,7 +36,7 @@ export const Settings = z.strictObject({
   /** How tokens are estimated. `rough`: characters / 4. `o200k`: with the o200k encoding, which takes 20 MB of memory. */
   tokenCounter: z.enum(['rough', 'o200k']),
   logLevel: z.enum(['silent', 'error', 'warn', 'info']),
-  /** Address of a server to use instead of a local agent. */
+  /** The address of a server. Commands then use it instead of a local agent. */
   server: z.url({ protocol: /^https?$/ }).optional(),
   token: text.optional(),
 })
@@ -91,7 +91,7 @@ export interface SettingsLayer {
 
 export interface EffectiveSettings {
   readonly settings: Settings
-  /** The origin of each setting. */
+  /** Where each setting comes from: an environment variable, a file, flags or defaults. */
   readonly origins: Readonly<Partial<Record<SettingName, string>>>
 }
 

@@ -53,7 +53,7 @@ const readFailures: Readonly<Record<string, string>> = {
   ERR_FS_FILE_TOO_LARGE: 'it is larger than 2 GiB',
 }
 
-/** Why a file cannot be read. */
+/** Explains why a file could not be read. */
 export const readFailureText = (error: NodeJS.ErrnoException): string => readFailures[error.code ?? ''] ?? error.message
 
 const writeFailures: Readonly<Record<string, string>> = {
@@ -66,5 +66,5 @@ const writeFailures: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space, or name a file on another disk with --out',
 }
 
-/** Why a file cannot be written, and what to do. */
+/** Explains why a file could not be written, and what to do. */
 export const writeFailureText = (error: NodeJS.ErrnoException): string => writeFailures[error.code ?? ''] ?? error.message

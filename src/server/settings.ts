@@ -5,9 +5,9 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
-  /** Largest body of a request that carries no files. */
+  /** The largest body of a request to a path that accepts no files, bundles or chat histories. */
   readonly maxBodyBytes: number
-  /** Largest body of a request that may carry files, a bundle or a chat history. */
+  /** The largest body of a request to a path that accepts files, bundles or chat histories. */
   readonly maxUploadBytes: number
   readonly requestsPerMinute: number
   readonly turnsPerMinute: number

@@ -136,16 +136,16 @@ const thinkingChannel = (thinking: string) => `<channel:thinking>${thinking}</ch
 const titleReply = (title: string) =>
   `${thinkingChannel('A title.')}<channel:output>${JSON.stringify({ conversation_title: title })}</channel:output>`
 
-/** Texts of well-formed replies, for `scriptedModel` and `createHarness`. */
+/** Builders of well-formed replies, for `scriptedModel` and `createHarness`. */
 export const reply = {
-  /** A decision to call a tool. */
+  /** A reply that calls a tool. */
   call(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): string {
     const action = { action: 'call_tool', notes: more.notes ?? '', tool_call: { tool_id: toolId, params } }
     const code = more.code === undefined ? '' : `\n<channel:code>${more.code}</channel:code>`
     return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
   },
 
-  /** A decision to answer. */
+  /** A reply that answers and ends the turn. */
   answer(text: string, more: { followups?: readonly string[]; thinking?: string; action?: 'complete' | 'exit' } = {}): string {
     const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
     const action = JSON.stringify({ action: more.action ?? 'complete' })

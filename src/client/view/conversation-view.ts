@@ -110,7 +110,7 @@ export interface WaitingMessage {
   readonly text: string
 }
 
-/** The round that is running, and what it has written so far. */
+/** The round that is running, with the texts that the model has written so far. */
 export interface LiveRound {
   readonly turnId: string
   readonly iteration: number

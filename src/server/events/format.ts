@@ -61,6 +61,6 @@ export interface FormatContext {
   readonly conversationId: string
   /** The source pool when the stream begins. */
   readonly sources: Iterable<SourceRow>
-  /** The address of a file. */
+  /** The address from which a client can download a file. */
   readonly resourceUrl: (rn: string) => string
 }

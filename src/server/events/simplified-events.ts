@@ -10,7 +10,7 @@ import type { VisibleEvent } from '../../core/view/visible-event.ts'
 export type SimplifiedEvent =
   /** The first event of every stream, also when the client joins a running turn. */
   | { readonly kind: 'turn.start'; readonly turnId: string }
-  /** `first` is set on the first piece of a text. */
+  /** A piece of a text. `first` is true for the first piece. */
   | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
   | { readonly kind: 'text.end'; readonly of: TextLane; readonly id: string }
   | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }

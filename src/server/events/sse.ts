@@ -11,7 +11,7 @@ export interface SseOptions {
   readonly shutdown?: AbortSignal
   /** Called when reading the events failed. The client is told to resync, but not why. */
   readonly onError?: (error: unknown) => void
-  /** Called once, however the stream ends. */
+  /** Called once when the stream has ended, for whatever reason. */
   readonly onEnd: () => void
 }
 

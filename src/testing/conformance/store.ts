@@ -20,7 +20,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
   })
 }
 
-/** Tests of claims, leases and epochs. */
+/** Tests of claims and leases: only one owner at a time may write to a conversation. */
 function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('one writer per conversation', () => {
     it('creates a conversation with an empty timeline, and returns when the lease expires', async () => {
