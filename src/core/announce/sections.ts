@@ -1,11 +1,11 @@
+// The sections of the announcement. Each has a function that writes its text.
+
 import type { Plan } from '../block/plan.ts'
 import type { Reaction } from '../block/turn.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { stepMark } from '../render/blocks/plan.ts'
 import type { Caps } from '../render/caps.ts'
 import { joinLines, oneLine } from '../render/text.ts'
-
-// The sections of the announcement. Each has a function that writes its text.
 
 /** The text of a section: a heading and its lines. */
 export type Section = string

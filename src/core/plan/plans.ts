@@ -1,8 +1,8 @@
+// The plans of a conversation, read from the snapshots in its timeline.
+
 import type { Block } from '../block/block.ts'
 import { type Plan, readPlan, type StepStatus } from '../block/plan.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
-
-// The plans of a conversation, read from the snapshots in its timeline.
 
 export type PlanState = 'open' | 'closed' | 'superseded' | 'complete'
 

@@ -1,7 +1,7 @@
+// Removes what must not reach a model: long runs of base64, and the handles by which the runtime hosts files.
+
 import { isObject, type Json, parseJson } from '../json.ts'
 import { unsafeReason } from '../path/safety.ts'
-
-// Removes what must not reach a model: long runs of base64, and the handles by which the runtime hosts files.
 
 /** The least number of base64 characters that are removed. A shorter run may be a key, a hash or a long word. */
 const minRunChars = 2_048

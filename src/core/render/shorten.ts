@@ -1,9 +1,9 @@
+// Three ways to make long content short: a preview of a text, the shape of a JSON value, and a JSON value with its long parts cut.
+
 import { roughTokens } from '../estimate/tokens.ts'
 import type { Json } from '../json.ts'
 import type { Caps } from './caps.ts'
 import { cutAt, joinLines, oneLine } from './text.ts'
-
-// Three ways to make long content short: a preview of a text, the shape of a JSON value, and a JSON value with its long parts cut.
 
 export interface PreviewOptions {
   readonly what: 'TOOL RESULT' | 'TOOL CALL' | 'ARTIFACT' | 'CODE' | 'INTERNAL NOTE'

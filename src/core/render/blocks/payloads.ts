@@ -1,11 +1,11 @@
+// Two payloads of tool results have a form of their own: the status of `react.read`, and rows of the source pool.
+
 import { isObject, type Json } from '../../json.ts'
 import { sourcesPath } from '../../path/build.ts'
 import { isSid } from '../../sources/source.ts'
 import type { Caps } from '../caps.ts'
 import { omitHostingFields, scrubBase64 } from '../scrub.ts'
 import { joinLines, oneLine } from '../text.ts'
-
-// Two payloads of tool results have a form of their own: the status of `react.read`, and rows of the source pool.
 
 /** The payload of the first block of every `react.read`. It says which paths were found, are missing, or are visible already. */
 interface ReadStatus {
