@@ -63,11 +63,11 @@ export interface AgentParts {
   readonly tokens?: TokenCounter
   /** Called for every journal entry of every conversation, for metrics. */
   readonly onEntry?: (conversationId: string, event: EntryEvent) => void
-  /** Called for failures that no caller sees: a failing hook, a failing listener. */
+  /** Called for failures that no caller sees, such as those of a hook or a listener. */
   readonly onProblem?: (problem: Problem) => void
 }
 
-/** One agent: any number of conversations, each with at most one running turn. */
+/** One agent. It has any number of conversations, each with at most one running turn. */
 export interface Agent {
   /** Starts a turn. In a conversation that is already running, the message becomes a followup of the running turn. */
   run(conversationId: string, text: string, options?: RunOptions): TurnHandle
@@ -93,7 +93,7 @@ export interface Agent {
   follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
   /** Ids of the conversations that are running in this process. */
   readonly running: Iterable<string>
-  /** List, rename, fork, export and delete conversations. */
+  /** Lists, renames, forks, exports and deletes conversations. */
   readonly archive: Archive
   /** Resumes every unfinished turn and starts every waiting followup, except in conversations that another process is running. */
   recover(): Promise<readonly TurnResult[]>
@@ -118,7 +118,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     return { event_id: eventId ?? clock.randomHex(12), kind, ts: clock.now(), text }
   }
 
-  /** Gives the event to the running turn. Without one, the event waits in the journal for the next turn. */
+  /** Gives the event to the running turn. When no turn is running, the event waits in the journal for the next turn. */
   async function deliverEvent(conversationId: string, event: NewEvent): Promise<void> {
     await conversations.deliverOrStart(conversationId, { kind: 'event', event })
   }

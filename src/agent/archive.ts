@@ -23,7 +23,7 @@ export type { ConversationInfo }
  */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
-  /** What the list shows of one conversation. Throws `conversation.missing` when it does not exist. Reads no journal. */
+  /** The row of one conversation in the list. Throws `conversation.missing` when it does not exist. Reads no journal. */
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
@@ -135,7 +135,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     sources: async (key) => (await loadTimeline(key)).sources.rows,
     async prompt(key, turnId, iteration) {
       await head(key)
-      const { promptView } = await import('./replay/prompt-view.ts') // loaded on demand: running agents do not need it
+      const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because a running agent does not need it
       return promptView(store, key, { turnId, iteration }, agentParts)
     },
     async usage(key) {

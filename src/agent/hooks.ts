@@ -11,11 +11,14 @@ export interface HookFunctions {
   saveSummary(summary: Block): void | Promise<void>
   /** Called when a followup, steer or external event has become part of the turn. */
   onExternalEvent(folded: FoldedEvent): void | Promise<void>
-  /** Returns blocks to put before the completion. Called again when the answer was deferred because an event came in. */
+  /**
+   * Returns blocks to put before the completion. If an event comes in during the call, the answer is deferred, and the hook is called again
+   * for the next answer.
+   */
   onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Returns blocks to put after the completion. Called again when the answer was deferred. */
+  /** Returns blocks to put after the completion. Like `onBeforeCompletion`, it may be called again. */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Called when the turn is closed, and its blocks and files are written. */
+  /** Called when the turn is closed and its blocks and files are written. */
   onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>
 }
 

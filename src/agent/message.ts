@@ -12,7 +12,7 @@ export interface RunOptions {
 
 /** An id that makes it safe to send an event twice. */
 export interface EventOptions {
-  /** An id chosen by the sender: a second event with the same id has no effect. Letters, digits, `_` and `-`. */
+  /** An id chosen by the sender. A second event with the same id has no effect. It may have letters, digits, `_` and `-`. */
   readonly eventId?: string
 }
 
@@ -30,7 +30,7 @@ export interface SteerOptions extends EventOptions {
   readonly turnId?: string
 }
 
-/** What became of a message that is in the journal and can not be lost. */
+/** What became of a message that `Agent.send` has accepted. The message is in the journal and can not be lost. */
 export interface Accepted {
   /** `known` means that a message with this event id was accepted before, so that this one has no effect. */
   readonly how: 'turn' | 'followup' | 'known'

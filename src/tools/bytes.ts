@@ -72,7 +72,7 @@ export function inflateSmall(packed: Uint8Array, maxBytes: number): Buffer | Inf
     const { buffer, engine } = inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes), info: true }) as unknown as {
       readonly buffer: Buffer
       readonly engine: InflateRaw
-    } // the types of node:zlib do not know the result with `info`
+    } // the types of node:zlib lack the result of the option `info`
     return engine.bytesWritten === packed.length ? buffer : 'damaged'
   } catch (error) {
     return error instanceof RangeError ? 'too_much' : 'damaged'

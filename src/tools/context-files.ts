@@ -72,7 +72,7 @@ function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value
 }
 
-/** Replaces bytes and bigints, which have no JSON form. */
+/** Replaces bytes and bigints, because they have no JSON form. */
 function encodeBytes(this: unknown, _key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return { __type__: 'bytes', __data__: Buffer.from(value).toString('base64') }
   return typeof value === 'bigint' ? String(value) : value

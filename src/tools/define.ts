@@ -7,7 +7,7 @@ import type { Call, Outcome, Parameter, Strategy, Tool } from './tool.ts'
 
 /** The argument of `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchemaV1> {
-  /** `namespace.name`. */
+  /** The id in the form `namespace.name`. */
   readonly id: string
   readonly description: string
   /** Any Standard Schema. The order of its fields is the order in which the model must write them. */

@@ -75,7 +75,7 @@ function toToolError(error: unknown): ToolError {
 
 /** Removes the flag `managed` at any depth. */
 function withoutManagedFlag(value: unknown, depth = 0): unknown {
-  if (depth > maximumJsonDepth) return value // too deep for JSON: the journal rejects it
+  if (depth > maximumJsonDepth) return value // the journal rejects a value that is this deep
   if (Array.isArray(value)) return value.map((inner) => withoutManagedFlag(inner, depth + 1))
   if (!isObject(value)) return value
   return Object.fromEntries(

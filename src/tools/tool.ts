@@ -15,7 +15,7 @@ import type { Workspace } from '../ports/workspace.ts'
 
 /** Something the agent can do. `defineTool` makes a tool and validates its parameters, so their types are unknown here. */
 export interface Tool {
-  /** `namespace.name`. */
+  /** The id in the form `namespace.name`. */
   readonly id: string
   readonly description: string
   /** The parameters in the order in which the model must write them. */

@@ -30,7 +30,7 @@ export interface Inbox {
   endTurn(): void
   /** Begins a step that a steer may interrupt. The caller must call `end` when the step is done. */
   beginActivity(): Activity
-  /** Resolves when an event is accepted that the turn must answer, or after `ms`. */
+  /** Resolves when an event is accepted that the turn must answer, or after `ms` milliseconds. */
   waitForEvents(ms: number): Promise<void>
   /** Resolves when the next turn starts or the inbox is closed. May resolve early, so the caller must check again. */
   untilTurnStarts(): Promise<void>
@@ -151,7 +151,7 @@ const steeredError = () => new DOMException('The user steered.', 'AbortError')
 export interface Activity {
   /** Aborts when a steer comes in, or when the turn is cancelled. */
   readonly signal: AbortSignal
-  /** Aborts the step from inside, as an invalid response does. */
+  /** Aborts this step only, for example because the response is invalid. */
   abort(reason: unknown): void
   /** Calls the function when the signal aborts, or at once if it is aborted already. Only the latest callback is kept. */
   onStop(callback: () => void): void

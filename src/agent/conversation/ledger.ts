@@ -36,7 +36,7 @@ export function openLedger(
     writing = true
     try {
       if (broken) throw broken.error
-      const made = typeof changes === 'function' ? changes(self.timeline) : changes // when this function throws, nothing was written
+      const made = typeof changes === 'function' ? changes(self.timeline) : changes // if this throws, nothing was written
       if (made.length === 0) return
       try {
         entries = await store.append(claim, made)

@@ -5,7 +5,7 @@ import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/
 import { createRenderer, type Renderer } from '../../core/render/render.ts'
 import { createSourcesTail } from '../../core/render/sources-tail.ts'
 
-/** Readers of one conversation's timeline. They cache what they have read, so that each round costs only what is new in it. */
+/** Objects that read the timeline of one conversation. They cache what they have read, so that a round costs only what is new in it. */
 export interface Renderers {
   readonly renderer: Renderer
   readonly estimator: Estimator

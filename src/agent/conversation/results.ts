@@ -5,7 +5,7 @@ export interface ResultsByEvent {
   of(eventId: string): Promise<TurnResult>
   /** Called when events have become part of a turn, with the result of that turn. */
   assign(eventIds: readonly string[], result: Promise<TurnResult>): void
-  /** Called when the conversation ends: events that no turn took in get the result of the last turn. */
+  /** Called when the conversation ends. Events that no turn took in get the result of the last turn. */
   settleRest(last: Promise<TurnResult>): void
 }
 

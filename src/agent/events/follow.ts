@@ -7,7 +7,7 @@ import { createQueue } from './queue.ts'
 export interface FollowOptions {
   /** The seq of the last entry that the caller has. The default 0 reads from the beginning. */
   readonly after?: number
-  /** Ends the iteration at once when it is aborted. */
+  /** Aborting this signal ends the iteration at once. */
   readonly signal?: AbortSignal
 }
 

@@ -84,7 +84,7 @@ export interface ChannelReader {
   readonly liveOutput: LiveOutput
   channels(): readonly ReceivedChannel[]
   readonly preamble: string
-  /** Set when the start of the response breaks the protocol: then none of it is shown. */
+  /** Set when the start of the response breaks the protocol. Then nothing of the response is shown. */
   readonly violation: Notice | undefined
 }
 

@@ -7,7 +7,10 @@ import { defaultInstructions, protocolText } from './texts.ts'
 /** The parts of an agent that make up its system text. */
 export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation'>
 
-/** Builds the system text twice and reports what would defeat the prompt cache: dates, times, ids, and text or tool order that varies. */
+/**
+ * Builds the system text twice and reports what would defeat the prompt cache. Examples are dates, times and ids in the text, and an order
+ * of tools that varies.
+ */
 export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly CacheFinding[]> {
   const texts = fixedTexts(await construct())
   return [...lintTexts(texts), ...lintStability(texts, fixedTexts(await construct()))]

@@ -17,8 +17,8 @@ interface RoundId {
 }
 
 /**
- * The prompt of one round, rebuilt from the journal by replaying its turn. `differs` says where the present code, or an agent with other
- * tools or texts, builds another prompt than the recorded one.
+ * The prompt of one round, rebuilt from the journal by replaying its turn. `differs` is set when the rebuilt prompt is not the recorded
+ * one, because the code, the tools or the texts have changed.
  */
 export async function promptView(
   store: RecordedStore,

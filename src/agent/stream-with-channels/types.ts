@@ -31,7 +31,7 @@ export interface Delta {
   readonly completed: boolean
   /** Set when the instance was completed because the model service failed. */
   readonly aborted?: true
-  /** A client discards the output of an earlier attempt when it gets a later one. */
+  /** The attempt that made the delta. A client discards the output of earlier attempts. */
   readonly extra: { readonly attempt: number }
 }
 
@@ -46,7 +46,7 @@ export interface SubscriberFactory {
 /** The subscribers of each channel, by its name. They are called in the given order. */
 export type ChannelSubscribers = Readonly<Record<string, readonly (Subscriber | SubscriberFactory)[]>>
 
-/** Replaces the text of a JSON channel by deltas of its attributes. `createCompositeReader` makes one. */
+/** Replaces the text of a JSON channel by deltas of its attributes. `createCompositeReader` makes a composite. */
 export interface Composite {
   readonly channel: string
   push(text: string): readonly CompositeDelta[]
@@ -78,7 +78,7 @@ export interface StreamWithChannelsOptions {
   readonly parse?: (payload: string) => ParsedPayload
   /** The number of the attempt, from 0. */
   readonly attempt?: number
-  /** Aborts the call when it is aborted. */
+  /** Aborting this signal aborts the call. */
   readonly signal?: AbortSignal
   /** The current time in milliseconds. Without a clock, results have no times. */
   readonly clock?: () => number
@@ -118,7 +118,7 @@ export interface StreamMeta {
   readonly preamble: string
   readonly strayTags: readonly string[]
   readonly unknownChannels: readonly string[]
-  /** The first 20 errors of listeners. */
+  /** The first 20 errors of listeners and of the provider that did not end the call. */
   readonly problems: readonly StreamProblem[]
 }
 

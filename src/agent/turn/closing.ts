@@ -96,7 +96,7 @@ export function noticeDrafts(
   return [...warnings, warning('unknown_sources', text, { sids })].map((notice) => noticeBlock(origin, notice))
 }
 
-/** The changes that close a turn: the sources it used, and the removal of steers that came too late. */
+/** The changes that close a turn: the record of the sources it used, the removal of steers that came too late, and the close. */
 export function closingChanges(
   { turnId, ts }: Pick<BlockOrigin, 'turnId' | 'ts'>,
   timeline: Timeline,

@@ -17,7 +17,7 @@ const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neut
  */
 export async function collectFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
   const { timeline } = ledger
-  const open = timeline.openTurn?.turn_id // feedback on a turn that is being resumed waits for its end
+  const open = timeline.openTurn?.turn_id // feedback on a turn that is being resumed waits until that turn has ended
   const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
   if (events.length === 0) return []
   const feedbacks = latestOpinions(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
@@ -52,7 +52,7 @@ function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback
   return { turnId, turnTs: first.ts, ts: event.ts, origin, text: event.text, ...(reaction && { reaction }) }
 }
 
-/** False for blocks that a compaction has put in place of the turn. */
+/** False for a block that a compaction has put in place of the turn's blocks. */
 const isOriginal = ({ type, meta }: Block) => type !== 'conv.range.summary' && meta?.preserved_by_compaction !== true
 
 /** Inserts each feedback after the last block of its turn. */

@@ -23,7 +23,7 @@ export interface ForcedEnd {
   readonly fallback: FallbackReason
   readonly violationCode?: string
   readonly error?: Error
-  /** The last response, committed together with the end. */
+  /** The change that journals the last response. It is committed together with the end of the turn. */
   readonly changes?: readonly Change[]
   /** Blocks about the last response. They stand before the completion. */
   readonly drafts?: readonly Draft[]
@@ -95,7 +95,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const deferrable = answer.deferrable && !repeated // the model has seen the event and repeats its answer: do not defer it again
   const hasEvents = inbox.hasSteer || hasUnansweredEvents(ledger.timeline, turnId)
   if (deferrable && !hasEvents) await inbox.waitForEvents(agent.settings.exitGraceMs)
-  // Completion hooks run, and files are published, for the final answer only.
+  // Hooks are not called, and files are not published, for an answer that is going to be deferred.
   const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))
   const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
   const after = isFinal() ? await agent.hooks.onAfterCompletion() : []

@@ -4,9 +4,9 @@ import type { WrapUp } from '../../core/decision/limits.ts'
 import { noRepairs, type RepairCount } from '../../core/decision/limits.ts'
 import type { AgentSettings } from '../settings.ts'
 
-/** The state of a turn between two rounds. Immutable: a round takes one and returns the next. */
+/** The state of a turn between two rounds. It is immutable: a round takes one state and returns the next. */
 export interface Progress {
-  /** Number of the next decision, from 0. */
+  /** The number of the next round, from 0. */
   readonly iteration: number
   readonly budget: Budget
   readonly repairs: RepairCount
@@ -22,7 +22,7 @@ export interface Progress {
   readonly stopped: boolean
   /** Set after a compaction that freed nothing. Below this number of tokens, no compaction is tried. */
   readonly compactAbove?: number
-  /** True after the turn has used react.hide: then it has no cache point at the previous turn. */
+  /** True after the turn has used react.hide. Then the prompt has no cache point at the end of the previous turn. */
   readonly hasHidden: boolean
   /** The state of the workspace at the start of the round, once the turn has opened it. */
   readonly workspace?: AnnouncedWorkspace
@@ -34,7 +34,7 @@ export interface AnswerAttempt {
   readonly truncated: boolean
 }
 
-/** The progress of a new turn. A resumed turn starts with it, too, and then applies its own entries (`restoreProgress`). */
+/** The progress of a new turn. A resumed turn begins with it, too. Then `restoreProgress` applies the entries of that turn. */
 export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {
   const limits = {
     maxRounds: settings.maxRounds,

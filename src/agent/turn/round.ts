@@ -24,10 +24,7 @@ export type RoundResult =
   | { readonly kind: 'next'; readonly progress: Progress }
   | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
 
-/**
- * One decision of the model and its consequences: take in waiting events, check the budget, make the prompt fit, call the model, and
- * handle its response.
- */
+/** Runs one round: takes in waiting events, checks the budget, makes the prompt fit, calls the model, and handles its response. */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { agent, conversation } = turn
   const { inbox } = conversation
@@ -150,7 +147,7 @@ async function rejectResponse(
     return ended(after, error ? endForServiceError(origin, call, error, drafts) : { ...tooManyViolations, violationCode, changes, drafts })
   }
   await turn.conversation.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
-  return { kind: 'next', progress: after } // without rounds left, the next round wraps up
+  return { kind: 'next', progress: after } // if no rounds are left, the next round wraps up the turn
 }
 
 /** Handles a response that a steer interrupted. The model can read what it had written, and the next round takes in the steer. */
@@ -204,7 +201,10 @@ const cancelled = { kind: 'cancelled' } as const
 const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
 const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })
 
-/** Ids and time for the blocks of the round. The call id is made before the model is called, because a rejected response needs one, too. */
+/**
+ * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response needs one,
+ * too.
+ */
 function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
   return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
 }

@@ -17,7 +17,10 @@ export type TurnStart = { readonly kind: 'message'; readonly input: TurnInput } 
 export interface TurnInput {
   readonly text: string
   readonly attachments: readonly Attachment[]
-  /** Set by the sender, or when a waiting followup becomes a turn. A second message with the same id is ignored. */
+  /**
+   * The id of the message. It is set by the sender, or when a waiting followup becomes a turn. A second message with the same id is
+   * ignored.
+   */
   readonly eventId?: string
 }
 

@@ -15,7 +15,7 @@ const titleChannels: readonly Channel[] = [
 ]
 const maxTitleLength = 120
 
-/** Asks the gate model for a title of a new conversation. When that fails the conversation has no title. */
+/** Asks the gate model for a title of a new conversation. If that fails, the conversation has no title. */
 export async function generateTitle(turn: Turn): Promise<void> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation
@@ -30,7 +30,7 @@ export async function generateTitle(turn: Turn): Promise<void> {
   ]
   await ledger.commit((timeline) => [
     response,
-    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // a title set by the user stays
+    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // keeps a title that the user has set
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),
   ])
 }

@@ -132,7 +132,7 @@ const openingBrackets: ReadonlyMap<string, string> = new Map([
   ['}', '{'],
 ])
 
-// A comment, a triple-quoted string, a one-line string or a bracket. A string that is not closed matches as its opening quotes only.
+// Matches a comment, a triple-quoted string, a one-line string or a bracket. Of a string that is not closed, only the opening quotes match.
 const pythonTokens = /#[^\n]*|("""|''')(?:(?:\\[\s\S]|(?!\1)[^\\])*\1)?|(["'])(?:(?:\\[\s\S]|(?!\2)[^\\\n])*\2)?|[()[\]{}]/g
 
 /** Checks only brackets and quotes, because patches break these most often. */

@@ -17,7 +17,7 @@ export function contractRefusal(toolId: string, problems: readonly ContractProbl
   return failed(code, notice.message, { notices: [notice], details: { error } })
 }
 
-/** The notices below do not say that the tool ran, because it may still refuse its parameters. */
+/** The effect that the notices below state. They do not say that the tool ran, because it may still refuse its parameters. */
 const callContinued = 'This did not stop the call.'
 
 const maxListed = 20
@@ -43,7 +43,7 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
     extra: { original, normalized, tool_id: toolId },
   })
 
-/** Tells the model where relative paths of its program lead. The program is never rewritten: a path in it may be data. */
+/** Tells the model where relative paths of its program lead. The program is never rewritten, because a path in it may be data. */
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned
   return violation('exec_code_rewritten', {

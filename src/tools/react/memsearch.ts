@@ -24,7 +24,7 @@ export interface MemoryQuery {
   readonly days: number
   readonly scope: 'conversation' | 'user'
   readonly from?: string
-  /** The first moment after the searched period (ISO 8601). */
+  /** The end of the searched period (ISO 8601). This moment itself is not searched. */
   readonly to?: string
 }
 

@@ -159,7 +159,7 @@ export interface StatusRow {
   readonly visibleAt?: string
 }
 
-/** The output of react.read, which precedes the content. */
+/** The output of react.read. The content follows it. */
 export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, statsOnly: boolean): Json {
   const paths = (status: StatusRow['status']) => rows.filter((row) => row.status === status).map(({ path }) => path)
   const { files, skills } = missingPaths(rows)
