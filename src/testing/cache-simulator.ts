@@ -48,10 +48,11 @@ export interface CacheSimulatorOptions {
  *   - A prefix shorter than the model's minimum (512 to 4,096 tokens) is not cached, without an error.
  *   - An entry expires 5 minutes or an hour after its last use.
  *   - A token that is read costs 0.1 of the input price. A token that is written costs 1.25 (5 minutes) or 2 (an hour).
- * The simulation differs from these rules:
- *   - Writing always costs 1.25.
- *   - Every part counts in the look-back. Anthropic counts consecutive tool results as one part, but our prompts have none.
+ * The simulation differs from these rules. Some differences make it cost more than the provider:
+ *   - Every part counts in the look-back. Anthropic counts consecutive tool uses or tool results as one, but our prompts have none.
  *   - A mark inside the prefix that was read writes no entry.
+ * Others make it cost less:
+ *   - Writing always costs 1.25, also when entries live for an hour.
  *   - Adding an image does not invalidate entries before it.
  *   - An entry can be read at once, and not only after the response to its request has begun.
  *
