@@ -54,7 +54,7 @@ export function cannotAnswer({ documents }: Situation, request: string): Decisio
   )
 }
 
-/** Up to three questions about the same documents that this model can answer. */
+/** Suggests up to three questions about the same documents. This model can answer them. */
 export function suggestFollowups(documents: readonly OpenDocument[], request: string): readonly string[] {
   const folded = foldCase(request)
   const ideas = documents.flatMap((document) => (document.table ? tableSuggestions(document) : textSuggestions(document)))

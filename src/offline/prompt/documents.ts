@@ -85,7 +85,7 @@ function hideContent(state: DocumentState, mime: string | undefined): void {
   if (mime !== undefined) state.mime ??= mime
 }
 
-/** Adds a window of text to a document. It replaces an earlier window that starts at the same line. */
+/** Adds a window of text to a document. It replaces an earlier window that starts at the same line. The whole text replaces all windows. */
 function showContent(state: DocumentState, body: string): void {
   const window = parseWindow(withoutPayloadHeader(body))
   const whole = window.first === 1 && window.next === undefined

@@ -60,7 +60,7 @@ function weightOf(word: Word, inText: readonly StemCounts[], inHeadings: readonl
 }
 
 function distinctWords(words: readonly Word[]): readonly Word[] {
-  const [first, ...others] = words // the first word is capitalised without being a name
+  const [first, ...others] = words // the first word is capitalised even if it is no name
   const byStem = new Map(others.map((word) => [word.stem, word]))
   return [...(first && !byStem.has(first.stem) ? [{ ...first, text: first.text.toLowerCase() }] : []), ...byStem.values()]
 }

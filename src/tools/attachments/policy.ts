@@ -17,7 +17,7 @@ export type Scanner = (
   options: { readonly signal: AbortSignal },
 ) => Promise<{ readonly clean: true } | { readonly clean: false; readonly found?: string }>
 
-/** Writes a short description of a file for the agent to read before it opens the file. At most 600 tokens are kept. */
+/** Writes a short description of a file, which the agent reads before it opens the file. At most 2,400 characters are kept. */
 export type Summariser = (
   file: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
   options: { readonly signal: AbortSignal },
