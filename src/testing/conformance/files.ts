@@ -33,7 +33,7 @@ const unsafePaths = [
   ['the private folder in capitals', '.DAYBOOK/x'],
 ] as const
 
-/** The tests that every `Files` must pass. `create` makes an empty one for each test. test/file-safety.test.ts tests links and pipes. */
+/** The tests that every `Files` must pass. `create` makes an empty one for each test. test/files/file-safety.test.ts tests links and pipes. */
 export function describeFiles(runner: TestRunner, name: string, create: () => Promise<Files>): void {
   describeReading(runner, name, create)
   describeRefusing(runner, name, create)
