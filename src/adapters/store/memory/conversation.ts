@@ -9,19 +9,22 @@ import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 
-/** A journal in memory, and the values derived from it that lookups and lists need. */
+/** A journal in memory, with the values derived from it that look-ups and lists need. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
   entries: Entry[]
-  /** Times of the first entries; `timesOf` adds the rest on demand. */
+  /** The times of the first entries, one per entry. `timesOf` adds the missing ones on demand. */
   times: string[]
-  /** Blocks as they were first entered, by id, of the first `indexedEntries` entries; `firstVersionsOf` adds the rest on demand. */
+  /**
+   * The first version of each block, by block id: as it was appended, without later changes such as hiding. Only the first
+   * `indexedEntries` entries are included. `firstVersionsOf` adds the rest on demand.
+   */
   readonly firstVersions: Map<string, Block>
   indexedEntries: number
-  /** The lowest free block number. All smaller ones are used, also those of blocks that retention has removed. */
+  /** The lowest free block number. Smaller numbers must not be used again, also those of blocks that retention has removed. */
   nextBlock: number
-  /** The timeline right after the latest compaction or import: loading starts here. */
+  /** The timeline directly after the latest compaction or import. Loading starts with it. */
   base: { readonly seq: number; readonly timeline: Timeline }
 }
 
@@ -36,7 +39,7 @@ export const newConversation = (): MemoryConversation => ({
   base: { seq: 0, timeline: emptyTimeline() },
 })
 
-/** All or nothing: every step that may fail comes before the first one that changes the conversation. */
+/** Appends all changes or none: every step that may throw comes before the first step that changes the conversation. */
 export function appendChanges(conversation: MemoryConversation, changes: readonly Change[]): readonly Entry[] {
   const numbers = newBlockNumbersFast(changes, (id) => firstVersionsOf(conversation).get(id))
   checkNumbersUnused(numbers, conversation.nextBlock)
@@ -44,13 +47,13 @@ export function appendChanges(conversation: MemoryConversation, changes: readonl
   const added = changes.map((change): Entry => ({ seq: ++seq, change }))
   const frame = added.findLast(({ change }) => startsFrame(change))
   if (frame) conversation.base = { seq: frame.seq, timeline: replay(visibleTimeline(conversation), added, frame.seq) }
-  for (const entry of added) conversation.entries.push({ seq: entry.seq, change: entry.change }) // copies: the caller gets the others
+  for (const entry of added) conversation.entries.push({ seq: entry.seq, change: entry.change }) // a copy, because the caller gets `entry`
   conversation.info = infoAfter(conversation.info, changes)
   conversation.nextBlock = Math.max(numbers.next, conversation.nextBlock)
   return added
 }
 
-/** Every block as it was first entered, by id, in the order of entering. */
+/** The first version of every block, by block id, in the order in which the blocks were appended. */
 export function firstVersionsOf(conversation: MemoryConversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
   const { firstVersions, entries } = conversation
@@ -65,13 +68,13 @@ export function visibleTimeline({ base, entries }: MemoryConversation): Timeline
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
-/** Removes entries as retention allows, and returns their changes. */
+/** Removes the entries before this time that retention may remove, and returns their changes. */
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
   const { entries, base, info } = conversation
   const times = timesOf(conversation)
-  firstVersionsOf(conversation) // indexes all entries before some are removed
+  firstVersionsOf(conversation) // all entries must be indexed before some are removed
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
-  const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` has one for each entry
+  const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` has a time for each entry
   const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))
   const removed = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
   conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
@@ -82,13 +85,13 @@ export function removeHistory(conversation: MemoryConversation, before: string):
   return removed
 }
 
-/** An entry without a time of its own has that of the entry before it. */
+/** The times of all entries. An entry without its own time has the time of the entry before it. */
 function timesOf({ entries, times }: MemoryConversation): readonly string[] {
   while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
   return times
 }
 
-/** The index of the first entry after `seq`. Numbers ascend; retention leaves gaps. */
+/** The index of the first entry after `seq`. It is searched, because retention leaves gaps between the numbers. */
 export function positionAfter(entries: readonly Entry[], seq: number): number {
   let low = 0
   let high = entries.length

@@ -1,4 +1,4 @@
-/** `daybook/adapters/store/memory`: conversations that are lost when the process ends. */
+// The package `daybook/adapters/store/memory`: a store whose conversations are lost when the process ends.
 
 export type { BlobStore } from '../../../ports/blobs.ts'
 export type { Clock } from '../../../ports/clock.ts'

@@ -33,12 +33,12 @@ import {
 } from './conversation.ts'
 
 /**
- * Keeps conversations in memory: for tests, for agents that may forget everything on exit, and as the simplest implementation of
- * the port.
+ * A store that keeps conversations in memory. It is for tests and for agents that may forget everything on exit. It is also the simplest
+ * implementation of the port.
  */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()
-  const references = new Map<string, number>() // how many changes refer to each blob, by hash
+  const references = new Map<string, number>() // for each hash, how many changes refer to the blob
   const exclusively = createMutex()
   let claims = 0
   let closed = false
@@ -59,10 +59,10 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   function claimedConversation(claim: Claim): MemoryConversation {
     const conversation = conversations.get(claim.conversationId)
     checkClaim(claim, conversation?.lease)
-    return conversation as MemoryConversation // `checkClaim` throws when it is missing
+    return conversation as MemoryConversation // `checkClaim` throws when there is none
   }
 
-  /** The changes as they are logged: inline bytes are stored, and every blob that they refer to exists. */
+  /** Stores inline bytes as blobs and returns the changes with references. Throws `blob.missing` when a referenced blob is missing. */
   async function prepareBlobs(changes: readonly Change[]): Promise<readonly Change[]> {
     const prepared = hasInlineBytes(changes) ? (await storeInlineBytes(changes, blobs)).changes : changes
     for (const sha256 of prepared.flatMap((change) => [...referencedBlobs(change)])) {
@@ -165,7 +165,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, as from a disk: the reader may change it
+        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, because the reader may change it
       }
     },
 

@@ -2,7 +2,7 @@ import { type Block, blobRefsOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 
-/** Changes as the store logs them, with the bytes that it moved to the blob store, by hash. */
+/** Changes as the store writes them. `bytes` are the bytes that were moved to the blob store, by hash. */
 interface StoredChanges {
   readonly changes: readonly Change[]
   readonly bytes: ReadonlyMap<string, Uint8Array>
@@ -22,7 +22,7 @@ export async function storeInlineBytes(changes: readonly Change[], blobs: BlobSt
   return { changes: stored, bytes }
 }
 
-/** True when a block carries bytes, so that `storeInlineBytes` is needed. */
+/** Whether a block has inline bytes. Then `storeInlineBytes` is needed. */
 export function hasInlineBytes(changes: readonly Change[]): boolean {
   return changes.some((change) => blocksOfChange(change).some(isInline))
 }
@@ -34,10 +34,10 @@ async function storeBlockBytes(block: Block, blobs: BlobStore, stored: Map<strin
   const blob = await blobs.put(bytes)
   stored.set(blob.sha256, bytes)
   const fields = Object.entries(block).filter(([key]) => key !== 'blob')
-  return Object.fromEntries(fields.map(([key, value]) => (key === 'base64' ? ['blob', blob] : [key, value]))) as unknown as Block // the same block, one field renamed
+  return Object.fromEntries(fields.map(([key, value]) => (key === 'base64' ? ['blob', blob] : [key, value]))) as unknown as Block // `base64` became `blob`
 }
 
-/** True when a change carries bytes or refers to blobs. Runs for every append: most changes do neither. */
+/** Whether a change has inline bytes or refers to blobs. Most changes do neither. */
 export function involvesBlobs(changes: readonly Change[]): boolean {
   for (const change of changes) {
     if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
@@ -47,7 +47,7 @@ export function involvesBlobs(changes: readonly Change[]): boolean {
   return false
 }
 
-/** Hashes of the blobs that a change refers to, in blocks and in events. */
+/** The hashes of the blobs that the blocks or the event of a change refer to. */
 export function referencedBlobs(change: Change): ReadonlySet<string> {
   const ofEvent = change.type === 'event.accepted' ? (change.event.keeps ?? []) : []
   return new Set([...ofEvent, ...blocksOfChange(change).flatMap(blobRefsOf)].map(({ sha256 }) => sha256))

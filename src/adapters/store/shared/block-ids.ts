@@ -4,16 +4,16 @@ import { Failure } from '../../../core/failure.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { stripHidden } from '../../../core/timeline/frame.ts'
 
-/** The block numbers that an append uses: the lowest (undefined without blocks), and one past the highest. */
+/** The block numbers that an append uses. `lowest` is undefined without blocks; `next` is one more than the highest. */
 export interface NewBlockNumbers {
   readonly lowest: number | undefined
   readonly next: number
 }
 
 /**
- * The numbers of the blocks that these changes enter. Throws `change.invalid` when a change enters a block that is known, or that an
- * earlier change of the same append entered. Only an import may repeat a known block, with the same content. `known` finds a block as
- * it was first entered, in the conversation before these changes. `checkNumbersUnused` compares the numbers with the conversation.
+ * The numbers of the new blocks in these changes. Throws `change.invalid` when the conversation or an earlier change already has a block
+ * with the same id. Only an import may repeat a block, and only with the same content. `known` finds the first version of a block that the
+ * conversation already has. Callers pass the result to `checkNumbersUnused`.
  */
 export function newBlockNumbers(changes: readonly Change[], known: (id: string) => Block | undefined): NewBlockNumbers {
   const entered = new Map<string, Block>()
@@ -35,21 +35,21 @@ function newBlocksIn(change: Change, known: (id: string) => Block | undefined): 
   return [...added.values()]
 }
 
-/** True for the same content, whether or not the block was hidden or revealed since. */
+/** Whether two versions of a block have the same content. One of them may be hidden. */
 function isSameBlock(shown: Block, first: Block): boolean {
   if (isHidden(shown)) return isDeepStrictEqual(stripHidden(shown), stripHidden(first))
   return isDeepStrictEqual(shown, first) || isDeepStrictEqual(shown, stripHidden(first))
 }
 
-/** Throws `change.invalid` when a number lies below `nextBlock`: numbers ascend and are never reused, also after a block was removed. */
+/** Throws `change.invalid` when a number is below `nextBlock`. Numbers ascend and are never reused, also after a block was removed. */
 export function checkNumbersUnused({ lowest }: NewBlockNumbers, nextBlock: number): void {
   if (lowest !== undefined && lowest < nextBlock) throw numberTaken(blockId(lowest))
 }
 
-/** True for a compaction or an import: a store saves a frame (core/timeline/frame.ts) there, and loading starts at the latest one. */
+/** Whether a change is a compaction or an import. A store saves a frame (core/timeline/frame.ts) there. Loading starts at the latest. */
 export const startsFrame = ({ type }: Change): boolean => type === 'range.compacted' || type === 'timeline.imported'
 
-/** Ids of imported blocks: the only ones that a store must look up before it logs the changes. */
+/** The ids of imported blocks. Only these may already exist, so that a store must look them up before it writes the changes. */
 export const importedIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksOfChange(change).map(({ id }) => id) : []))
 

@@ -10,7 +10,7 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import { newBlockNumbers } from './block-ids.ts'
 import { validateChange } from './validate.ts'
 
-/** The whole conversation as one JSON value. `changes` is its complete journal and `timeline` the result of replaying it. */
+/** The whole conversation as one JSON value. `changes` is its whole journal; `timeline` is the result of replaying it. */
 export async function exportBundle(
   conversationId: string,
   changes: readonly Change[],
@@ -21,7 +21,7 @@ export async function exportBundle(
   const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, ofTurn]) => turnLogOf(turnId, ofTurn) ?? [])
   const included = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
   const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !included.has(id)))
-  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // an import may repeat a block: the first occurrence is the original
+  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // of repeated blocks the first one stays
   const bundle: Bundle = {
     format: 'daybook.bundle',
     version: 1,
@@ -35,7 +35,7 @@ export async function exportBundle(
   return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
 }
 
-/** The changes that rebuild a bundle, and the bytes that they refer to. Checks everything and stores nothing. */
+/** The changes that import a bundle, and the bytes that they refer to. Checks everything and stores nothing. */
 export function unpackBundle(value: unknown): {
   readonly conversationId: string
   readonly changes: readonly Change[]
@@ -49,7 +49,7 @@ export function unpackBundle(value: unknown): {
     bytes.set(sha256, content)
   }
   const changes = asBundleFailure(() => importChanges(bundle).map(validateChange))
-  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // checked again when logged; here so that a rejected bundle leaves no blobs behind
+  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // checked before any blob is stored
   return { conversationId: bundle.conversation_id, changes, bytes }
 }
 
@@ -65,7 +65,7 @@ export function asBundleFailure<T>(work: () => T): T {
   }
 }
 
-/** The changes of each turn's log, turns in the order of their first change. */
+/** For each turn the changes that belong to its log. The turns are in the order of their first change. */
 function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
   const byTurn = new Map<string, Change[]>()
   for (const change of changes) {
@@ -84,7 +84,7 @@ export function turnsLoggedBy(change: Change): ReadonlySet<string> {
   return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])
 }
 
-/** The size of every blob that the bundle's blocks refer to, by hash, sorted. */
+/** The size of every blob that the bundle's blocks refer to, by hash. The hashes are sorted. */
 function blobReferences({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
   const blocks: readonly Block[] = [...timeline.blocks, ...turn_logs.flatMap((log) => log.blocks), ...archive]
   return new Map(

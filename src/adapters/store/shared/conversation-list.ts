@@ -4,8 +4,8 @@ import { type Change, changeTime } from '../../../core/timeline/change.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 
 /*
- * What every store needs to name and list conversations: the info of a conversation, kept up to date with each append so that listing
- * loads no journal; pages and cursors of a list; and the checks of a conversation's name.
+ * What every store needs to list conversations: the info of a conversation, the pages and cursors of a list, and the check of a
+ * conversation's name. The info is updated with each append, so that a list needs no journal.
  */
 
 /** The info of a conversation, without its id. */
@@ -13,7 +13,7 @@ export type InfoFields = Omit<ConversationInfo, 'conversationId'>
 
 export const emptyInfo: InfoFields = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
 
-/** True when a turn is open or a followup waits: recovery must continue the conversation, and retention must keep it. */
+/** Whether a turn is open or a followup waits. Then recovery must continue the conversation, and retention must keep it. */
 export const isUnfinished = ({ openTurn, waiting }: InfoFields): boolean => openTurn !== null || waiting.length > 0
 
 /** The info after these changes were appended. */
@@ -59,7 +59,7 @@ function applyToInfo(info: MutableInfo, change: Change): void {
   }
 }
 
-/** The position of a conversation in the list, which is ordered by activity, newest first, then by id. */
+/** The place of a conversation in the list. The list is sorted by activity, newest first, then by id. */
 interface Cursor {
   readonly activity: string
   readonly id: string
@@ -67,14 +67,14 @@ interface Cursor {
 
 export const pageSize = ({ limit }: ListQuery): number => Math.min(Math.max(Math.trunc(limit ?? 50), 1), 500)
 
-/** A page of `size` conversations. `found` holds one more when there is a next page. */
+/** A page of at most `size` conversations. `found` must contain one more if there is a next page. */
 export function pageOf(found: readonly ConversationInfo[], size: number): ConversationPage {
   const conversations = found.slice(0, size)
   const last = conversations.at(-1)
   return { conversations, ...(found.length > size && last && { next: Buffer.from(JSON.stringify(cursorOf(last))).toString('base64url') }) }
 }
 
-/** The cursor that `pageOf` wrote as `next`. Throws `cursor.invalid` for other text. */
+/** Parses the text that `pageOf` returned as `next`. Other text throws `cursor.invalid`. */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined) return undefined
   const value = parseJson(Buffer.from(text, 'base64url').toString())
@@ -85,12 +85,12 @@ export function parseCursor(text: string | undefined): Cursor | undefined {
 
 export const cursorOf = (info: ConversationInfo): Cursor => ({ activity: info.lastActivityAt ?? '', id: info.conversationId })
 
-/** The order of the list. Compares UTF-8 bytes, as databases do. */
+/** Compares two places in the list. Text is compared by its UTF-8 bytes, as databases do. */
 export const compareInListOrder = (a: Cursor, b: Cursor): number => compareBytes(b.activity, a.activity) || compareBytes(a.id, b.id)
 
 const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-/** The form in which a search compares titles: without case, and with one spelling for accents. */
+/** The form of a title that a search compares: in lower case, and with one spelling for accents. */
 export const foldTitle = (title: string): string => title.toWellFormed().normalize('NFC').toLowerCase()
 
 /** Throws `change.invalid` for a name that is empty or has no UTF-8 form. */

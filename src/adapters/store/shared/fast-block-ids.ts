@@ -3,8 +3,8 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { type NewBlockNumbers, newBlockNumbers } from './block-ids.ts'
 
 /**
- * `newBlockNumbers` without a look-up where the numbers of the append ascend and nothing is imported: then each block is new if
- * `checkNumbersUnused` accepts the lowest. Saves about 2 µs of a 20 µs round in memory.
+ * Like `newBlockNumbers`, but needs no look-up when the numbers ascend and nothing is imported. Then all blocks are new if
+ * `checkNumbersUnused` accepts the lowest number. Saves about 2 µs of a 20 µs round in memory.
  */
 export function newBlockNumbersFast(changes: readonly Change[], known: (id: string) => Block | undefined): NewBlockNumbers {
   return ascendingNumbers(changes) ?? newBlockNumbers(changes, known)

@@ -2,20 +2,20 @@ import type { BlocksAppended, Change } from '../../../core/timeline/change.ts'
 import { isBlockId, isPlainNumber, isPlainObject, isTimestamp, validateChange } from './validate.ts'
 
 /**
- * `validateChange` for every change of an append. Most changes append blocks of text; one walk over such a change shows that
- * `validateChange` would return it unchanged. Saves about 2 µs of a 20 µs round in memory.
+ * Like `validateChange` for every change of an append, but faster. Most changes append blocks of text: for these a simple check shows that
+ * `validateChange` would return them unchanged. Saves about 2 µs of a 20 µs round in memory.
  */
 export function validateChangesFast(changes: readonly Change[]): readonly Change[] {
   return changes.map((change) => (isPlainTextAppend(change) ? change : validateChange(change)))
 }
 
-/** True for appended blocks that are plain JSON with all required fields, an id, a time, no bytes, no references and no hiding fields. */
+/** Whether a change only appends plain blocks: valid JSON with all required fields, without bytes, references and hiding fields. */
 export function isPlainTextAppend(change: unknown): change is BlocksAppended {
   if (!isPlainObject(change)) return false
   for (const key in change) if (key !== 'type' && key !== 'blocks') return false
   const { type, blocks } = change
   if (type !== 'blocks.appended' || !Array.isArray(blocks)) return false
-  for (let n = 0; n < blocks.length; n++) if (!isPlainTextBlock(blocks[n])) return false // an index loop also rejects holes
+  for (let n = 0; n < blocks.length; n++) if (!isPlainTextBlock(blocks[n])) return false // a hole in the list is rejected too
   return true
 }
 

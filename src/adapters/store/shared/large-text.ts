@@ -1,19 +1,19 @@
 import { isObject } from '../../../core/json.ts'
 
 /**
- * How a change becomes the JSON text of a row, and a row a change again. Text above this size (UTF-8 bytes) moves to a blob:
+ * Text with more UTF-8 bytes than this moves from the row of a change to a blob. `encodeRow` and `decodeRow` convert:
  *
  *   "…ten thousand characters…"   <->   {"$blob":{"sha256":"…","size":10000}}
  *   {"$blob": 1}                  <->   {"$literal":{"$blob":1}}         an object of a user that looks like a marker
  *
- * Text with half a surrogate pair has no UTF-8 form: it stays in the row, where JSON escapes it. Names of any length stay too, so that
- * the index can be built from rows alone.
+ * Text with half a surrogate pair stays in the row, because it has no UTF-8 form. The fields in `nameFields` stay too, so that the index
+ * can be built from rows alone.
  */
 export const LARGE_TEXT = 8 * 1024
 
 interface EncodedRow {
   readonly body: string
-  /** Large texts by hash, to be stored before the row. */
+  /** The large texts by hash. They have to be stored before the row. */
   readonly texts: ReadonlyMap<string, Uint8Array>
 }
 
@@ -23,7 +23,7 @@ const nameFields: ReadonlySet<string> = new Set(['id', 'type', 'turn_id', 'ts', 
 
 export function encodeRow(change: unknown, hash: (bytes: Uint8Array) => string): EncodedRow {
   const body = JSON.stringify(change)
-  if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarkers(body)) return { body, texts: new Map() } // JSON is never shorter than the text in it
+  if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarkers(body)) return { body, texts: new Map() } // no text in it is longer
   const texts = new Map<string, Uint8Array>()
   const encoded = encode(change, (text) => {
     if (text.length * 3 <= LARGE_TEXT || !text.isWellFormed() || Buffer.byteLength(text) <= LARGE_TEXT) return text
@@ -43,7 +43,7 @@ function encode(value: unknown, encodeText: (text: string) => unknown): unknown 
   return markerOf(value) === undefined ? encoded : { [LITERAL]: encoded }
 }
 
-/** The change of a parsed row. `textOf` finds each large text by its hash. Throws a TypeError for a marker that holds something else. */
+/** The change of a parsed row. `textOf` finds a large text by its hash. Throws a TypeError for an invalid marker. */
 export function decodeRow(value: unknown, textOf: (sha256: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => decodeRow(item, textOf))
   if (!isObject(value)) return value
@@ -55,7 +55,7 @@ export function decodeRow(value: unknown, textOf: (sha256: string) => string): u
   throw new TypeError(`${marker} holds neither a reference nor an object`)
 }
 
-/** Hashes of the large texts that a parsed row needs. */
+/** The hashes of the large texts that a parsed row refers to. */
 export function largeTextsOf(row: unknown): readonly string[] {
   const hashes: string[] = []
   decodeRow(row, (sha256) => {
@@ -65,7 +65,7 @@ export function largeTextsOf(row: unknown): readonly string[] {
   return hashes
 }
 
-/** False when a row certainly has no markers and needs no decoding. Looks for `$` first: searching for one character saves 2 µs a row. */
+/** False when a row has no markers and needs no decoding. Searching for the single character `$` first saves 2 µs per row. */
 export const mayHoldMarkers = (body: string): boolean => body.includes('$') && (body.includes(`"${BLOB}"`) || body.includes(`"${LITERAL}"`))
 
 function markerOf(value: object): typeof BLOB | typeof LITERAL | undefined {

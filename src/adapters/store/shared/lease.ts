@@ -2,23 +2,23 @@ import { Failure } from '../../../core/failure.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
 import { conversationMissing } from './conversation-list.ts'
 
-/** The right to write to a conversation. Free when the owner is null. */
+/** The right to write to a conversation. It is free when `owner` is null. */
 export interface Lease {
   readonly epoch: number
   readonly owner: Owner | null
   readonly expiresAt: string | null
 }
 
-/** The time at which a lease ends that is claimed or renewed at `now`. */
+/** When a lease expires that is claimed or renewed at `now`. */
 export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
 
-/** True until the lease expires or is released. `host` also checks whether the owner's process is running, when it is the owner's host. */
+/** Whether a lease is neither expired nor released. If `host` is the owner's host, the owner's process must also be running. */
 export function isAlive(lease: Lease, now: string, host?: string): boolean {
   if (lease.owner === null || lease.expiresAt === null || lease.expiresAt <= now) return false
   return lease.owner.host !== host || isRunning(lease.owner.pid)
 }
 
-/** Throws `conversation.busy` while another owner's lease is alive. */
+/** Throws `conversation.busy` while the lease of another owner is alive. */
 export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
   const { owner, expiresAt } = lease
   if (owner === null || owner.id === claimant.id || !isAlive(lease, now, claimant.host)) return
@@ -30,8 +30,8 @@ export function checkLeaseFree(conversationId: string, lease: Lease, claimant: O
 }
 
 /**
- * Throws `conversation.superseded` unless the claim is the conversation's latest, and `conversation.missing` when `lease` is undefined
- * because the conversation was deleted.
+ * Throws `conversation.superseded` unless the claim is the latest of its conversation. `lease` is undefined when the conversation was
+ * deleted; that throws `conversation.missing`.
  */
 export function checkClaim(claim: Claim, lease: Lease | undefined): void {
   const { conversationId, ownerId, epoch } = claim
@@ -50,6 +50,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH') // other errors, such as EPERM, mean that the process exists
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH') // other errors mean that the process exists
   }
 }

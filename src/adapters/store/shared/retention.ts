@@ -2,26 +2,26 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { turnsLoggedBy } from './bundles.ts'
 
-/** An entry with its time. An entry without a time of its own has that of the entry before it. */
+/** An entry with its time. An entry without its own time has the time of the entry before it. */
 export interface TimedEntry extends Entry {
   readonly ts: string
 }
 
-/** Limits of what retention may remove from a journal. */
+/** What retention must not remove from a journal. */
 interface RemovalLimits {
   /** Entries from this time on stay. */
   readonly before: string
-  /** The `seq` of the latest frame, where loading starts: its entry and later ones stay. */
+  /** The `seq` of the latest frame, where loading starts. This entry and later ones stay. */
   readonly frameSeq: number
-  /** Ids of the visible blocks. */
+  /** The ids of the visible blocks. Their entries stay. */
   readonly visible: ReadonlySet<string>
   readonly openTurn: string | null
 }
 
 /**
- * The `seq` of every entry that only concerns compacted blocks. All entries of a turn are removed, or none, so that a turn log is
- * exact or gone. Entries of visible blocks and of the open turn stay, and so do entries that are not about blocks (sources, titles,
- * events, feedback).
+ * The `seq` of every entry that retention removes: old entries about compacted blocks only. All entries of a turn are removed or none, so
+ * that a turn log is complete or gone. Entries of visible blocks and of the open turn stay. Entries about sources, titles, events and
+ * feedback stay too.
  */
 export function removableEntries(entries: readonly TimedEntry[], limits: RemovalLimits): readonly number[] {
   const turns = removableTurns(entries, limits)
@@ -48,7 +48,7 @@ function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: Re
   }
 }
 
-/** Turns of which every entry can be removed. An entry that belongs to several turns ties them together: all of them go, or none. */
+/** The turns of which every entry can be removed. If an entry belongs to several turns, all of these turns are removed or none. */
 function removableTurns(entries: readonly TimedEntry[], limits: RemovalLimits): ReadonlySet<string> {
   const logged = entries.map((entry) => ({ entry, turns: [...turnsLoggedBy(entry.change)] })).filter(({ turns }) => turns.length > 0)
   const kept = new Set(limits.openTurn === null ? [] : [limits.openTurn])

@@ -8,9 +8,8 @@ import { parsePayload } from '../../../core/timeline/payload.ts'
 import { withBlocks } from './block-bytes.ts'
 
 /**
- * Returns the change as the store logs it, or throws `change.invalid` or `block.invalid`; nothing was written then. Stores call
- * `validateChangesFast`, which skips these rules where they would return the change unchanged. Whether the block ids are new is
- * checked by `block-ids.ts`.
+ * Returns the change as the store writes it. Throws `change.invalid` or `block.invalid`. Stores call `validateChangesFast`, which skips
+ * these checks where they would return the change unchanged. Whether block ids are new is checked in `block-ids.ts`.
  */
 export function validateChange(given: Change): Change {
   const change = parseGiven(given)
@@ -24,11 +23,11 @@ function parseGiven(given: Change): Change {
   return change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
 }
 
-/** Lists and retention compare times as text, and a source selector has at most 15 digits: other values could be logged but not found. */
+/** Lists and retention compare times as text, and a source selector has at most 15 digits. Other values could not be found again. */
 function checkTimesAndNumbers(change: Change): void {
   checkTimestamp(changeTime(change))
   for (const { ts } of blocksOfChange(change)) checkTimestamp(ts)
-  const { turn_id: turnId } = change as { readonly turn_id?: string | null } // the field has one meaning in every change that has it
+  const { turn_id: turnId } = change as { readonly turn_id?: string | null } // it is a turn's id wherever it occurs
   if (turnId?.isWellFormed() === false) throw invalidChange('a turn needs a name of well-formed text')
   if (change.type === 'sources.merged') {
     if (change.next_sid > MAX_SID) throw invalidChange('next_sid is beyond what a selector can name')
@@ -42,10 +41,10 @@ function checkTimestamp(ts: string | undefined): void {
   if (ts !== undefined && !isTimestamp(ts)) throw invalidChange(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
 }
 
-// A pattern instead of a date parser: it runs for every block and is ten times faster.
+// A pattern is ten times faster than a date parser. It runs for every block.
 const timestampPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/
 
-let latestTimestamp = '' // the blocks of one append mostly have the same time
+let latestTimestamp = '' // most blocks of an append have the same time
 
 export function isTimestamp(ts: string): boolean {
   if (ts === latestTimestamp) return true
@@ -61,10 +60,10 @@ function checkBlock({ id, base64 }: Block): void {
   }
 }
 
-/** True for ids in the spelling of `blockId`: no leading zeros. */
+/** Whether an id has the form that `blockId` writes, without leading zeros. */
 export const isBlockId = (id: string): boolean => blockNumber(id) !== undefined && (id.length === 3 || id[2] !== '0')
 
-/** Removes hiding fields from blocks that are not hidden, so that revealing a block gives back exactly what was entered. */
+/** Removes hiding fields from blocks that are not hidden. Otherwise hiding and revealing such a block would not restore it exactly. */
 function stripStaleHidingFields(change: Change): Change {
   const blocks = blocksOfChange(change)
   const isStale = (block: Block) => !isHidden(block) && stripHidden(block) !== block
@@ -75,12 +74,12 @@ function stripStaleHidingFields(change: Change): Change {
   )
 }
 
-/** How deep lists and objects may be nested. Real changes are less than 50 deep; JSON parsers fail beyond limits of their own. */
+/** How deep lists and objects may be nested. Real changes are less than 50 deep, and JSON parsers fail at some depth. */
 const maxDepth = 500
 
 /**
- * The value as JSON would return it: the same object when it is plain already, which is nearly always. So an append returns the same
- * values as a later load, and the memory store behaves like one on disk.
+ * The value as it would be after writing it as JSON and parsing it. It is the same object if nothing would change, which is usual. With it
+ * an append returns the same values as a later load, and the memory store behaves like a store on disk.
  */
 export function plainJson(value: unknown): unknown {
   try {
@@ -116,15 +115,15 @@ function hasPlainFields(object: { readonly [key: string]: unknown }, depth: numb
 }
 
 function isPlainList(list: readonly unknown[], depth: number): boolean {
-  for (let n = 0; n < list.length; n++) if (!isPlain(list[n], depth)) return false // also rejects holes, which read as undefined
+  for (let n = 0; n < list.length; n++) if (!isPlain(list[n], depth)) return false // a hole is read as undefined and rejected
   return true
 }
 
-/** True for object literals: no class, no null prototype. */
+/** Whether a value is a plain object, without a class or a null prototype. */
 export const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
-/** True for numbers that JSON returns as they were. */
+/** Whether a number is the same after writing it as JSON and parsing it. */
 export const isPlainNumber = (value: unknown): boolean => Number.isFinite(value) && !Object.is(value, -0)
 
 const invalidChange = (message: string) => new Failure('change.invalid', message)

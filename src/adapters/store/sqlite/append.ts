@@ -31,9 +31,9 @@ interface AppenderParts {
 
 const MAX_CACHED_ROWS = 256
 
-/** Appends changes and imports bundles. Slow work is done before the transaction, which then checks that the conversation is unchanged. */
+/** Appends changes and imports bundles. Slow work is done before the transaction, which then checks that nothing has changed meanwhile. */
 export function createAppender({ database, conversations, journal, indexer, reader, blobs }: AppenderParts) {
-  /** Conversation rows as our last append left them. `replaceIfUnchanged` verifies a row when it is used; a hit saves a look-up. */
+  /** Conversation rows as the last append of this process left them. They save a look-up; `replaceIfUnchanged` checks them. */
   const cachedRows = new Map<string, ConversationRow>()
 
   async function append(claim: Claim, given: readonly Change[]): Promise<readonly Entry[]> {
@@ -51,7 +51,7 @@ export function createAppender({ database, conversations, journal, indexer, read
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
         return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
       })
-      if (!result) continue // another append of this process came first: compute the frame again from the new state
+      if (!result) continue // another append came first, so that the frame must be computed again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
       return result.entries
@@ -112,11 +112,11 @@ export function createAppender({ database, conversations, journal, indexer, read
   return { append, importBundle }
 }
 
-/** The state of a conversation that an append with a compaction or an import builds on. */
+/** The state of a conversation before an append that contains a compaction or an import. */
 interface FrameContext {
   readonly lastSeq: number
   readonly frame: PlacedFrame
-  /** Blocks that an import may repeat, as they were first entered, by id. */
+  /** The first versions of the blocks that an import repeats, by id. */
   readonly knownBlocks: ReadonlyMap<string, Block>
 }
 
@@ -132,11 +132,11 @@ function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame
   return { index, value: frameOf(changes.slice(0, index + 1).reduce(applyChange, timeline)) }
 }
 
-/** Changes as they are logged, their rows, and the blobs that must exist when the rows are written. */
+/** The changes of an append, their rows, and the blobs that must exist when the rows are written. */
 interface PreparedAppend {
   readonly changes: readonly Change[]
   readonly rows: readonly PreparedRow[]
-  /** Bytes by hash; undefined for blobs that the caller put. */
+  /** The bytes of the blobs by hash; undefined for blobs that the caller has put. */
   readonly needed: ReadonlyMap<string, Uint8Array | undefined>
 }
 
@@ -147,8 +147,8 @@ interface PreparedRow {
 }
 
 /**
- * Makes inline bytes and large texts durable in the blob store; the rows are not written yet. `checkClaim` runs before a blob is put,
- * so that a writer that has lost its claim leaves no blobs behind.
+ * Puts inline bytes and large texts into the blob store and makes the rows, which are written later. `checkClaim` runs before a blob is
+ * put, so that a writer that has lost its claim leaves no blobs behind.
  */
 async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
   const isInline = hasInlineBytes(given)
@@ -167,8 +167,8 @@ async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkCl
 }
 
 /**
- * Checks, inside the transaction that writes the rows, that their blobs exist. Blobs are removed only under the same lock, so they stay
- * until the rows refer to them. A blob that was removed since it was put is put again.
+ * Checks that the blobs of the rows exist. It runs in the transaction that writes the rows: blobs are removed only under the same lock, so
+ * that they stay until the rows refer to them. A blob that was removed since it was put is put again.
  */
 async function ensureBlobs({ needed }: PreparedAppend, blobs: BlobStore): Promise<void> {
   for (const [sha256, bytes] of needed) {

@@ -11,12 +11,12 @@ export interface ConversationRow {
   readonly started_at: string | null
   readonly last_activity_at: string
   readonly open_turn: string | null
-  /** Event ids as a JSON list; null when no followup waits. */
+  /** The event ids of waiting followups as a JSON list; null when none waits. */
   readonly waiting: string | null
   readonly last_seq: number
-  /** The last entry that the index contains; later entries are not in it yet. */
+  /** The `seq` of the last entry that the index contains. Later entries are not in it yet. */
   readonly indexed_seq: number
-  /** The lowest free block number; all smaller ones are used. */
+  /** The lowest free block number. Smaller numbers must not be used again. */
   readonly next_block: number
   readonly epoch: number
   readonly owner_id: string | null
@@ -25,7 +25,7 @@ export interface ConversationRow {
   readonly lease_expires_at: string | null
 }
 
-/** The table of conversations: leases, and the info that a list shows. Call the functions that change it inside `database.write`. */
+/** The table of conversations, with leases and the info that a list shows. Call the functions that change it inside `database.write`. */
 export function createConversations(database: Database) {
   const byId = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
   const committedById = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
@@ -52,8 +52,8 @@ export function createConversations(database: Database) {
     setLease.run(epoch, owner?.id ?? null, owner?.host ?? null, owner?.pid ?? null, expiresAt, conversationId)
   }
 
-  /** The next epoch, from one counter for the whole store: a conversation that was deleted and created again never repeats one. */
-  const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates the counter
+  /** The next epoch. The whole store has one counter, so that a conversation that is deleted and created again never repeats an epoch. */
+  const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates it
 
   return {
     find,
@@ -62,7 +62,7 @@ export function createConversations(database: Database) {
 
     create(conversationId: string): ConversationRow {
       insert.run(conversationId, newEpoch())
-      return find(conversationId) as ConversationRow // just inserted
+      return find(conversationId) as ConversationRow // it was just inserted
     },
 
     claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
@@ -88,7 +88,7 @@ export function createConversations(database: Database) {
       }
     },
 
-    /** Replaces `row` by `next`. False, and nothing is written, when another claim or append has changed the conversation since `row` was read. */
+    /** Replaces `row` by `next`. Writes nothing and returns false when a claim or an append has changed the row since it was read. */
     replaceIfUnchanged(row: ConversationRow, next: ConversationRow): boolean {
       const { title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block } = next
       const values = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
@@ -120,7 +120,7 @@ export function createConversations(database: Database) {
       ]
       const found = database.read(() => {
         const statement = listStatements.get(sql) ?? database.readStatement<ConversationRow>(sql)
-        listStatements.set(sql, statement) // prepared once for each combination of conditions
+        listStatements.set(sql, statement) // so that each is prepared once
         return statement.all(...values, size + 1)
       })
       return pageOf(found.map(infoOf), size)
@@ -130,10 +130,10 @@ export function createConversations(database: Database) {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** The row, when the claim is its latest; otherwise throws `conversation.superseded` or `conversation.missing`. */
+/** Returns the row if the claim is its latest. Otherwise throws `conversation.superseded` or `conversation.missing`. */
 export function claimedRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
   checkClaim(claim, row && leaseOf(row))
-  return row as ConversationRow // `checkClaim` throws when it is missing
+  return row as ConversationRow // `checkClaim` throws when there is none
 }
 
 export function leaseOf(row: ConversationRow): Lease {
@@ -160,6 +160,6 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
-    waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // `withInfo` or the migration wrote it
+    waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes it
   }
 }

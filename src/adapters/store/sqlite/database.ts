@@ -6,7 +6,7 @@ import { isBusy, openConnections, translateSqliteError } from './open.ts'
 
 /** An open SQLite file, with one connection that writes and one that reads. */
 export interface Database {
-  /** Runs `work` in a transaction, one at a time; while it awaits promises, other processes can not write. Durable when it resolves. */
+  /** Runs `work` in a transaction. Meanwhile no other `write` runs, also in other processes. It is durable when the promise resolves. */
   write<T>(work: () => T | Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
@@ -76,7 +76,7 @@ export async function openDatabase(file: string): Promise<Database> {
         if (closed) return
         closed = true
         reader.close()
-        writer.close() // the last connection to close merges the write-ahead log into the file
+        writer.close() // the last close merges the write-ahead log into the file
       }),
   }
 }
@@ -90,14 +90,14 @@ async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw translateSqliteError(error, file)
     }
-    await sleep(pause * (0.5 + Math.random())) // random, so that two waiting processes do not retry in step
+    await sleep(pause * (0.5 + Math.random())) // random, so that two processes do not retry at the same time
   }
 }
 
 function prepareStatement<Row extends object>(database: DatabaseSync, sql: string): Statement<Row> {
   const prepared = database.prepare(sql)
   return {
-    get: (...values) => prepared.get(...values) as Row | undefined, // the caller declared the shape of the rows
+    get: (...values) => prepared.get(...values) as Row | undefined, // the caller declares the shape
     all: (...values) => prepared.all(...values) as Row[],
     iterate: (...values) => prepared.iterate(...values) as Iterable<Row>,
     run: (...values) => Number(prepared.run(...values).changes),

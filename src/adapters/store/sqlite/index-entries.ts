@@ -5,11 +5,11 @@ import type { Database } from './database.ts'
 import { ENTRIES_AFTER, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
- * How many entries are indexed together. Indexing one entry writes a page or two for every path and call, so an append does not index
- * its own entries; when enough have come together, all of them are indexed at once:
+ * How many entries are indexed together. Indexing a single entry would write a page or two for every path and call. Therefore most appends
+ * index nothing; when this many entries are not indexed, the next append indexes all of them:
  *
- *   seq   1 … … … … … … … … i │ … … last
- *         found through the index │ searched one by one, fewer than a batch
+ *   seq   1 … … … … … … … indexed_seq │ … … … last_seq
+ *         found through the index     │ fewer than a batch, searched one by one
  */
 export const INDEX_BATCH = 96
 
@@ -21,7 +21,7 @@ export function createIndexer(database: Database) {
   const insertTurn = database.writeStatement('INSERT INTO turns (conversation, turn, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
   const entriesAfter = database.writeStatement<StoredRow>(`SELECT ${SEQ} AS seq, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`)
 
-  /** Indexes the blocks that no earlier entry has entered, and returns them. */
+  /** Indexes the blocks that no earlier entry contains, and returns them. */
   const indexBlocks = (conversation: number, seq: number, change: Change) =>
     blocksOfChange(change).filter((block) => insertBlock.run(conversation, blockNumber(block.id) ?? null, seq) === 1)
 
@@ -34,9 +34,9 @@ export function createIndexer(database: Database) {
   }
 
   return {
-    /** Indexes every entry after `indexed`. Names are never moved to blobs, so the rows are enough. */
+    /** Indexes every entry with a `seq` above `indexed`. No blobs are read, because paths and ids always stay in the rows. */
     indexAfter(conversationId: string, conversation: number, indexed: number): void {
-      for (const row of entriesAfter.all(conversation, indexed)) indexEntry(conversation, row.seq, parseRow(conversationId, row) as Change) // validated before it was written
+      for (const row of entriesAfter.all(conversation, indexed)) indexEntry(conversation, row.seq, parseRow(conversationId, row) as Change) // only valid changes are written
     },
   }
 }

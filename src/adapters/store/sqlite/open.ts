@@ -13,14 +13,14 @@ interface Connections {
   readonly reader: DatabaseSync
 }
 
-/** How long SQLite itself waits for a lock. Short, because it blocks the process; `database.ts` retries without blocking. */
+/** How long SQLite itself waits for a lock. The time is short because it blocks the process; `database.ts` retries without blocking. */
 const LOCK_WAIT_MS = 50
 const HEADER_BYTES = 512
 
 /** Opens a Daybook database, or creates it. Checks an existing file read-only first, so that a rejected file is not changed. */
 export function openConnections(file: string): Connections {
   try {
-    const hasLog = hasWriteAheadLog(file) // before the size: a process that creates the file writes its first page before its log
+    const hasLog = hasWriteAheadLog(file) // must come before the size: a new file gets its first page before its log
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
     const writer = openWriter(file)
@@ -43,7 +43,7 @@ function createPrivateFile(file: string): void {
 function openWriter(file: string): DatabaseSync {
   const writer = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true })
   try {
-    // Small pages: measured with rows of 0.5 to 9 KB, pages of 4 KB and more stay half empty.
+    // With rows of 0.5 to 9 KB, pages of 4 KB and more stay half empty.
     writer.exec('PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
     migrate(writer)
     return writer
@@ -53,7 +53,7 @@ function openWriter(file: string): DatabaseSync {
   }
 }
 
-/** Runs the missing migrations in one transaction. Reads the version again inside it: another process may have migrated meanwhile. */
+/** Runs the missing migrations in one transaction. The version is read again inside it, because another process may have migrated. */
 function migrate(writer: DatabaseSync): void {
   if (versionOf(writer) === SCHEMA_VERSION) return
   writer.exec('BEGIN IMMEDIATE')
@@ -68,16 +68,16 @@ function migrate(writer: DatabaseSync): void {
 }
 
 /**
- * Reads a file without changing it or creating files beside it. Throws `store.damaged` for a damaged file or one of another program, and
- * `store.newer` for a newer version.
+ * Reads a file without changing it or creating files beside it. A damaged file or a file of another program throws `store.damaged`. A file
+ * of a newer version throws `store.newer`.
  */
 export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
-  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite would open a truncated header as an empty database
+  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite would take it for an empty database
   const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
     const version = versionOf(database)
     const applicationId = pragma(database, 'application_id')
-    const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // count always returns a row
+    const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // there is always one row
     if (tables > 0 && applicationId !== APPLICATION_ID) throw damagedFile(file, 'it belongs to another program')
     if (version > SCHEMA_VERSION) throw newerVersion(file, version)
     return read(database)
@@ -87,8 +87,8 @@ export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => 
 }
 
 /**
- * Throws for a truncated file, which SQLite would notice only when it reads a missing page. While a write-ahead log exists, the file may
- * be shorter.
+ * Throws `store.damaged` for a truncated file. SQLite would notice it only when it reads a missing page. While a write-ahead log exists, a
+ * shorter file is normal.
  */
 function checkNotTruncated(database: DatabaseSync, file: string): void {
   if (hasWriteAheadLog(file)) return
@@ -108,11 +108,11 @@ function hasSqliteHeader(file: string): boolean {
   }
 }
 
-/** True when committed changes are not merged into the file yet: a process has it open, or died with it open. */
+/** Whether a write-ahead log holds changes that are not in the file yet. Then a process has the file open, or died with it open. */
 const hasWriteAheadLog = (file: string) => sizeOf(`${file}-wal`) > 0
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-/** The file as a URL with `immutable`: SQLite then assumes that no process writes, and creates no files beside it. */
+/** The file as a URL with `immutable`. SQLite then assumes that no process writes, and creates no files beside it. */
 function immutableUrl(file: string): URL {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
@@ -138,7 +138,7 @@ const BUSY = 5
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
 
-/** SQLite's result code. The low byte of an extended code is the primary code. */
+/** The extended result code of an SQLite error. Its low byte is the primary code. */
 function sqliteCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
 }
@@ -150,7 +150,7 @@ export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 /** An error of SQLite as a Failure; other errors are returned unchanged. */
 export function translateSqliteError(error: unknown, file: string): unknown {
   if (sqliteCode(error) === undefined) return error
-  const reason = (error as Error).message // `sqliteCode` is defined for errors only
+  const reason = (error as Error).message // only errors have a code
   switch (primaryCode(error)) {
     case CORRUPT:
     case NOT_A_DATABASE:

@@ -19,8 +19,8 @@ const PAGE_SIZE = 256
  *         sources only    │ every entry
  *         + the entries of blocks that the frame at f shows
  *
- * Finding blocks looks at all history: through the index, and through the few entries that are not indexed yet. Both may return rows
- * too many (SQLite stores half a surrogate pair as another character), so the blocks of each row are compared again.
+ * Finding blocks by path, turn or call covers all history: the index, and the few entries that are not indexed yet. Both may give rows
+ * without a matching block, so that the blocks of each row are checked again. (SQLite stores half a surrogate pair as another character.)
  */
 export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
   const conversation = database.readStatement<{ key: number; last_seq: number; indexed_seq: number }>(
@@ -81,7 +81,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
     return { timeline: changesOf(later).reduce(applyChange, start), lastSeq: rows.lastSeq }
   }
 
-  /** The blocks with these ids, as they were first entered, by id. Ids that do not exist are left out. */
+  /** The first versions of the blocks with these ids, by id. Ids that do not exist are left out. */
   async function firstVersions(conversationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Block>> {
     if (ids.length === 0) return new Map()
     const rows = inConversation(conversationId, ({ key, indexedSeq }) => [
@@ -92,8 +92,8 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
   }
 
   /**
-   * Rows that may hold blocks with this value. The row of an import also carries the numbers of the blocks that it was the first to
-   * enter.
+   * The rows that may contain blocks with this path, turn or call. `entered` is set for imports only: the numbers of the blocks that no
+   * earlier entry contains.
    */
   const candidates = (conversationId: string, index: Statement<TypedRow>, value: string) =>
     inConversation(conversationId, ({ key, indexedSeq }) =>
@@ -124,7 +124,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
       return turnLogOf(turnId, changesOf(await readRows(conversationId, candidates(conversationId, byTurn, turnId))))
     },
 
-    /** The next entries of the journal, at most a page; empty at its end. */
+    /** The entries after `after`, at most one page. The list is empty at the end of the journal. */
     async page(conversationId: string, after: number, limit: number): Promise<readonly Entry[]> {
       const rows = inConversation(conversationId, ({ key }) => entriesAfter.all(key, after, Math.min(limit, PAGE_SIZE)))
       return readRows(conversationId, rows ?? [])
@@ -145,13 +145,13 @@ const ALL = -1
 
 const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
 
-/** The first entry with a block is the one that entered it; an import may repeat it later. */
+/** The first version of each block in these entries, by block id. An import may repeat a block later. */
 function blocksById(entries: readonly Entry[]): ReadonlyMap<string, Block> {
   const blocks = changesOf(entries).flatMap(blocksOfChange)
   return new Map(blocks.toReversed().map((block) => [block.id, block]))
 }
 
-/** An import may repeat blocks that earlier entries entered: only the others count as its own. */
+/** Whether no earlier entry contains the block. An import may repeat blocks; `entered` has the numbers of those that it does not repeat. */
 const isFirstVersion = (block: Block, entered: ReadonlySet<number | undefined> | undefined) =>
   entered === undefined || entered.has(blockNumber(block.id))
 
@@ -166,13 +166,13 @@ function blockLookup(conversationId: string, frameSeq: number, entries: readonly
 
 function parseFrame(conversationId: string, stored: StoredRow): Frame {
   try {
-    return JSON.parse(stored.body) as Frame // written from a Frame, in the transaction of its entry
+    return JSON.parse(stored.body) as Frame // `putFrame` wrote it from a Frame
   } catch (error) {
     throw damagedRow(conversationId, stored.seq, error)
   }
 }
 
-/** The sources pool after these changes. Consecutive merges are applied together: each application copies the whole pool. */
+/** The sources pool after these changes. Consecutive merges are applied together, because applying one copies the whole pool. */
 function poolAfter(changes: readonly Change[]): SourcePool {
   let pool = emptyPool
   let rows: SourceRow[] = []

@@ -12,8 +12,8 @@ import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.
 
 /**
  * Removes conversations, history and blobs, in two transactions. The first removes rows and records which blobs may have lost their last
- * reference; the second removes the recorded blobs without a reference. After a crash in between some blobs are left over, which the next
- * removal deletes, but no row lacks its blobs. Blobs are removed under the write lock, under which an append also checks its blobs.
+ * reference. The second removes the recorded blobs that have no reference. After a crash in between, the next removal deletes these blobs.
+ * Blobs are removed under the write lock; an append checks its blobs under the same lock.
  */
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations')
@@ -41,16 +41,16 @@ export function createRemover(database: Database, conversations: Conversations, 
   function removeConversation(key: number): void {
     recordCandidatesOf.run(key)
     deleteEntriesAfter.run(key, 0)
-    deleteConversation.run(key) // foreign keys delete its index rows
+    deleteConversation.run(key) // its index rows are deleted by foreign keys
   }
 
   function removeHistory({ key, id, open_turn }: ConversationRow, before: string): number {
     const frame = frameOf.get(key)
     if (!frame) return 0
-    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // every frame has an order
+    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // frames have an order
     const entries = Array.from(
       entriesAfter.iterate(key, 0),
-      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outlineOf(parseRow(id, row) as Change) }), // validated before it was written
+      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outlineOf(parseRow(id, row) as Change) }), // only valid changes are written
     )
     const removable = removableEntries(entries, { before, frameSeq: frame.seq, visible, openTurn: open_turn })
     if (removable.length === 0) return 0
@@ -109,7 +109,7 @@ export function createRemover(database: Database, conversations: Conversations, 
   }
 }
 
-/** Only the fields of a change that retention looks at, so that the text of a whole history is never in memory at once. */
+/** The change with only the fields that retention needs, so that the texts of a whole history are never in memory at once. */
 function outlineOf(change: Change): Change {
   const blocks = blocksOfChange(change).map(({ id, turn_id }) => ({ id, turn_id }))
   const { type } = change
@@ -118,9 +118,8 @@ function outlineOf(change: Change): Change {
 }
 
 /*
- * A blob is put before the entry that refers to it, so a process that dies in between leaves an unreferenced blob. The database knows
- * which blobs are referenced, the blob store how old they are: the caller removes only old ones, since the entry of a young one may
- * still come.
+ * A blob is put before the entry that refers to it. A process that dies in between leaves an unreferenced blob. The functions below find
+ * and remove such blobs. Callers pass only old blobs, because the entry of a new blob may still be appended.
  */
 
 const FIND_REFERENCE = 'SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1'
@@ -137,10 +136,10 @@ export function findUnreferenced<Blob extends { readonly sha256: string }>(file:
   }
 }
 
-/** How many blobs are removed in one transaction. Small, because appends wait for it. */
+/** How many blobs are removed in one transaction. The number is small because appends wait for the transaction. */
 const SWEEP_BATCH = 64
 
-/** Removes the candidates that no entry refers to by now, under the lock under which appends check their blobs. Returns the removed ones. */
+/** Removes the candidates that no entry refers to, and returns the removed ones. No append can begin to refer to one meanwhile. */
 export async function sweepUnreferenced<Blob extends { readonly sha256: string }>(
   file: string,
   candidates: readonly Blob[],

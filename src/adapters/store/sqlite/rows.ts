@@ -9,14 +9,14 @@ import { decodeRow, largeTextsOf, mayHoldMarkers } from '../shared/large-text.ts
 import type { Database } from './database.ts'
 
 /*
- * Rows of the journal, written and read. The key of a row is one number, the conversation's key above 32 bits of `seq`: the journal
- * needs no index, and the entries of a conversation lie together.
+ * Writing and reading rows of the journal. The key of a row is one number: the conversation's key in the high bits, `seq` in the low 32
+ * bits. Therefore the journal needs no index, and the entries of a conversation lie together.
  */
 
-/** The key of entry ?2 of conversation ?1. */
+/** SQL for the key of the entry with `seq` ?2 in the conversation with key ?1. */
 export const ENTRY_KEY = '(?1 << 32 | ?2)'
 export const SEQ = 'entry & 4294967295'
-/** The entries of conversation ?1 after ?2. */
+/** SQL for the entries after `seq` ?2 in the conversation with key ?1. */
 export const ENTRIES_AFTER = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
 
 /** An entry to be written, with the hashes of the blobs that it needs. */
@@ -35,7 +35,7 @@ export function createJournalWriter(database: Database) {
   const putFrame = database.writeStatement('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
 
   return {
-    /** Writes entries. Those without a time of their own get the time of the entry before; `lastTs` is the time before the first one. */
+    /** Writes entries. An entry without its own time gets the time of the entry before it. `lastTs` is the time before the first entry. */
     write(conversation: number, rows: readonly JournalRow[], lastTs: string): void {
       let ts = lastTs
       for (const { seq, change, body, blobs } of rows) {
@@ -46,7 +46,7 @@ export function createJournalWriter(database: Database) {
       }
     },
 
-    /** Replaces the frame of the conversation: loading starts at the latest. */
+    /** Replaces the frame of the conversation. Only the latest frame is needed. */
     putFrame(conversation: number, seq: number, frame: Frame): void {
       putFrame.run(conversation, seq, JSON.stringify(frame))
     },
@@ -55,7 +55,7 @@ export function createJournalWriter(database: Database) {
 
 export type JournalWriter = ReturnType<typeof createJournalWriter>
 
-/** Types of changes of the sources pool, which loading needs from all history. */
+/** The types of changes to the sources pool. Loading needs all of them, also those before the frame. */
 const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
 
 export interface StoredRow {
@@ -67,10 +67,10 @@ export interface TypedRow extends StoredRow {
   readonly type: string
 }
 
-/** How many blobs one call fetches at the same time. */
+/** How many blobs one `readRows` fetches at the same time. */
 const PARALLEL_FETCHES = 16
 
-/** Turns rows into entries again, with their large texts. A row that can not be read throws `store.damaged`, which names it. */
+/** Turns rows into entries again and fetches their large texts. A row that can not be read throws `store.damaged`, which names the row. */
 export function createRowReader(blobs: BlobStore) {
   async function readRows(conversationId: string, rows: readonly StoredRow[]): Promise<readonly Entry[]> {
     const parsed = rows.map((row) => parseWithLargeTexts(conversationId, row))
@@ -78,7 +78,7 @@ export function createRowReader(blobs: BlobStore) {
     return parsed.map(({ seq, value, hashes }) =>
       orDamagedRow(conversationId, seq, () => ({
         seq,
-        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value), // every text was fetched
+        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value), // all were fetched
       })),
     )
   }
@@ -107,7 +107,7 @@ export function createRowReader(blobs: BlobStore) {
 
   return {
     readRows,
-    /** Like `readRows`, but does not fetch the raw text of model responses, which a timeline does not hold. */
+    /** Like `readRows`, but does not fetch the raw text of model responses, which is not part of a timeline. */
     readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
       readRows(
         conversationId,
@@ -121,7 +121,7 @@ export type RowReader = ReturnType<typeof createRowReader>
 interface ParsedRow {
   readonly seq: number
   readonly value: unknown
-  /** Hashes of its large texts; undefined when the row needs no decoding. */
+  /** The hashes of the row's large texts; undefined when the row needs no decoding. */
   readonly hashes?: readonly string[]
 }
 
@@ -160,6 +160,6 @@ export function damagedRow(conversationId: string, seq: number, cause: unknown):
   )
 }
 
-/** True when the blob of a row was missing: another process may have deleted the conversation after the row was read. */
+/** Whether the blob of a row was missing. Another process may have deleted the conversation after the row was read. */
 export const isMissingBlob = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Failure && error.cause.code === 'blob.missing'

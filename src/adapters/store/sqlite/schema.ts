@@ -1,6 +1,6 @@
 /**
- * The schema, one step per version; `docs/format.md` describes it. A released step is never changed: a new version adds a step, and
- * opening an older file runs the missing steps in one transaction.
+ * The schema, one step per version. `docs/format.md` describes the tables. A released step is never changed: a new version adds a step.
+ * Opening an older file runs the missing steps in one transaction.
  */
 export const migrations: readonly string[] = [
   `
@@ -78,8 +78,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX blob_refs_by_hash ON blob_refs (sha256);
   CREATE TABLE unreferenced_blobs (sha256 TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   `,
-  // Event ids stay as the journal writes them, with quotes and escapes: they are compared and listed, never decoded. A damaged row is
-  // reported when its conversation is loaded; it does not keep the other conversations from being migrated.
+  // Event ids are compared and listed as JSON text, with quotes and escapes. A damaged row is skipped, so that the other conversations are
+  // migrated; it is reported when its conversation is loaded.
   `
   ALTER TABLE conversations ADD COLUMN waiting TEXT;
   WITH events (entry, type, body) AS MATERIALIZED (
@@ -101,5 +101,5 @@ export const migrations: readonly string[] = [
 
 export const SCHEMA_VERSION = migrations.length
 
-/** "dayb": tells other programs, such as `file`, that the database is Daybook's. */
+/** The letters "dayb". By them programs such as `file` recognise a database of Daybook. */
 export const APPLICATION_ID = 0x64617962

@@ -13,15 +13,15 @@ import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
 
 /** Options of `createSqliteStore`. */
 export interface SqliteSettings {
-  /** The database file. Created with its folder when it does not exist. */
+  /** The database file. It is created with its folder when it does not exist. */
   readonly file: string
   readonly blobs: BlobStore
   readonly clock: Clock
 }
 
 /**
- * The embedded store: one file that several processes may share. Entries that `append` has acknowledged survive a killed process and a
- * power cut. A file that is damaged, of a newer version, or of another program is rejected and not changed.
+ * A store in one SQLite file, which several processes may share. Entries survive a killed process and a power cut once `append` has
+ * resolved. A file that is damaged, of a newer version, or of another program is rejected and not changed.
  */
 export async function createSqliteStore({ file, blobs, clock }: SqliteSettings): Promise<ConversationStore> {
   const database = await openDatabase(file)
