@@ -9,8 +9,8 @@ import { imageTypes, knownModel, type MarkRules, markRulesOf, type ProviderRules
 import { streamCall } from './stream.ts'
 
 /**
- * A model of the AI SDK, version 3 or 4 of its interface. Only the members that tell it from a `Model`: the SDK is an optional package,
- * and its own types would be needed to compile against these.
+ * A model of the AI SDK, with version 3 or 4 of its interface. Only the members that distinguish it from a `Model` are listed. The SDK is an
+ * optional package, so that its own types are not used: users must be able to compile without it.
  */
 export interface SdkModel {
   readonly specificationVersion: 'v3' | 'v4'
@@ -21,10 +21,10 @@ export interface SdkModel {
 
 /** Options of a model of the AI SDK. */
 export interface ModelOptions {
-  /** Tokens that fit into prompt and answer together. Needed only for models that provider-rules.ts does not list. */
+  /** The most tokens of prompt and answer together. Needed only for models that provider-rules.ts does not list. */
   readonly window?: number
   readonly maxOutput?: number
-  /** How long the provider keeps a cached prefix: one of the values it offers. Give the agent the same value (`expiry.ttlSeconds`). */
+  /** How long the provider keeps a cached prefix: one of the values that it offers. Give the agent the same `expiry.ttlSeconds`. */
   readonly cacheTtlSeconds?: number
   /** Whether the model accepts images. Default: as listed for its provider. */
   readonly images?: boolean
@@ -45,16 +45,16 @@ interface SdkModelSource {
   /** The provider's own id of the model. */
   readonly modelId: string
   readonly rules: ProviderRules
-  /** Loads the provider's package and makes the model. Called when the model is first used. */
+  /** Loads the provider's package and makes the model. It is called when the model is used. */
   open(): Promise<SdkModel>
   /** Keys that must not appear in any error. */
   readonly secrets: readonly string[]
 }
 
-/** Five minutes, after which Node's HTTP client closes a silent connection anyway. */
+/** Five minutes. After that time Node's HTTP client closes a silent connection anyway. */
 const defaultIdleMs = 300_000
 
-/** Wraps an AI SDK model as a `Model`: one `doStream` call per request, with cache marks and options by the rules of its provider. */
+/** Wraps an AI SDK model as a `Model`. Each request is one `doStream` call, with cache marks and options by the rules of the provider. */
 export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): Model {
   const { name, provider, modelId, secrets } = source
   const known = knownModel(source.rules, modelId)
@@ -119,7 +119,7 @@ function withVisibleTypes(rules: ProviderRules, { images, documents }: ModelOpti
   }
 }
 
-/** Options for the call as a whole; those of a single part are in its cache mark. */
+/** The provider's options for the whole call. The options of a single part are in its cache mark. */
 function providerOptions(
   { optionsName, callOptions }: ProviderRules,
   { form, takesCacheKey }: MarkRules,
@@ -134,8 +134,8 @@ function providerOptions(
 }
 
 /**
- * The key that the provider gets: hashed, so that it does not learn conversation ids, and cut to 32 characters, because OpenAI
- * allows 64.
+ * The key that the provider gets. It is a hash, so that the provider does not learn conversation ids. It is cut to 32 characters; OpenAI
+ * allows at most 64.
  */
 const hashCacheKey = (cacheKey: string) => createHash('sha256').update(cacheKey).digest('hex').slice(0, 32)
 

@@ -3,9 +3,9 @@ import type { Part } from '../../core/render/types.ts'
 import type { MarkRules } from './provider-rules.ts'
 
 /**
- * The indices of the parts that carry a cache mark in the request. One mark is reserved for the system text. When there are too many,
- * the latest ones are kept, because each mark covers everything before it. Where a provider finds an entry only at a mark
- * (`lookBack` 1), the last mark of the previous call is repeated: the entry was written there.
+ * The indices of the parts that get a cache mark in the request. One mark is reserved for the system text. If there are too many marks,
+ * the last ones are kept, because each mark covers everything before it. Some providers find a cached prefix only at a mark (`lookBack` 1).
+ * For these the last mark of the previous call is repeated, because the prefix was cached up to there.
  */
 export function selectMarks(parts: readonly Part[], rules: MarkRules, previousEnd: number | undefined): ReadonlySet<number> {
   const available = rules.maxMarks - 1
@@ -19,7 +19,7 @@ export function selectMarks(parts: readonly Part[], rules: MarkRules, previousEn
 /** The provider options that mark a part for one model; undefined when the provider caches without marks. */
 export type MarkOptions = SharedV4ProviderOptions | undefined
 
-/** How a cache mark with this time to live is written for a model with these rules. */
+/** The options that mark a part for a model with these rules. `ttlSeconds` is the time to live of the cached prefix. */
 export function markOptions(
   { form, ttlSeconds: [defaultTtl] }: MarkRules,
   optionsName: string,
@@ -42,8 +42,8 @@ export function markOptions(
 const inHours = (seconds: number) => `${seconds / 3_600}h`
 
 /**
- * Remembers, for each conversation, the last marked part of its latest call. Keeps the `limit` most recent conversations; for a
- * forgotten one the next call misses the cache once.
+ * Remembers the last marked part of the latest call of each conversation. It keeps the `limit` most recent conversations. The next call of
+ * a forgotten conversation misses the cache once.
  */
 export function createCacheEnds(limit = 1_000) {
   const ends = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Calls `fire` once after the given time, unless the function it returns is called first. Tests replace it to fire by hand. */
+/** Calls `fire` once after this time, unless the returned function is called before. Tests replace the timer to fire by hand. */
 export type StartTimer = (milliseconds: number, fire: () => void) => () => void
 
 export const startSystemTimer: StartTimer = (milliseconds, fire) => {
@@ -16,15 +16,15 @@ export interface WaitOptions {
 export type Interruption = 'aborted' | 'stalled'
 
 /**
- * Waits for the promise, but no longer than `idleMs` and only until the signal aborts. After an interruption the promise's own
- * outcome, a rejection included, is ignored.
+ * Waits for the promise until `idleMs` have passed or the signal aborts. After such an interruption the outcome of the promise is ignored,
+ * also a rejection.
  */
 export function withIdleTimeout<T>(
   promise: PromiseLike<T>,
   { signal, idleMs, startTimer }: WaitOptions,
 ): Promise<{ readonly value: T } | Interruption> {
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // the same signal aborted it: its rejection says nothing new
+    Promise.resolve(promise).catch(() => {}) // a rejection is expected after an abort
     return Promise.resolve('aborted')
   }
   return new Promise((resolve, reject) => {

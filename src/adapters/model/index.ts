@@ -1,4 +1,4 @@
-/** `daybook/models`: models by name or from the AI SDK, their prices and cache rules, and a token counter. */
+// The package `daybook/models`: models by name or from the AI SDK, their prices and cache rules, and a token counter.
 
 export type { RulesOf } from '../../core/cache/rules.ts'
 export type { ChargeOf, Price, PriceOf } from '../../core/cost/price.ts'

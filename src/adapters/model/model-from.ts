@@ -16,13 +16,13 @@ export interface NamedModelOptions extends ModelOptions {
   readonly key?: string
   /** Used instead of the address in the environment. */
   readonly address?: string
-  /** Reads PDF for the offline model; other models are sent the bytes. */
+  /** Reads PDF for the offline model. Other models get the bytes. */
   readonly reader?: DocumentReader
 }
 
 /**
- * Makes a model from a name, an AI SDK model or a `Model`. Throws at once when a key or an address is missing; the provider's package
- * is loaded at the first call only.
+ * Makes a model from a name, an AI SDK model or a `Model`. Throws `model.unavailable` when a key or an address is missing. The provider's
+ * package is loaded at the first call.
  */
 export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
   if (typeof choice === 'string') return isOffline(choice) ? offlineModel(options) : namedModel(choice, options)
@@ -47,7 +47,7 @@ function offlineModel({ reader }: NamedModelOptions): Model {
 
 function namedModel(wanted: string, options: NamedModelOptions): Model {
   const { provider, model, address: addressInName } = parseModelName(wanted)
-  const name = `${provider}/${model}` // without the address, which may contain a secret
+  const name = `${provider}/${model}` // the address is left out, because it may contain a secret
   const entry: Provider = providers[provider]
   const environment = options.environment ?? process.env
   const key = readKey(entry, environment, options.key)
@@ -79,7 +79,7 @@ function wrapSdkModel(model: SdkModel, options: ModelOptions): Model {
     const problem = `this model of ${provider} implements version ${specificationVersion} of the AI SDK's model interface`
     throw new Failure('model.unavailable', `${problem}; update its package to a version that implements v3 or v4`)
   }
-  const [provider = 'unknown'] = model.provider.split('.') // the serving provider decides the price, not the model's maker
+  const [provider = 'unknown'] = model.provider.split('.') // the provider that serves the model decides the price
   return aiSdkModel(
     {
       name: `${provider}/${model.modelId}`,
@@ -121,7 +121,7 @@ export function parseModelName(name: string): ModelName {
   return { provider: provider as ProviderName, model, ...(addressAt !== -1 && { address: rest.slice(addressAt + 1) }) }
 }
 
-/** Whether a model id is harmless in URLs, logs and journals: it has only these characters and no `..` segments. */
+/** Whether a model id is harmless in URLs, logs and journals. */
 const isValidModelId = (model: string) => /^[\w.:@/+~-]{1,200}$/.test(model) && !model.split('/').includes('..')
 
 /** Checks the address of a provider. Addresses are printed, so they must not contain credentials. */
@@ -140,8 +140,8 @@ function checkAddress(address: string | undefined, name: string): string | undef
 }
 
 /**
- * The key without surrounding white space, which files often add. A key that can not be sent in a header is rejected here, because
- * the HTTP client's own error would repeat it.
+ * The key without surrounding white space, which files often add. A key that can not be sent in a header throws `model.unavailable`: the
+ * HTTP client's own error would repeat the key.
  */
 function readKey({ key: { variables } }: Provider, environment: Readonly<Record<string, string | undefined>>, given: string | undefined) {
   const candidates =
@@ -158,7 +158,7 @@ const explainMissingPackage = (packageName: string) => (error: unknown) => {
   throw new Failure('model.unavailable', `the package ${packageName} is not installed: npm install ${packageName}`, { cause: error })
 }
 
-/** Runs `make` once and keeps its result; after a failure the next call tries again. */
+/** Runs `make` once and remembers its result. After a failure the next call tries again. */
 function retryableOnce<T>(make: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined
   return () => {

@@ -4,10 +4,10 @@ const usd = 'USD'
 const claude = { currency: usd, as_of: '2026-10-08', source: 'platform.claude.com, pricing and model pages' } as const
 const gpt = { currency: usd, source: 'developers.openai.com, pricing' } as const
 const gemini = { currency: usd, as_of: '2026-10-14', source: 'ai.google.dev, pricing' } as const
-/** Tokens. For longer prompts OpenAI charges the whole request at a higher rate. */
+/** For prompts with more tokens than this, OpenAI charges the whole request at a higher rate. */
 const short = 272_000
 
-/** Prices in USD per million tokens, each with the day and the page it was read on. Later rows of a model are for longer prompts. */
+/** Prices in USD per million tokens, with the day and the page they were read on. The first row that fits a call applies. */
 export const prices: readonly Price[] = [
   { model: 'anthropic/claude-fable-5-1', input: 10, cacheRead: 0.25, cacheWrite: 12.5, cacheWriteLong: 20, output: 50, ...claude },
   { model: 'anthropic/claude-fable-5', input: 10, cacheRead: 1, cacheWrite: 12.5, cacheWriteLong: 20, output: 50, ...claude },
@@ -55,7 +55,7 @@ export const prices: readonly Price[] = [
   { model: 'google/gemini-3.8-flash', input: 0.75, cacheRead: 0.075, cacheWrite: 0.75, output: 3.75, until: '2026-12-31', ...gemini },
 ]
 
-/** The offline model is known to cost nothing, unlike models without a row, whose cost is unknown. */
+/** The offline model costs nothing. It needs a row, because the cost of a model without a row is unknown. */
 const offline: Price = {
   model: 'offline',
   currency: usd,
@@ -67,7 +67,7 @@ const offline: Price = {
   source: 'this package',
 }
 
-/** A function that prices one call in USD as of `now()`. It returns undefined, not zero, when no row covers the call. */
+/** Makes a function that returns the price of a call in USD at the time `now()`. It returns undefined, not zero, when no row fits. */
 export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }): PriceOf {
   const chargeOf = createChargeOf(options.prices)
   return (usage, model) => {
@@ -76,5 +76,5 @@ export function createPriceOf(options: { readonly now: () => string; readonly pr
   }
 }
 
-/** A function that prices one call by kind of token, as of any day. */
+/** Makes a function that returns the price of a call for each kind of tokens, at any time. */
 export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom([...rows, offline])

@@ -6,7 +6,7 @@ import type { ProviderRules } from './provider-rules.ts'
 
 interface PromptOptions {
   readonly rules: Pick<ProviderRules, 'images' | 'documents'>
-  /** Indices of the parts that carry a cache mark. */
+  /** The indices of the parts that get a cache mark. */
   readonly marks: ReadonlySet<number>
   readonly mark: MarkOptions
   readonly read: ModelRequest['read']
@@ -34,17 +34,17 @@ async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<La
     type: 'file',
     mediaType: part.media_type,
     data: { type: 'data', data },
-    ...(part.type === 'document' && { filename: 'document.pdf' }), // constant: a real name could change and so miss the cache
+    ...(part.type === 'document' && { filename: 'document.pdf' }), // always the same, so that the cache is not missed
   }
 }
 
-/** Tells the model that something is there, why it is not shown, and what to do instead. */
+/** The text in place of an image or document: what it is, why it is not shown, and what the model can do instead. */
 function placeholderText({ type, media_type, blob }: BinaryPart): string {
   const instead = type === 'document' ? 'react.read of its path gives its text, where it has any' : 'say so if the user asks about it'
   return `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; ${instead}.]\n\n`
 }
 
-/** Drops blank text parts, which some providers reject. The cache mark of a dropped part moves to the part before it. */
+/** The parts without blank text, which some providers reject. The cache mark of a removed part moves to the part before it. */
 export function nonEmptyParts(parts: readonly Part[]): readonly Part[] {
   const kept: Part[] = []
   for (const part of parts) {

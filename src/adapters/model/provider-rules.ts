@@ -2,22 +2,21 @@ import type { ProviderCacheRules, RulesOf } from '../../core/cache/rules.ts'
 import { isVersionOf } from '../../core/cost/price.ts'
 
 /**
- * Facts about each provider as data: how cache marks are written and how many are allowed, what is cached and for how long, which
- * media types a model accepts, and the context sizes of known models. providers.ts says how a provider is opened, prices.ts what its
- * models cost, and service-error.ts how its errors are read.
+ * Facts about a provider: how its models cache prompts, which media types they accept, and the context sizes of known models. Other facts
+ * are elsewhere: how a provider is opened is in providers.ts, prices are in prices.ts, and the reading of errors is in service-error.ts.
  */
 export interface ProviderRules {
   /** The key under which the AI SDK expects options for this provider. */
   readonly optionsName: string
   readonly marks: readonly MarkRules[]
-  /** Media types that the model accepts. Parts of other types are replaced by a line of text. */
+  /** The image types that the models accept. Images of other types are replaced by a line of text; the same holds for `documents`. */
   readonly images: readonly string[]
   readonly documents: readonly string[]
-  /** Path in the provider's raw usage to the number of tokens written to the cache for an hour. */
+  /** Where the provider's raw usage has the number of tokens that were written to the cache for an hour. */
   readonly longWritesPath?: readonly string[]
-  /** Options of this provider that are sent with every call. */
+  /** Options for this provider that are sent with every call. */
   readonly callOptions?: Readonly<Record<string, boolean>>
-  /** Context size in tokens of models that are not listed. */
+  /** The context size, in tokens, of models that are not listed. */
   readonly window: number
   readonly models: readonly KnownModel[]
 }
@@ -26,19 +25,19 @@ export interface ProviderRules {
 export interface MarkRules {
   readonly models: RegExp
   /**
-   * `cache-control`: a mark on a part writes a cache entry there (Anthropic). `breakpoint`: likewise, with a key that routes the
-   * calls of a conversation to one machine (OpenAI since GPT-5.6). `automatic`: the longest known prefix is found without marks.
+   * With `cache-control` (Anthropic) and `breakpoint` (OpenAI since GPT-5.6), a mark on a part caches the prompt up to there. They differ
+   * in how the mark is written. With `automatic`, the provider finds the longest known prefix without marks.
    */
   readonly form: 'cache-control' | 'breakpoint' | 'automatic'
-  /** Marks allowed in a request, including that of the system text. */
+  /** The most marks in a request, including the mark on the system text. */
   readonly maxMarks: number
-  /** Times to live that an entry may have, the default first. */
+  /** The times to live that a cache entry may have. The first is the default. */
   readonly ttlSeconds: readonly number[]
-  /** The shortest prefix, in tokens, that is cached; shorter ones are silently ignored. A known model may have its own minimum. */
+  /** The shortest prefix that is cached, in tokens; a shorter one causes no error. A known model may have its own minimum. */
   readonly minimumTokens: number
-  /** How many parts a lookup goes back from a mark, the marked part included; 1: an entry is found only at a mark. */
+  /** Over how many parts the provider looks back from a mark for a cached prefix. The marked part counts: 1 means only at the mark. */
   readonly lookBack: number
-  /** Calls take a key by which the provider routes a conversation to the machine that has its cache. */
+  /** Whether calls have a key by which the provider routes a conversation to the machine that has its cache. */
   readonly takesCacheKey?: true
 }
 
@@ -62,7 +61,7 @@ const anthropic: ProviderRules = {
   images: imageTypes,
   documents: pdfTypes,
   longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
-  callOptions: { includePings: true }, // keeps the connection active while the model thinks, so that the idle timeout does not fire
+  callOptions: { includePings: true }, // so that the idle timeout does not fire while the model thinks
   window: 200_000,
   models: [
     { id: 'claude-fable-5-1', window: million, maxOutput: 128_000, minimumTokens: 512 },
@@ -165,7 +164,7 @@ export function rulesNameOf(provider: string): RulesName {
 export const markRulesOf = (rules: ProviderRules, model: string): MarkRules =>
   rules.marks.find(({ models }) => models.test(model)) ?? automaticCache
 
-/** The table's entry for a model id; dated versions (`gpt-4o-2024-11-20`) share the entry of their base model. */
+/** The entry of a model in the table. Dated versions such as `gpt-4o-2024-11-20` share the entry of their base model. */
 export const knownModel = (rules: ProviderRules, model: string): KnownModel | undefined =>
   rules.models.find(({ id }) => isVersionOf(model, id))
 

@@ -1,4 +1,4 @@
-/** Common forms of keys in text. Keys that we hold ourselves are removed by value, whatever their form. */
+/** Common forms of keys in text. The keys that we know are removed by value, whatever their form. */
 const keyPatterns: readonly RegExp[] = [
   /\b(?:sk|pk|rk|key|ghp|gsk|xai|AIza)[-_A-Za-z0-9*.]{12,}/g,
   /\bbearer\s+[\w.~+/=-]+/gi,

@@ -3,11 +3,11 @@ import { isObject, parseJson } from '../../core/json.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { redact, safeName } from './redact.ts'
 
-/** Facts about the call that every error of it carries, and the keys that no error may carry. */
+/** Facts about a call that its errors contain, and the keys that no error may contain. */
 export interface CallInfo {
   readonly provider: string
   readonly model: string
-  /** Keys that we hold. They are removed from every field of an error, because some providers repeat them. */
+  /** The keys that we know. They are removed from every field of an error, because some providers repeat them. */
   readonly secrets: readonly string[]
   now(): number
 }
@@ -18,7 +18,7 @@ export interface Classification {
   readonly retryable: boolean
 }
 
-/** Turns whatever a provider or its library threw into data that is safe to store and to show: no headers, address, request, key or stack. */
+/** Turns an error of a provider or its library into data that is safe to store and show: no headers, address, request, key or stack. */
 export function toServiceError(error: unknown, stage: ServiceError['stage'], info: CallInfo): ServiceError {
   const facts = readErrorFacts(error)
   const reason = classify(facts)
@@ -34,7 +34,7 @@ export function toServiceError(error: unknown, stage: ServiceError['stage'], inf
   }
 }
 
-/** An error that we detected ourselves: only the standard message of its kind. */
+/** An error that we detected ourselves. It has only the standard message of its kind. */
 export function standardError(
   { kind, retryable }: Classification,
   stage: ServiceError['stage'],
@@ -58,7 +58,7 @@ const messages: { readonly [K in ServiceErrorKind]: string } = {
 }
 
 /**
- * Kinds whose message quotes the provider. Other kinds quote nothing: messages about keys may repeat the key, and broken
+ * The kinds of errors whose message quotes the provider. The others quote nothing: messages about keys may repeat the key, and broken
  * connections have no text.
  */
 const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
@@ -76,17 +76,17 @@ function messageOf(kind: ServiceErrorKind, { message }: ErrorFacts, secrets: rea
 }
 
 const malformedNames = /JSONParse|TypeValidation|EmptyResponseBody|InvalidResponseData|NoContentGenerated/
-/** Message of the Anthropic SDK when it can not read the first event of a stream. */
+/** The message of the Anthropic SDK when it can not read the first event of a stream. */
 const unreadableStart = /^Expected a normalized \w+ stream error$/
 const sdkRejection = /UnsupportedFunctionality|InvalidArgument|InvalidPrompt|NoSuchModel/
 const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
-/** The kind of an error, by status and code first, and by the message only where providers give nothing better. */
+/** The kind of an error. Status and code decide; the message decides only where providers give nothing better. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // first: the message quotes the stream, which may contain any word
+  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // must come first, because these messages quote the stream
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return permanent('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKeyWords.test(words)) return permanent('authentication')
   if (status === 429) return /insufficient_quota/.test(words) ? permanent('rate_limited') : temporary('rate_limited')
@@ -102,7 +102,7 @@ function classify({ name, message, type, code, status = statusFromCode(code), ne
   return permanent('unknown')
 }
 
-/** Errors inside a stream that started with status 200 carry their own status in `code`. */
+/** The HTTP status in the code of an error. Errors inside a stream, which began with status 200, have their status there. */
 function statusFromCode(code: unknown): number | undefined {
   const status = typeof code === 'number' || (typeof code === 'string' && /^\d{3}$/.test(code)) ? Number(code) : 0
   return status >= 400 && status < 600 ? status : undefined
@@ -113,7 +113,7 @@ const overflowCode = (type: unknown, code: unknown) =>
 const temporary = (kind: ServiceErrorKind): Classification => ({ kind, retryable: true })
 const permanent = (kind: ServiceErrorKind): Classification => ({ kind, retryable: false })
 
-/** Fields of an error in one form, whether it is an HTTP response, an event of a stream or a network error. */
+/** The facts of an error in one form, whether it is an HTTP response, an event of a stream or a network error. */
 interface ErrorFacts {
   /** The name of the error class. */
   readonly name: string
@@ -125,7 +125,7 @@ interface ErrorFacts {
   readonly code?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** The system's error code: `ECONNREFUSED`. */
+  /** The error code of the system, such as `ECONNREFUSED`. */
   readonly network?: string
 }
 
@@ -156,7 +156,7 @@ function innermostError(body: unknown): Readonly<Record<string, unknown>> {
 
 const nonEmptyText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
 
-/** The system's error code in the chain of causes, which is searched up to eight deep because it may be circular. */
+/** The first error code of the system in the chain of causes. The chain may be circular, so that the search stops after eight steps. */
 function networkCode(error: unknown): string | undefined {
   let current = error
   for (let depth = 0; depth < 8 && isObject(current); depth++) {
@@ -167,7 +167,7 @@ function networkCode(error: unknown): string | undefined {
   return undefined
 }
 
-/** How many seconds to wait before a retry, by the response headers or by Google's `RetryInfo` in the error body. */
+/** How many seconds to wait before a retry, according to the response headers or to Google's `RetryInfo` in the error body. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>> | undefined, body: unknown, now: number): number | undefined {
   const milliseconds = parseNonNegative(headers?.['retry-after-ms'])
   if (milliseconds !== undefined) return milliseconds / 1000

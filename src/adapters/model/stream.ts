@@ -37,12 +37,12 @@ const interruptions: { readonly [I in Interruption]: Classification } = {
   stalled: { kind: 'timeout', retryable: true },
 }
 
-/** Far more than a token has on average. An answer with more characters per allowed token proves that the provider ignores the limit. */
+/** An answer with more characters than this per allowed token shows that the provider ignores the limit. A token has far fewer. */
 const maxCharactersPerToken = 64
 
 /**
- * Makes one call and yields its events, ending with one `finish` or one `error`. Everything the provider does wrong becomes the error
- * event; only a `Failure` of our own is thrown. The connection is closed when the generator ends, for whatever reason.
+ * Makes one call and yields its events. The last event is a `finish` or an `error`. A failure of the provider becomes the `error` event;
+ * only a `Failure` of our own is thrown. The connection is closed when the generator ends, for whatever reason.
  */
 export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOptions, options: StreamOptions): AsyncGenerator<ModelEvent> {
   const connection = new AbortController()
@@ -81,11 +81,11 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
       yield delta
     }
   } catch (error) {
-    if (error instanceof Failure) throw error // ours, not the provider's
+    if (error instanceof Failure) throw error // it is our own
     yield options.signal.aborted ? errorEvent(interruptions.aborted) : { type: 'error', error: toServiceError(error, stage(), info) }
   } finally {
     connection.abort()
-    await close().catch(() => {}) // cancelling a broken stream rejects; there is nothing left to close
+    await close().catch(() => {}) // cancelling a broken stream rejects, which does not matter
   }
 }
 
@@ -101,7 +101,7 @@ function deltaOf(part: StreamPart): Extract<ModelEvent, { readonly text: string 
   return undefined
 }
 
-/** Adds the provider's token counts to an error event: a call that fails half-way is billed for what it read and wrote. */
+/** Adds the token counts that the provider reported to an error event. A call that fails half-way is billed for what it read and wrote. */
 function withUsage(
   event: ModelErrorEvent,
   reported: SdkUsage | undefined,
@@ -116,8 +116,8 @@ const USAGE_WAIT_MS = 1_000
 const USAGE_WAIT_PARTS = 16
 
 /**
- * The token counts after an error part: some SDK providers then still send a finish part. Waits for it briefly; undefined when none
- * comes.
+ * The token counts of a stream after its error part. Some SDK providers still send a finish part, for which this function waits briefly.
+ * Undefined when none comes.
  */
 async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, options: WaitOptions): Promise<SdkUsage | undefined> {
   const briefly = { ...options, idleMs: Math.min(options.idleMs, USAGE_WAIT_MS) }
@@ -128,7 +128,7 @@ async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, 
       if (step.value.value.type === 'finish') return step.value.value.usage
     }
   } catch {
-    // the stream broke after its error part: the error that was already read is the one to report
+    // The stream broke after its error part. The caller reports the error part.
   }
   return undefined
 }
@@ -166,7 +166,7 @@ function finishReasonOf({ finishReason: { unified, raw } }: Pick<FinishPart, 'fi
     case 'content-filter':
       return 'content_filter'
     case 'tool-calls':
-      return 'other' // no tools are ever sent, so the provider uses the name for something else
+      return 'other' // we never send tools
     case 'other':
       return raw === undefined ? undefined : 'other' // without a raw reason the stream broke off
     case 'interrupted':
@@ -182,7 +182,7 @@ function classifyFinish({ finishReason: { unified } }: Pick<FinishPart, 'finishR
   return unified === 'error' ? providerFailed : connectionLost
 }
 
-/** The requested name also for its dated versions; the name of the answering model when it is another one, because its price differs. */
+/** The name of the model that answered. It is the requested name, unless another model than a dated version of it answered. */
 function modelNameOf({ name, provider, modelId, secrets }: StreamOptions, answeringModel: string | undefined): string {
   const other = safeName(answeringModel, secrets)
   return other === undefined || other.startsWith(modelId) ? name : `${provider}/${other}`

@@ -1,15 +1,15 @@
 import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 
-/** Characters. The tokenizer needs quadratic time for text without word breaks: half a minute for a page of one letter or of Chinese. */
+/** The most characters that the tokenizer gets at once. It needs quadratic time for text without word breaks, such as Chinese. */
 const maxPieceLength = 256
 
-/** Options by which text that looks like a control token of a model (`<|endoftext|>`) is counted as plain text. */
+/** With these options, text that looks like a control token of a model, such as `<|endoftext|>`, is counted as plain text. */
 const asText = { disallowedSpecial: new Set<string>() }
 
 /**
- * Loads a token counter for the o200k encoding: exact for OpenAI's models and closer than characters / 4 for all others. Loading takes
- * a moment and 20 MB, so agents use it only when it is passed: `createAgent({ tokens: await loadTokenCounter() })`. Falls back to the
- * rough estimate when the package `gpt-tokenizer` is not installed.
+ * Loads a token counter for the o200k encoding. It is exact for OpenAI's models and closer than `roughTokens` for all others. Loading takes
+ * a moment and 20 MB, so that agents use it only on request: `createAgent({ tokens: await loadTokenCounter() })`. Returns `roughTokens` when
+ * the package `gpt-tokenizer` is not installed.
  */
 export async function loadTokenCounter(): Promise<TokenCounter> {
   try {
@@ -22,8 +22,8 @@ export async function loadTokenCounter(): Promise<TokenCounter> {
 }
 
 /**
- * Cuts a text into short pieces: before words, as a tokenizer does, or where there is no word break anywhere but inside a surrogate
- * pair.
+ * Cuts a text into pieces of at most `maxPieceLength` characters. It cuts before a space, as a tokenizer does. A piece without a space is
+ * cut at its end, but not inside a surrogate pair.
  */
 function splitPieces(text: string): readonly string[] {
   const pieces: string[] = []

@@ -3,9 +3,8 @@ import { isObject } from '../../core/json.ts'
 import type { ModelUsage } from '../../core/model-event.ts'
 
 /**
- * The token counts of a call in buckets that do not overlap. Providers count differently: Anthropic reports cached tokens beside the
- * input, OpenAI and Google within it; Google reports reasoning beside the output, the others within it. Undefined when the provider
- * sent no counts or impossible ones; callers then estimate instead of assuming zero.
+ * The token counts of a call: `uncached`, `cacheRead`, `cacheWrite` and `output` do not overlap. Undefined when the provider sent no counts
+ * or impossible ones. Then callers estimate the tokens and do not assume zero.
  */
 export function parseUsage(
   { inputTokens, outputTokens, raw }: LanguageModelV4Usage,
@@ -29,13 +28,13 @@ export function parseUsage(
   }
 }
 
-/** The largest plausible token count of a call; larger ones are treated as an error of the provider. */
+/** The largest plausible token count of a call. A larger count is treated as an error of the provider. */
 const maxTokens = 1_000_000_000
 
 const isAbsurd = (value: number | undefined) => value !== undefined && !(value >= 0 && value <= maxTokens)
 const isNothing = (value: number | undefined) => value === undefined || value === 0
 
-/** A whole number of at least 0, whatever the provider sent. */
+/** The value as a whole number of at least 0; 0 when it is not a number. */
 const tokenCount = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0)
 
 const fieldAt = (value: unknown, path: readonly string[]): unknown =>

@@ -16,17 +16,17 @@ interface CheckoutContext {
 
 export interface CheckoutResult {
   readonly outcome: CheckoutOutcome
-  /** The files now in the folder whose content a version holds, by path. */
+  /** The files in the folder whose content is that of a version, by path. */
   readonly storedFiles: ReadonlyMap<string, StoredFile>
 }
 
-/** Bytes by path below `files/`. */
+/** The bytes of files, by path below `files/`. */
 type Contents = ReadonlyMap<string, Uint8Array>
 
 /**
- * Replaces `files/` of the turn by the requested sources. Every source is read before anything changes, then the folder is replaced in
- * one step. The hashes of the new files are recorded before that: whenever the process dies, the folder is the old or the new one, and
- * files that a checkout put there are not mistaken for work of the turn.
+ * Copies the requested sources into `files/` of the turn. Every source is read before anything changes. Then the hashes of the new files are
+ * recorded, and the folder is replaced in one step. If the process dies, the folder is the old or the new one, and the record tells which
+ * files a checkout put there and which the turn wrote.
  */
 export async function checkout(turnId: string, request: CheckoutRequest, context: CheckoutContext): Promise<CheckoutResult> {
   try {
@@ -62,7 +62,7 @@ async function performCheckout(turnId: string, request: CheckoutRequest, context
   return { outcome, storedFiles: storedFilesOf(sources, contents) }
 }
 
-/** Files that a tool or a program made in this turn: no version and no checkout has them. */
+/** The files that a tool or a program wrote in this turn. They are in no version yet. */
 function unsavedFiles(current: Contents, record: CheckoutRecord | undefined): readonly string[] {
   return [...current].filter(([rel, bytes]) => !isExcluded(rel) && !record?.laid.get(rel)?.includes(sha256Of(bytes))).map(([rel]) => rel)
 }
@@ -113,8 +113,8 @@ const checkoutFailure = (
 })
 
 /**
- * Lays files over each other; later layers win. Where a path is a file in one layer and a folder in another, nothing is left of the
- * lower one.
+ * Combines layers of files. Files of later layers replace those of earlier ones. Where a path is a file in one layer and a folder in
+ * another, only the later layer stays.
  */
 function layerFiles(layers: readonly Contents[]): Map<string, Uint8Array> {
   const result = new Map<string, Uint8Array>()
@@ -135,13 +135,13 @@ function foldersAbove(path: string): readonly string[] {
   return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'))
 }
 
-/** Everything that a turn has checked out so far. Kept on disk, so that it is known when another process resumes the turn. */
+/** Everything that a turn has checked out so far. It is stored on disk, so that another process can resume the turn. */
 const CheckoutRecord = z.object({
   mode: z.enum(['replace', 'overlay']),
   from: z.array(z.object({ turnId: z.string(), rel: z.string() })),
-  /** Scopes that the turn's version replaces, even when the turn has deleted all their files. `true`: all scopes. */
+  /** The scopes that the turn's version replaces, even if the turn has deleted all their files. `true` means all scopes. */
   scopes: z.union([z.literal(true), z.array(z.string())]),
-  /** Hashes of the files that a checkout put, or was about to put, at each path. Other content is work of the turn. */
+  /** For each path, the hashes of the files that a checkout put there or was about to put there. Other content was written by the turn. */
   laid: z.array(z.tuple([z.string(), z.array(z.string())])).transform((entries): CheckoutHashes => new Map(entries)),
 })
 export type CheckoutRecord = z.infer<typeof CheckoutRecord>
@@ -151,8 +151,8 @@ type CheckoutHashes = ReadonlyMap<string, readonly string[]>
 const recordPath = (turnId: string) => `workspace/${turnId}.json`
 
 /**
- * The record of a turn; undefined when it has checked out nothing, and for invalid content, because programs of the agent can write
- * to this file.
+ * The checkout record of a turn. Undefined when the turn has checked out nothing, and when the file is invalid: programs of the agent can
+ * write to it.
  */
 export async function readCheckoutRecord(runtime: Files, turnId: string): Promise<CheckoutRecord | undefined> {
   const bytes = await runtime.read(recordPath(turnId))
@@ -167,7 +167,7 @@ function nextRecord(before: CheckoutRecord | undefined, { mode, sources }: Check
   const hashes: CheckoutHashes = new Map([...contents].map(([rel, bytes]) => [rel, [sha256Of(bytes)]]))
   const replacesAll = mode === 'replace' && sources.some(({ rel }) => rel === '')
   const named = sources.flatMap(({ rel }) => (rel === '' ? [] : [scopeOf(rel)]))
-  const earlier = before?.scopes ?? [] // a replace removes their files, and the turn's version must show that
+  const earlier = before?.scopes ?? [] // a replace removes their files
   const scopes = replacesAll || earlier === true ? true : [...new Set([...earlier, ...named, ...[...contents.keys()].map(scopeOf)])]
   if (mode === 'replace' || !before) return { mode, from: uniqueSources(sources), scopes, laid: hashes }
   return { mode, from: uniqueSources([...before.from, ...sources]), scopes, laid: new Map([...before.laid, ...hashes]) }

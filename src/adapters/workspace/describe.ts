@@ -7,7 +7,7 @@ import { filesFolder, listBelow } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
-/** How many files are listed for the description. With more files, some earlier turns may be missing from it. */
+/** How many files are listed for the description. If there are more, some earlier turns may be missing from the description. */
 const MAX_COUNTED_FILES = 20_000
 
 /** The facts about a workspace that a turn's announcement shows: turn folders, editable scopes, checked-out sources. */
@@ -34,12 +34,12 @@ export async function describeTurn(
 const pathsBelow = (folder: string, listed: readonly FileInfo[]) =>
   listed.filter(({ path }) => path.startsWith(`${folder}/`)).map(({ path }) => path.slice(folder.length + 1))
 
-/** The folders of turns, oldest first: turn ids begin with their time. */
+/** The folders of turns, oldest first. They are sorted by name, because turn ids begin with their time. */
 function turnRoots(listed: readonly FileInfo[]): readonly string[] {
   return [...new Set(listed.map(({ path }) => scopeOf(path)))].filter((root) => isTurnFolder(root)).sort()
 }
 
-/** Scopes with the number of their files. */
+/** The scopes of these files, each with the number of its files. */
 export function countScopes(rels: readonly string[]): readonly WorkspaceScope[] {
   const counts = new Map<string, number>()
   for (const rel of rels) counts.set(scopeOf(rel), (counts.get(scopeOf(rel)) ?? 0) + 1)

@@ -10,18 +10,18 @@ import { isExcluded, isWithin } from './names.ts'
 export interface StoredFile {
   readonly size: number
   readonly hash: string
-  /** The turn whose journal holds the bytes, when the version store has no copy of its own. */
+  /** The turn whose blocks in the journal hold the bytes. Set when the version store has no copy. */
   readonly recorded?: string
 }
 
-/** The files that a turn left, by path below `files/`. */
+/** The files of a published version, by path below `files/`. */
 export type Version = ReadonlyMap<string, StoredFile>
 
-/** The store of published versions: each kind of workspace has its own. */
+/** The store of published versions. Each kind of workspace has its own. */
 export interface VersionStore {
   /** The version that a turn published; undefined when it published none. */
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
-  /** The bytes of these files, by path; without those that are lost. */
+  /** The bytes of these files, by path. Files whose bytes are lost are left out. */
   read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
   /** The hash under which these bytes would be stored. */
   hashOf(bytes: Uint8Array): string
@@ -37,7 +37,7 @@ interface TurnFiles {
   readonly missing: readonly string[]
 }
 
-/** Finds files of a turn: in the version that it published, then in the journal, then in its folder on this machine. */
+/** Finds files of a turn. Searches the version that it published, then the journal, then the turn's folder on this machine. */
 export async function findTurnFiles(
   turnId: string,
   { area, rel }: HydrationRef,
@@ -50,7 +50,7 @@ export async function findTurnFiles(
   const isWanted = (path: string) => (area === 'files' ? isWithin(path, rel) : path === rel)
   const onDisk = await listBelow(files, `${turnId}/${area}`)
   const known = new Set([...recordedRels(await history.paths(turnId), area), ...onDisk.keys()].filter(isWanted))
-  if (rel !== '') known.add(rel) // look for the named file even when no list has it
+  if (rel !== '') known.add(rel) // the named file is looked for even if no list has it
   const recorded = new Map<string, Uint8Array>()
   const missing: string[] = []
   for (const path of [...known].sort()) {
@@ -70,7 +70,7 @@ function recordedRels(logicalPaths: readonly string[], area: HydrationRef['area'
 
 export const filesFolder = (turnId: string): string => `${turnId}/files`
 
-/** Every file below a folder, with dot-entries, by its path below that folder. */
+/** Every file below a folder, by its path below that folder. Names that begin with a dot are included. */
 export async function listBelow(
   files: Files,
   folder: string,
@@ -84,7 +84,7 @@ export async function isEmpty(files: Files, folder: string): Promise<boolean> {
   return (await files.list(folder, { limit: 1, dotEntries: true })).files.length === 0
 }
 
-/** The files that a publish includes: all but excluded names and files that can not be read. */
+/** The bytes of the files that are published. Excluded names and files that can not be read are left out. */
 export async function readPublishable(files: Files, folder: string): Promise<ReadonlyMap<string, Uint8Array>> {
   return readFiles(
     files,
@@ -95,7 +95,7 @@ export async function readPublishable(files: Files, folder: string): Promise<Rea
 
 const PARALLEL_READS = 16
 
-/** Bytes by path below the folder, in the given order; without files that can not be read. */
+/** The bytes of these files, by path below the folder, in the given order. Files that can not be read are left out. */
 export async function readFiles(files: Files, folder: string, rels: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
   const contents = new Map<string, Uint8Array | undefined>(rels.map((rel) => [rel, undefined]))
   const queue = rels.values()
@@ -106,7 +106,7 @@ export async function readFiles(files: Files, folder: string, rels: readonly str
   return new Map([...contents].filter((entry): entry is [string, Uint8Array] => entry[1] !== undefined))
 }
 
-/** The bytes of a file; undefined when there is none, and for a link, a pipe or an unsafe name. Throws for a file that is too large. */
+/** The bytes of a file. Undefined when there is no such file, and for a link, a pipe or an unsafe name. A file that is too large throws. */
 export async function readIfSafe(files: Files, path: string): Promise<Uint8Array | undefined> {
   try {
     return await files.read(path)

@@ -12,10 +12,10 @@ interface HydrationContext {
   readonly history: RecordedFiles
 }
 
-/** From this number of files on, the folder is replaced in one step; fewer are written one by one. */
+/** With at least this many files to write, the folder is replaced in one step. Fewer files are written one by one. */
 const MIN_FOLDER_WRITE = 4
 
-/** Brings files of an earlier turn to this machine, read-only. */
+/** Fetches files of an earlier turn into its folder on this machine. They are read-only there. */
 export async function hydrate(turnId: string, refs: readonly HydrationRef[], context: HydrationContext): Promise<Hydration> {
   const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
   const missing: HydrationRef[] = []
@@ -35,7 +35,7 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], con
   return { present, missing, errors, fetched }
 }
 
-/** Hydrates the current turn: files in its folder stay as they are, and only a file that is missing and named exactly is fetched. */
+/** Fetches files of the current turn. Files in its folder stay as they are. A file is fetched only if it is missing and named exactly. */
 export async function hydrateCurrent(
   turnId: string,
   refs: readonly HydrationRef[],
@@ -60,8 +60,8 @@ export async function hydrateCurrent(
 }
 
 /**
- * Returns a Failure (a folder that is a link, a full disk), which concerns one ref only: the others can still be hydrated. Throws
- * other errors.
+ * Returns a Failure, such as a full disk: it is reported for its ref, and the other refs are still fetched. Throws any other error, which
+ * is a bug.
  */
 function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error
@@ -107,9 +107,9 @@ interface FolderUpdate {
   readonly onDisk: Awaited<ReturnType<typeof listBelow>>
 }
 
-/** Makes these files read-only in the folder. Other files of the turn stay. */
+/** Writes these files into the folder, read-only. Other files of the turn stay. */
 async function writeReadOnly(files: Files, folder: string, { contents, toWrite, onDisk }: FolderUpdate): Promise<void> {
-  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` does not replace read-only files, which a program may have changed
+  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` refuses these
   if (toWrite.length < MIN_FOLDER_WRITE && !replacesReadOnly && (await writeEach(files, folder, contents, toWrite))) return
   const others = await readFiles(
     files,
@@ -119,7 +119,7 @@ async function writeReadOnly(files: Files, folder: string, { contents, toWrite, 
   await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
 }
 
-/** Writes the files one by one. False when an empty folder is in the place of a file: then the caller replaces the whole folder. */
+/** Writes the files one by one. Returns false when an empty folder is in the place of a file. Then the caller replaces the whole folder. */
 async function writeEach(
   files: Files,
   folder: string,

@@ -1,4 +1,4 @@
-/** `daybook/adapters/workspace`: the files of each conversation, with a version for every turn. */
+// The package `daybook/adapters/workspace`: the files of each conversation, with a version for every turn.
 
 export type { BlobStore } from '../../ports/blobs.ts'
 export type { Files } from '../../ports/files.ts'

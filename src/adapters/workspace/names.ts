@@ -1,9 +1,9 @@
 import type { Scope } from '../../core/scope.ts'
 
 /**
- * A user-supplied name as part of a folder path or a git ref. No two names have the same encoding, also on disks that ignore case: other
- * characters than lower-case letters, digits, `_` and `-` become `%XX` for each byte. A name that is too long for one path segment
- * continues in the next; a segment that continues ends in a bare `%`.
+ * Encodes a name of a user as part of a folder path or a git ref. Each byte of a character other than lower-case letters, digits, `_` and
+ * `-` becomes `%XX`. No two names have the same encoding, also on disks that ignore case. A name that is too long for one path segment
+ * continues in the next; then the first segment ends in a bare `%`.
  */
 export function encodeName(name: string): string {
   const plain = name.replace(/[^a-z0-9_-]/gu, (character) => [...Buffer.from(character)].map(percent).join(''))
@@ -18,7 +18,7 @@ export function conversationFolder({ tenant, project, user }: Scope, conversatio
   return [tenant, project, user, conversationId].map(encodeName).join('/')
 }
 
-/** Folders and files with these names are never published: they can be made again, or are internal. */
+/** Folders and files with these names are never published, because they can be made again or are internal. */
 export const excludedNames = ['.git', '__pycache__', '.pytest_cache', 'node_modules', '.venv', 'logs', 'executed_programs'] as const
 
 const excluded: ReadonlySet<string> = new Set(excludedNames)
@@ -31,5 +31,5 @@ export function scopeOf(rel: string): string {
   return slash < 0 ? rel : rel.slice(0, slash)
 }
 
-/** True when `rel` is the wanted file or lies below the wanted folder; '' is everything. */
+/** Whether `rel` is the wanted file or lies below the wanted folder. '' is the folder of everything. */
 export const isWithin = (rel: string, wanted: string): boolean => wanted === '' || rel === wanted || rel.startsWith(`${wanted}/`)

@@ -4,7 +4,7 @@ import { scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
 
-/** Makes the outcome of a publish, with the record that goes into the block. */
+/** Makes functions that build the outcome of a publish, with the record for the block. */
 export function publishOutcomes(implementation: Workspaces['implementation'], turnId: string) {
   const common = { turn_id: turnId, workspace_implementation: implementation }
   return {
@@ -12,7 +12,7 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
       status: 'published',
       record: { status: 'published', ...common, committed: true, ...fields },
     }),
-    /** The turn changed nothing: its version is an alias of the one before. */
+    /** The turn changed nothing. Its version is the same as the previous one. */
     unchanged: (fields: RecordFields): PublishOutcome => ({
       status: 'published',
       record: {
@@ -36,8 +36,8 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
 }
 
 /**
- * The files of the conversation after a turn, by path below `files/`. A scope in which the turn has files, or which it has checked out,
- * contains exactly the turn's files; the other scopes stay as they were.
+ * The files of the conversation after a turn, by path below `files/`. Scopes in which the turn has files, or which it has checked out, have
+ * exactly the turn's files. The other scopes stay as they were.
  */
 export function nextLineage<T>(
   before: ReadonlyMap<string, T>,

@@ -36,11 +36,11 @@ export interface WorkspaceKind {
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
   publish: Workspace['publish']
-  /** Facts that only this kind has. `last` is the outcome of this process's last publish. */
+  /** Facts that only this kind has. `last` is the outcome of the last publish of this process. */
   describe(turnId: string, last: PublishOutcome | undefined): Promise<Pick<Awaited<ReturnType<Workspace['describe']>>, 'git'>>
 }
 
-/** A workspace of any kind: checkout, hydration and description are the same for all of them. */
+/** Makes a workspace of this kind. Checkout, hydration and description are the same for all kinds. */
 export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind): Workspace {
   const { files, runtime } = folders
   const { implementation, versions } = kind
@@ -51,7 +51,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     try {
       return await kind.publish(turnId, request, history)
     } catch (error) {
-      if (!(error instanceof Failure)) throw error // a bug, not a problem of the workspace
+      if (!(error instanceof Failure)) throw error // it is a bug
       return publishOutcomes(implementation, turnId).failed(stripAbsolutePaths(error.message))
     }
   }

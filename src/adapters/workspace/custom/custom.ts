@@ -7,8 +7,8 @@ import { publishCustom } from './publish.ts'
 import { createCustomVersions } from './versions.ts'
 
 /**
- * Workspaces that keep versions in the journal: each turn's publish block holds a manifest of the files that the turn changed, and bytes
- * are stored as blobs by their hash. Any machine with the journal and the blobs can restore every version.
+ * Workspaces that keep versions in the journal. The publish block of each turn has a manifest of the files that the turn changed. Any
+ * machine with the journal and the blobs can restore every version.
  */
 export function createCustomWorkspaces(options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
   const { blobs } = options
@@ -20,7 +20,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
       return createWorkspace(folders, {
         implementation: 'custom',
         versions,
-        startTurn: async () => {}, // folders are created by the first write
+        startTurn: async () => {}, // the first write creates the folders
         afterCheckout: async () => {},
         publish: (turnId, request, history) => publishCustom(turnId, request, { versions, ...folders, blobs, history }),
         describe: async () => ({}),
@@ -30,7 +30,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   }
 }
 
-/** Custom workspaces with their folders in memory: for tests, and for agents that may forget everything on exit. */
+/** Custom workspaces with their folders in memory. They are for tests and for agents that may forget everything on exit. */
 export function createMemoryWorkspaces({ blobs, createFiles }: { readonly blobs: BlobStore; createFiles(): Files }): Workspaces {
   const folders = new Map<string, Files>()
   return createCustomWorkspaces({

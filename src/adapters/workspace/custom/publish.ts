@@ -16,7 +16,7 @@ interface CustomPublishContext {
   readonly history: RecordedFiles
 }
 
-/** Publishes the files of a turn: a manifest for its publish block, and a blob for every changed file that no block of the turn holds. */
+/** Publishes the files of a turn. Makes a manifest for its publish block, and a blob for each changed file that no block of the turn holds. */
 export async function publishCustom(turnId: string, { previous }: PublishRequest, context: CustomPublishContext): Promise<PublishOutcome> {
   const { files, runtime, blobs, history, versions } = context
   const outcomes = publishOutcomes('custom', turnId)
@@ -43,7 +43,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
   return { ...outcome, keeps: [...stored.keeps, ...uniqueRefs(refs)] }
 }
 
-/** The version with these contents. A file whose bytes are in a block of the turn refers to the turn instead of a blob. */
+/** The version with these contents. A file whose bytes are in a block of the turn refers to the turn and needs no blob. */
 async function versionOf(
   contents: ReadonlyMap<string, Uint8Array>,
   before: Version,

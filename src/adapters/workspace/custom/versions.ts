@@ -17,10 +17,10 @@ interface LoadedVersion {
   readonly manifest: Manifest
 }
 
-/** How many versions stay in memory; a turn seldom reads more. */
+/** How many versions stay in memory. A turn seldom reads more. */
 const MAX_CACHED_VERSIONS = 8
 
-/** Versions in the journal: a manifest in each turn's publish block, bytes in blobs or in the blocks of the tools that wrote them. */
+/** Versions in the journal. The publish block of each turn has a manifest. The bytes are in blobs or in the blocks of the tools. */
 export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersions {
   const cache = new Map<string, LoadedVersion>()
 
@@ -51,7 +51,7 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
   }
 }
 
-/** The version that a manifest describes: all manifests of its chain are applied, starting with the one that names every file. */
+/** The version that a manifest describes. All manifests of its chain are applied, starting with the one that names every file. */
 async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
   const manifests = [top]
   const seen = new Set<string>()
@@ -71,7 +71,7 @@ async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs:
   return new Map([...version].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The bytes of a file: from a block of the turn if they match the hash in the manifest, else from the blob store. */
+/** The bytes of a file. They come from a block of the turn if they match the hash in the manifest, otherwise from the blob store. */
 async function readStoredFile(rel: string, { hash, recorded }: StoredFile, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>) {
   const fromBlock = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
   if (fromBlock && sha256Of(fromBlock) === hash) return fromBlock
@@ -84,25 +84,25 @@ async function readStoredFile(rel: string, { hash, recorded }: StoredFile, histo
 }
 
 /**
- * The files that one publish changed, by path: `{ sha256, size }`, with `recorded` for the turn whose block holds the bytes, or
- * `{ deleted: true }`. Other files are as in the version of the turn `parent`. A manifest without a parent names every file.
+ * The files that one publish changed, by path. All other files are as in the version of the turn `parent`. A manifest without a parent names
+ * every file.
  */
 interface Manifest {
   readonly parent?: string
-  /** How many manifests its chain has besides this one. */
+  /** How many other manifests the chain of parents has. */
   readonly depth: number
-  /** How many entries all manifests of its chain have together. */
+  /** How many entries all manifests of the chain have together. */
   readonly weight: number
   readonly files: ReadonlyMap<string, StoredFile | 'deleted'>
 }
 
-/** Limits the chain of manifests, because reading a version reads the journal once for each manifest of its chain. */
+/** The longest chain of manifests. Reading a version reads the journal once for each manifest of its chain. */
 const MAX_DEPTH = 64
 
 /** A longer manifest is stored as a blob. */
 const MAX_INLINE_LENGTH = 8_000
 
-/** The manifest of a new version. It names every file when the chain of manifests has become deep, or longer than twice the version. */
+/** The manifest of a new version. It names every file if the chain would be too deep or have more than twice as many entries as files. */
 export function nextManifest(
   parent: { readonly turnId: string; readonly version: Version; readonly manifest: Manifest } | undefined,
   next: Version,
@@ -121,7 +121,7 @@ export function changesBetween(before: Version, after: Version): ReadonlyMap<str
   return new Map<string, StoredFile | 'deleted'>([...changed, ...deleted])
 }
 
-/** The manifest as the publish block holds it: inline, or as a reference to a blob that the block keeps. */
+/** The manifest as it is in the publish block: inline, or as a reference to a blob that the block keeps. */
 export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, 'put'>) {
   const text = manifestText(manifest)
   if (text.length <= MAX_INLINE_LENGTH) return { manifest: parseJson(text), keeps: [] }
@@ -130,7 +130,7 @@ export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, '
 }
 
 function manifestText({ parent, depth, weight, files }: Manifest): string {
-  const entries = [...files].map(([rel, file]) => `${JSON.stringify(rel)}:${JSON.stringify(entryOf(file))}`) // not an object: a path may be `__proto__`
+  const entries = [...files].map(([rel, file]) => `${JSON.stringify(rel)}:${JSON.stringify(entryOf(file))}`) // as text, because a path may be `__proto__`
   return `{${parent === undefined ? '' : `"parent":${JSON.stringify(parent)},`}"depth":${depth},"weight":${weight},"files":{${entries.join(',')}}}`
 }
 
@@ -150,7 +150,7 @@ const ManifestEntry = z.union([
 ])
 const ManifestReference = z.object({ sha256: z.string(), size: z.number() })
 
-/** The manifest in the publish record of a turn; undefined without one, and for a value that `storeManifest` can not have written. */
+/** The manifest in the publish record of a turn. Undefined when there is none, or when `storeManifest` can not have written it. */
 async function loadManifest(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Manifest | undefined> {
   const record = await history.manifest(turnId)
   const given = isObject(record) && record.workspace_implementation === 'custom' ? record.manifest : undefined
