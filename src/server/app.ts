@@ -46,7 +46,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const startedAt = performance.now()
     c.set('requestId', parts.newId())
     await next()
-    if (c.req.method === 'HEAD') await c.res.body?.cancel() // nobody reads the body of a HEAD request, and an event stream would stay open
+    if (c.req.method === 'HEAD') await c.res.body?.cancel() // the body of a HEAD request is not sent, and an event stream would stay open
     for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
