@@ -9,7 +9,6 @@ import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
-import { forAwait } from './fast-for-await.ts'
 import { type ChannelReader, createChannelReader } from './live-output.ts'
 
 /** One response of the model, split into channels. */
@@ -89,14 +88,14 @@ export async function readResponse(
     }
   }
 
-  function readEvents(stopTimer: StopTimer): Promise<void> {
-    return forAwait(open, (event) => {
-      if (stopTimer.expired) return false
+  async function readEvents(stopTimer: StopTimer): Promise<void> {
+    for await (const event of open()) {
+      if (stopTimer.expired) break
       receive(event)
-      if (reader?.violation === undefined) return true
+      if (reader?.violation === undefined) continue
       activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-      return false
-    })
+      break
+    }
   }
 
   live.onJoin(() => liveOutput().catchUp())
