@@ -5,22 +5,22 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
-/** Blobs that can be listed, so that unreferenced ones can be found and removed. */
+/** A blob store that can list its blobs, so that unreferenced ones can be found and removed. */
 export interface FileBlobs extends BlobStore {
-  /** Lists every blob; empty when the folder does not exist, which it does not create. */
+  /** Lists every blob. The list is empty when the folder does not exist; the folder is not created. */
   list(): Promise<readonly StoredBlob[]>
-  /** Removes the blob unless it was put at or after `before` (milliseconds). False when it stays or does not exist. */
+  /** Removes a blob that was last put before this time, in epoch milliseconds. Returns false when the blob stays or does not exist. */
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
 }
 
 /** A blob and when it was stored. */
 export interface StoredBlob extends BlobRef {
-  /** When the blob was last put, in milliseconds. */
+  /** When the blob was last put, in epoch milliseconds. */
   readonly putAt: number
 }
 
 /**
- * One file per blob, named by its content:
+ * A blob store with one file per blob, named by its hash:
  *
  *   <folder>/ab/abcdef…        a blob, complete and durable
  *   <folder>/incoming/…        being written; leftovers of a crash are removed after an hour
@@ -37,7 +37,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
 
   function prepare(): Promise<void> {
     prepared ??= makeFolders(folder, incoming).catch((error: unknown) => {
-      prepared = undefined // the next put tries again: the disk may have been full or read-only
+      prepared = undefined // the next put tries again
       throw error
     })
     return prepared
@@ -118,7 +118,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
   }
 }
 
-/** Whether a name is a SHA-256. Checked before it becomes part of a path, because it may come from an untrusted caller. */
+/** Whether a text is a SHA-256. It must be checked before it becomes part of a path, because it may come from an untrusted caller. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
@@ -129,7 +129,7 @@ async function makeFolders(folder: string, incoming: string): Promise<void> {
   await removeOldDrafts(incoming)
 }
 
-/** Removes drafts older than an hour. Their age is measured by a new file, because the clock of the file system may differ from ours. */
+/** Removes drafts older than an hour. They are compared with a new file, because the clock of the file system may differ from ours. */
 async function removeOldDrafts(incoming: string): Promise<void> {
   const hour = 3_600_000
   const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await modifiedAt(join(incoming, name)) })))
@@ -154,7 +154,7 @@ async function syncFolder(folder: string): Promise<void> {
 const sizeOf = async (path: string) => (await statIfExists(path))?.size
 const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
 
-/** True when the blob exists with the right size; its time is then set to now. */
+/** Whether the blob exists with the right size. If so, its time is set to now. */
 async function touchIfWhole(path: string, size: number): Promise<boolean> {
   if ((await sizeOf(path)) !== size) return false
   const now = new Date()

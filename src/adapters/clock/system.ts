@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'
 
-/** How many random bytes are drawn together: a system call for each id would cost 3 µs. */
+/** How many random bytes are drawn together. A system call for each id would take 3 µs. */
 const POOL_BYTES = 4_096
 const POOL_DIGITS = 2 * POOL_BYTES
 
@@ -10,7 +10,7 @@ export function createSystemClock(): Clock {
   let pool = ''
   let used = POOL_DIGITS
   let lastTime = Number.NaN
-  let lastText = '' // formatting the same millisecond again would cost 3 µs a round
+  let lastText = '' // kept because formatting the same millisecond again takes 3 µs per round
 
   return {
     now() {

@@ -1,3 +1,3 @@
-/** `daybook/adapters/documents`: the text of PDF files. */
+// The package `daybook/adapters/documents`: the text of PDF files.
 
 export { createPdfReader, type PdfReader } from './pdf.ts'

@@ -13,7 +13,7 @@ export type PdfResponse =
   | { readonly ok: true; readonly pages: number; readonly text: readonly string[] }
   | { readonly ok: false; readonly reason: 'encrypted' | 'damaged' | 'reader_missing'; readonly message: string }
 
-/** Characters over all pages. */
+/** The most characters of all pages together. */
 const maxTextLength = 10_000_000
 
 async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {

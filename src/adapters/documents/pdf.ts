@@ -3,15 +3,15 @@ import { Failure } from '../../core/failure.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
-/** A reader with a thread, which `close` ends. */
+/** A reader with a worker thread. `close` ends the thread. */
 export interface PdfReader extends DocumentReader {
   close(): Promise<void>
 }
 
 /**
- * Reads PDF in a worker thread, one document after the other: a hostile document that never ends or takes all memory ends the thread and
- * nothing else. The thread starts with the first document and ends after `idleMs` without one. `details.reason` of a failure is
- * `encrypted`, `damaged`, `too_slow` or `reader_missing`.
+ * Reads PDF in a worker thread, one document at a time. A hostile document that takes too long or too much memory ends only the thread. The
+ * thread starts with the first document and ends after `idleMs` without one. `details.reason` of a failure is `encrypted`, `damaged`,
+ * `too_slow` or `reader_missing`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): PdfReader {
   let thread: Worker | undefined
@@ -29,7 +29,7 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
     clearTimeout(idleTimer)
     thread ??= startThread()
     const response = await sendRequest(thread, request, timeoutMs).catch(async (error: unknown) => {
-      await end() // the thread is busy with the document, or dead
+      await end() // the thread is still busy or dead
       throw error
     })
     thread.unref() // an idle thread does not keep the process alive
@@ -41,7 +41,7 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
   return {
     pdf(bytes, { maxPages = 500 } = {}) {
       const reading = last.then(() => readPdf({ bytes: Uint8Array.from(bytes), maxPages }))
-      last = reading.catch(() => {}) // a failure concerns its own document only
+      last = reading.catch(() => {}) // a failure does not affect the next document
       return reading
     },
     close: end,

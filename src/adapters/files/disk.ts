@@ -31,7 +31,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
   async function atRoot<T>(requested: string, work: (root: OpenFolder) => Promise<T>): Promise<T> {
     try {
       recovered ??= recoverOnce().catch((error: unknown) => {
-        recovered = undefined // the next call tries again: the disk may have been full or read-only
+        recovered = undefined // the next call tries again
         throw error
       })
       await recovered
@@ -114,7 +114,7 @@ async function withOpen<H extends { close(): Promise<void> }, T>(handle: H, work
   }
 }
 
-/** Names the requested path and the code: the text of a system error contains an absolute path, and a model may read this. */
+/** A system error as a Failure with the requested path and the code. A model may read it, so that it contains no absolute path. */
 function translateError(error: unknown, requested: string): unknown {
   const code = errorCode(error)
   if (error instanceof Failure || code === undefined) return error
@@ -127,7 +127,7 @@ function translateError(error: unknown, requested: string): unknown {
   })
 }
 
-/** A shared-exclusive lock in the order of the calls: writes share it, so that none lands in a folder that is being replaced. */
+/** A lock that writes share and that a replacement holds alone, so that no write lands in a folder that is being replaced. */
 interface FolderLock {
   shared<T>(work: () => Promise<T>): Promise<T>
   exclusive<T>(work: () => Promise<T>): Promise<T>

@@ -16,7 +16,7 @@ export const newDraftId = (): string => ownPrefix + randomBytes(6).toString('hex
 
 export const isOwnDraft = (name: string): boolean => name.startsWith(ownPrefix)
 
-/** True when the draft's process on this host is dead. False for drafts of other hosts, which can not be checked. */
+/** Whether the process of a draft is dead. False for drafts of other hosts, which can not be checked. */
 export function isOrphanedDraft(name: string): boolean {
   const [from, pid] = name.split('-')
   return from === host && !isOwnDraft(name) && !isRunning(Number(pid))

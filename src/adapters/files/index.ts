@@ -1,4 +1,4 @@
-/** `daybook/adapters/files`: folders that untrusted programs may write to, on disk or in memory. */
+// The package `daybook/adapters/files`: folders that untrusted programs may write to, on disk or in memory.
 
 export type { Files } from '../../ports/files.ts'
 export { createDiskFiles } from './disk.ts'

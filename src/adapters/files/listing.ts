@@ -6,7 +6,7 @@ import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
 import { errorCode, isReadOnly, type OpenFolder, openSubfolder, walk } from './open.ts'
 import { privateFolder } from './safe-paths.ts'
 
-/** A program may create millions of files: beyond this many entries the listing is truncated. */
+/** The most entries that a listing reads, because a program may create millions of files. Then the listing is truncated. */
 const maxEntries = 200_000
 
 /** A folder, or a file with its info. */
@@ -20,7 +20,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
   const files: FileInfo[] = []
   let seen = 0
-  let isFull = false // a file beyond the limit was found
+  let isFull = false // whether a file beyond the limit was found
 
   async function visit(folder: readonly string[]): Promise<void> {
     for (const { name, info } of await entriesOf(folder)) {
@@ -31,7 +31,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     }
   }
 
-  /** Skips a folder that has become a link, was removed or can not be read: only plain folders are listed. */
+  /** Visits a folder. Skips it if it has become a link, was removed or can not be read. */
   async function visitSubfolder(folder: readonly string[]): Promise<void> {
     try {
       await visit(folder)
@@ -61,7 +61,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   return { files, truncated: isFull || seen > maxEntries }
 }
 
-/** Reads the info of at most `maxFiles` files: later ones would not be listed. */
+/** Reads the info of at most `maxFiles` files, because later ones would not be listed. */
 async function describeAll(
   folder: OpenFolder,
   path: readonly string[],
@@ -98,6 +98,6 @@ function isListed(path: readonly string[], dotEntries: boolean): boolean {
   return !isPrivate && (dotEntries || !path.at(-1)?.startsWith('.')) && unsafeReason(path.join('/')) === undefined
 }
 
-/** Sorts a folder among files as the paths inside it would be. */
+/** The text by which an entry is sorted. A folder gets a slash, so that it is sorted like the paths inside it. */
 const sortKey = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

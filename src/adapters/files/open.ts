@@ -5,7 +5,7 @@ import { tooLarge, unsafeFile } from './safe-paths.ts'
 
 /*
  * Opens folders and files that hostile programs may change at any moment. In the functions below, `requested` is the path that the
- * caller of the port asked for: failures name it.
+ * caller of the port asked for. Failures contain that path.
  */
 
 /**
@@ -25,7 +25,7 @@ export interface OpenFolder {
 
 const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
 
-// Never follow a link, and never wait for the other end of a pipe.
+// With these flags, opening never follows a link and never waits for the other end of a pipe.
 const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const draftFlags = flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | flags.O_NOFOLLOW
@@ -55,12 +55,12 @@ export async function openSubfolder(parent: OpenFolder, name: string, requested:
   throw unsafeFile('symlink_blocked', requested)
 }
 
-/** Creates the folder, durably, when it does not exist. */
+/** Opens a folder inside an open folder. Creates it durably if it does not exist. */
 export async function openOrMakeSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder> {
   const existing = await openSubfolder(parent, name, requested)
   if (existing) return existing
   await mkdir(parent.inside(name)).catch((error: unknown) => {
-    if (errorCode(error) !== 'EEXIST') throw error // created meanwhile: opened and checked below
+    if (errorCode(error) !== 'EEXIST') throw error // it was created meanwhile
   })
   await parent.sync()
   const made = await openSubfolder(parent, name, requested)
@@ -94,12 +94,12 @@ function openFolderAt(path: string, handle: FileHandle): OpenFolder {
   return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Whether an entry is a symbolic link. Used only to choose the reason of a failure, so a change after the check does no harm. */
+/** Whether an entry is a symbolic link. It only chooses the reason of a failure, so that a change after the check does no harm. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()
   } catch {
-    return false // removed meanwhile
+    return false // it was removed meanwhile
   }
 }
 
@@ -116,7 +116,7 @@ export async function openFile(
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
     if (code === 'ELOOP') throw unsafeFile('symlink_blocked', requested)
-    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', requested) // a socket, a device without a driver
+    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', requested) // it is a socket or a device
     throw error
   }
   try {
@@ -129,7 +129,7 @@ export async function openFile(
   }
 }
 
-/** Throws unless the opened entry is a plain file with at most one name. Without a name it was replaced just after it was opened. */
+/** Throws unless the opened entry is a plain file with at most one name. It has no name if it was replaced just after it was opened. */
 function checkStats(stats: Stats, requested: string): void {
   if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)
   if (!stats.isFile()) throw unsafeFile('not_a_file', requested)
@@ -138,14 +138,14 @@ function checkStats(stats: Stats, requested: string): void {
 
 export const isReadOnly = (stats: Stats) => (stats.mode & 0o222) === 0
 
-/** Reads the file up to its size when it was opened; bytes that are appended meanwhile are ignored. */
+/** Reads the first `size` bytes of a file. Bytes that are appended meanwhile are ignored. */
 export async function readBytes(handle: FileHandle, size: number, requested: string, maxBytes: number): Promise<Uint8Array> {
   if (size > maxBytes) throw tooLarge(requested, maxBytes)
   const bytes = new Uint8Array(size)
   let filled = 0
   while (filled < size) {
     const { bytesRead } = await handle.read(bytes, filled, size - filled, filled)
-    if (bytesRead === 0) break // truncated meanwhile
+    if (bytesRead === 0) break // the file was truncated meanwhile
     filled += bytesRead
   }
   return filled === size ? bytes : bytes.slice(0, filled)
@@ -163,7 +163,7 @@ export async function checkReplaceable(folder: OpenFolder, name: string, request
   return true
 }
 
-/** Creates a file, durably. Fails when the name exists. */
+/** Creates a file durably. Fails when the name exists. */
 export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: boolean): Promise<void> {
   const file = await open(path, draftFlags, 0o644)
   try {
@@ -175,7 +175,7 @@ export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: bo
   }
 }
 
-/** Writes and syncs a draft, then renames it: at any moment the name has the old bytes or the new ones. */
+/** Writes and syncs a draft, then renames it. At any moment the file has either the old bytes or the new ones. */
 export async function writeAtomically(
   draft: string,
   bytes: Uint8Array,
@@ -187,7 +187,7 @@ export async function writeAtomically(
     await writeNewFile(draft, bytes, readOnly)
     await rename(draft, folder.inside(name))
   } catch (error) {
-    await unlink(draft).catch(() => {}) // `recoverSwaps` removes it later; the first error matters
+    await unlink(draft).catch(() => {}) // `recoverSwaps` removes it later
     throw error
   }
   await folder.sync()

@@ -5,11 +5,11 @@ import { isOrphanedDraft, isOwnDraft, newDraftId, removeTree } from './drafts.ts
 import { errorCode, lstatIfExists, type OpenFolder, openOrMakeSubfolder, openSubfolder, walk, writeNewFile } from './open.ts'
 import { privateFolder, safeSegments, unsafeFile } from './safe-paths.ts'
 
-/** The folder that holds drafts and swaps. */
+/** Opens the private folder, which holds drafts and swaps. */
 export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root, privateFolder, privateFolder)
 
 /**
- * Replaces a folder by these files, all or nothing, also when the process dies. The steps, as they appear in the private folder:
+ * Replaces the contents of a folder by these files, completely or not at all, also when the process dies. The private folder shows the steps:
  *
  *   <id>.draft/           being filled; a crash leaves the folder unchanged
  *   <id>.swap/target      the path of the folder
@@ -62,7 +62,7 @@ async function checkFolder(parent: OpenFolder, name: string, requested: string):
   if (stats && !stats.isDirectory()) throw unsafeFile('not_a_folder', requested)
 }
 
-/** Writes the new contents, and makes them durable before the draft becomes a swap. */
+/** Writes the new contents and makes them durable. Then the draft becomes a swap. */
 async function prepareSwap(
   drafts: OpenFolder,
   id: string,
@@ -98,19 +98,19 @@ async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder,
   await parent.sync()
 }
 
-/** Renames unless the target exists. Returns false when it does: it must then be moved aside first. */
+/** Renames unless the target exists. Returns false when it exists. Then it must be moved aside first. */
 async function renameIfFree(from: string, to: string): Promise<boolean> {
   if (await lstatIfExists(to)) return false
   try {
     await rename(from, to)
     return true
   } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false // created meanwhile
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false // the target was created meanwhile
     throw error
   }
 }
 
-/** Removes a draft or a swap. A swap becomes a draft first, so that it is not finished any more. `recoverSwaps` retries what fails here. */
+/** Removes a draft or a swap. A swap becomes a draft first, so that no process finishes it. `recoverSwaps` retries after a failure. */
 async function discardDraft(drafts: OpenFolder, id: string, as: 'draft' | 'swap'): Promise<void> {
   try {
     if (as === 'swap') await rename(drafts.inside(`${id}.swap`), drafts.inside(`${id}.draft`))
@@ -125,8 +125,8 @@ function ignoreSystemError(error: unknown): void {
 }
 
 /**
- * Finishes the swaps and removes the drafts of dead processes. Drafts of other processes that may be alive stay until they are an hour
- * old. Their swaps are finished at once: only one process at a time replaces folders.
+ * Finishes all swaps of other processes and removes the drafts of dead ones. Drafts of processes that may be alive stay until they are an
+ * hour old. Their swaps need not wait, because only one process at a time replaces folders.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
   const drafts = await openSubfolder(root, privateFolder, privateFolder)
@@ -142,7 +142,7 @@ export async function recoverSwaps(root: OpenFolder): Promise<void> {
   }
 }
 
-/** Measures the age of drafts by a new file, because the clock of the file system may differ from ours. */
+/** The drafts that are older than an hour. They are compared with a new file, because the clock of the file system may differ from ours. */
 async function olderThanAnHour(drafts: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []
   const hour = 3_600_000
@@ -178,7 +178,7 @@ function foldersAbove(paths: Iterable<string>): readonly string[] {
   return [...folders].sort()
 }
 
-/** Makes the names in a folder durable. Used only for folders in a draft, where there are no links. */
+/** Makes the names in a folder durable. It is safe only for folders in a draft, where there are no links. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {

@@ -3,7 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
-/** Blobs as objects with keys like `daybook/blobs/ab/abcdef…`. Objects are stored all or nothing, so an existing one is not sent again. */
+/** Blobs as objects with keys like `daybook/blobs/ab/abcdef…`. An existing object is always complete, so that it is not sent again. */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): BlobStore {
   return {
     async put(bytes) {

@@ -3,8 +3,8 @@ import type { Files } from '../../ports/files.ts'
 import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
 
 /**
- * Objects in files. A key may be the folder of another key (`a` and `a/b`), but a file can not be a folder: every object is the file `=`
- * in a folder of its own, and a segment that begins with `=` gets a second one. URIs are relative to the store, never absolute paths.
+ * Objects in files. Both `a` and `a/b` may be keys, but a file can not be a folder. Therefore every object is a file named `=` in its own
+ * folder, and a segment that begins with `=` gets a second `=`. URIs are relative to the store, never absolute paths.
  */
 export function createFileObjects({ files }: { readonly files: Files }): ObjectStore {
   return {

@@ -1,4 +1,4 @@
-/** `daybook/adapters/hosting`: files for users, in memory, on disk or in S3; and blobs in the same places. */
+// The package `daybook/adapters/hosting`: files for users and blobs, in memory, on disk or in S3.
 
 export type { BlobStore } from '../../ports/blobs.ts'
 export type { Files } from '../../ports/files.ts'

@@ -1,19 +1,19 @@
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 
-/** Bytes under keys such as `a/b/c`. Every function checks its key and throws `file.unsafe` for an unsafe one. */
+/** Stores bytes under keys such as `a/b/c`. Every function throws `file.unsafe` for an unsafe key. */
 export interface ObjectStore {
-  /** Stores bytes under a key, all or nothing, durably before the promise resolves. */
+  /** Stores bytes under a key, completely or not at all. They are durable when the promise resolves. */
   put(key: string, bytes: Uint8Array): Promise<void>
   /** The bytes under a key; undefined when there is no such object. */
   get(key: string): Promise<Uint8Array | undefined>
   exists(key: string): Promise<boolean>
-  /** Every key of a tree: the key itself and those below it. `ab` is not in the tree of `a`. */
+  /** Lists the key `tree` itself and the keys below it. `a/b` is below `a`; `ab` is not. */
   list(tree: string): AsyncIterable<string>
   delete(key: string): Promise<void>
-  /** Deletes every key of a tree. Not atomic: after a crash, a second call removes the rest. */
+  /** Deletes the keys that `list` returns. It is not atomic: after a crash, a second call deletes the rest. */
   deleteTree(tree: string): Promise<void>
-  /** The public URI of a key. It names the store, unless the store is on this machine. */
+  /** The public URI of a key. It contains the name of the store, unless the store is on this machine. */
   uriOf(key: string): string
   /** The inverse of `uriOf`; undefined for other spellings and for URIs of other stores. */
   keyOf(uri: string): string | undefined
@@ -27,7 +27,7 @@ export function checkKey(key: string): void {
 
 export const isInTree = (tree: string) => (key: string) => key === tree || key.startsWith(`${tree}/`)
 
-/** `uriOf` and `keyOf` for URIs with this prefix. Segments are percent-encoded, and `keyOf` accepts only that spelling. */
+/** Makes `uriOf` and `keyOf` for URIs with this prefix. Segments are percent-encoded, and `keyOf` accepts only that spelling. */
 export function uriMapping(prefix: string): Pick<ObjectStore, 'uriOf' | 'keyOf'> {
   const uriOf = (key: string) => prefix + key.split('/').map(encodeURIComponent).join('/')
   return {
@@ -44,6 +44,6 @@ function tryDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return undefined // not a URI of `uriOf`
+    return undefined // `uriOf` does not make such a URI
   }
 }

@@ -4,20 +4,20 @@ import { createS3Requests, type S3Requests } from './s3-requests.ts'
 
 /** Options of `createS3Objects`. */
 export interface S3Options {
-  /** Such as `https://s3.eu-west-1.amazonaws.com`; the bucket is the first segment of the path. */
+  /** The address of the server, such as `https://s3.eu-west-1.amazonaws.com`. The bucket becomes the first segment of the path. */
   readonly endpoint: string
   readonly bucket: string
-  /** Prepended to every key, such as `team/daybook`. */
+  /** A text such as `team/daybook` that is put before every key. */
   readonly prefix?: string
   readonly region: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
-  /** Keys per page of a listing; the server's limit by default. */
+  /** The number of keys per page of a listing. By default it is the server's limit. */
   readonly pageSize?: number
   /** The time limit for one attempt of a request, including its body. */
   readonly timeoutMs?: number
-  /** Delay before the first retry; doubles with each further one. */
+  /** The delay before the first retry. It doubles with each further retry. */
   readonly retryDelayMs?: number
 }
 
@@ -76,7 +76,7 @@ async function listPage(request: S3Requests, parameters: Readonly<Record<string,
   return parseListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
 }
 
-/** A page of ListObjectsV2. Requests ask for percent-encoded keys, since XML can not hold every character; some servers ignore that. */
+/** Parses a page of ListObjectsV2. Requests ask for percent-encoded keys, because XML can not hold every character. Some servers ignore that. */
 function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
   if (!xml.includes('<ListBucketResult'))
     throw new Failure('hosting.failed', 'the answer to a list request is not a ListBucketResult: check the endpoint and the bucket')
@@ -106,5 +106,5 @@ function decodeText(text: string): string {
   })
 }
 
-/** Decodes like a form: `+` is a space. */
+/** Decodes a key as in a form, where `+` is a space. */
 const decodeKey = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))

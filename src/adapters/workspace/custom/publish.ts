@@ -16,7 +16,7 @@ interface CustomPublishContext {
   readonly history: RecordedFiles
 }
 
-/** Publishes the files of a turn. Makes a manifest for its publish block, and a blob for each changed file that no block of the turn holds. */
+/** Publishes the files of a turn: makes a manifest for its publish block, and a blob for each changed file that is in no block of the turn. */
 export async function publishCustom(turnId: string, { previous }: PublishRequest, context: CustomPublishContext): Promise<PublishOutcome> {
   const { files, runtime, blobs, history, versions } = context
   const outcomes = publishOutcomes('custom', turnId)

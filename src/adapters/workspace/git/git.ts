@@ -15,7 +15,7 @@ import { makeTurnRepository } from './turn-repository.ts'
 
 /** Options of `createGitWorkspaces`. */
 export interface GitWorkspacesOptions extends FolderProvider {
-  /** The folder on disk below which `openFiles` opens folders; absolute. */
+  /** The absolute path of the folder below which `openFiles` opens folders. */
   readonly root: string
   /** A bare repository, by path or URL, that all machines push to and fetch from. */
   readonly remote?: string
@@ -46,7 +46,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
         async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
-          await folders.files.list(turnId, { limit: 1 }) // first use: finishes a replacement that a dead process left half done
+          await folders.files.list(turnId, { limit: 1 }) // the first use finishes replacements of dead processes
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
         afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
@@ -85,7 +85,7 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versio
   }
 }
 
-/** Fetches the version of a turn. False when the origin lacks it or can not be reached: the files may still be in the journal. */
+/** Fetches the version of a turn. Returns false when the origin lacks it or can not be reached. The files may still be in the journal. */
 async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
   await lineage.prepare()
   try {
@@ -96,7 +96,7 @@ async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string)
   }
 }
 
-/** The facts about the repository that an announcement shows: no hashes, no refs. */
+/** The facts about the repository that an announcement shows. They contain no hashes and no refs. */
 async function describeGit(
   lineage: Lineage,
   index: TurnIndex,

@@ -23,7 +23,7 @@ export function lineageRefs(owner: Scope, conversationId: string): LineageRefs {
   return { branch: `refs/heads/daybook/${name}`, versions, version: (turnId) => `${versions}${encodeName(turnId)}` }
 }
 
-/** A bare repository with the branch and the versions of one conversation, where the agent's programs can not reach it. */
+/** A bare repository with the branch and the versions of one conversation. It is outside the folders of the agent's programs. */
 export interface Lineage {
   readonly folder: string
   readonly refs: LineageRefs
@@ -34,11 +34,11 @@ export interface Lineage {
   commitOf(ref: string): Promise<string | undefined>
   /** The files of a commit, by path below `files/`. */
   filesOf(commit: string): Promise<Version>
-  /** Only the hashes of a commit's files: git finds sizes one by one, which is slow. */
+  /** The hashes of a commit's files, by path. It is faster than `filesOf`, because git reads sizes one by one. */
   hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
   /** Caches the hashes of a commit that was just made, so that the next `hashesOf` needs no git process. */
   remember(commit: string, hashes: ReadonlyMap<string, string>): void
-  /** Bytes by hash; without objects that the repository does not have. */
+  /** The bytes of these objects, by hash. Objects that the repository does not have are left out. */
   readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
@@ -47,7 +47,7 @@ const config = `[core]
 \tbare = true
 `
 
-// git must not convert files, whatever attributes a project sets.
+// With these attributes git never converts files, whatever attributes a project sets.
 const attributes = '* -text -ident -filter -working-tree-encoding !eol -diff -merge\n'
 
 export function openLineage(options: {
@@ -58,7 +58,7 @@ export function openLineage(options: {
   const { folder, refs, program } = options
   const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
   let prepared: Promise<void> | undefined
-  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // never outdated: commits do not change
+  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // commits do not change
 
   return {
     folder,
@@ -66,7 +66,7 @@ export function openLineage(options: {
     git,
     prepare() {
       prepared ??= makeRepository(folder).catch((error: unknown) => {
-        prepared = undefined // the next call tries again: the disk may have been full
+        prepared = undefined // the next call tries again
         throw new Failure('workspace.failed', 'the lineage of this workspace could not be made on disk', { cause: error })
       })
       return prepared
@@ -92,7 +92,7 @@ export function openLineage(options: {
   }
 }
 
-/** Creates the repository beside its place and renames it, so that it exists complete or not at all. */
+/** Creates the repository under another name and renames it, so that it exists completely or not at all. */
 async function makeRepository(folder: string): Promise<void> {
   if (existsSync(join(folder, 'HEAD'))) return
   const draft = `${folder}.${randomBytes(6).toString('hex')}.draft`
@@ -111,7 +111,7 @@ async function makeRepository(folder: string): Promise<void> {
   }
 }
 
-/** Reads a ref from git's files, which is faster than a process: a file of its own, or a line of `packed-refs`. */
+/** Reads a ref from git's files, which is faster than a process. A ref is a file or a line of `packed-refs`. */
 async function readRef(folder: string, ref: string): Promise<string | undefined> {
   const loose = await readTextIfExists(join(folder, ref))
   if (loose !== undefined && /^[0-9a-f]{40}\n?$/.test(loose)) return loose.trim()
@@ -126,11 +126,11 @@ async function readTextIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch {
-    return undefined // missing or unreadable: no such ref
+    return undefined // there is no such file
   }
 }
 
-/** Parses `<mode> blob <hash> <size>\t<path>`. Skips links, submodules and unsafe names: other programs may push to the origin. */
+/** Parses `<mode> blob <hash> <size>\t<path>`. Skips links, submodules and unsafe names, which other programs may push to the origin. */
 function parseTreeEntry(record: string): readonly (readonly [string, StoredFile])[] {
   const [, mode, hash, size, path] = /^(\d+) blob ([0-9a-f]+) +(\d+)\tfiles\/(.+)$/s.exec(record) ?? []
   if (!mode?.startsWith('100') || hash === undefined || path === undefined || unsafeReason(path) !== undefined) return []
@@ -166,13 +166,13 @@ export function gitBlobHash(bytes: Uint8Array): string {
 export const commitSubject = async (lineage: Lineage, commit: string): Promise<string> =>
   outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
 
-/** A repository that several machines share; each machine's lineage mirrors the conversation's part of it. */
+/** A repository that several machines share. The lineage on each machine mirrors the part of one conversation. */
 export interface Origin {
-  /** Sets the local branch to that of the origin. */
+  /** Sets the local branch to the branch of the origin. */
   fetchBranch(): Promise<void>
-  /** False when the origin does not have the version. The origin is asked once for each turn. */
+  /** Fetches the version of a turn. Returns false when the origin does not have it. The origin is asked once for each turn. */
   fetchVersion(turnId: string): Promise<boolean>
-  /** Moves both refs or none, and only when the branch is at `from`. Otherwise fetches the branch and returns false. */
+  /** Sets the branch and the turn's version to the commit, if the branch is at `from`. Otherwise fetches the branch and returns false. */
   push(turnId: string, commit: string, from: string | undefined): Promise<boolean>
   /** Removes the branch and the versions of the conversation. */
   removeRefs(): Promise<void>

@@ -19,14 +19,14 @@ interface GitPublishContext {
 const MAX_RETRIES = 3
 
 /**
- * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the version of the turn move in one step,
- * and only when the branch is still where it was read. When another turn has moved it, the commit is made again on top.
+ * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the version ref of the turn are set in one
+ * step, and only if the branch has not moved since it was read. If another turn has moved it, the commit is made again on top.
  */
 export async function publishGit(turnId: string, context: GitPublishContext): Promise<PublishOutcome> {
   const { lineage, index, files, runtime } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
-  let head = readHead(lineage) // runs while the turn's folder is read
+  let head = readHead(lineage) // it runs while the turn's folder is read
   head.catch(() => {}) // a failure is reported where `head` is awaited below
   const [checkedOut, hasNoFiles, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
@@ -60,7 +60,7 @@ async function readHead(lineage: Lineage) {
   return { commit, hashes: commit === undefined ? new Map<string, string>() : await lineage.hashesOf(commit) }
 }
 
-/** New hashes by path; undefined for removed files. */
+/** The changed files: their new hashes by path, undefined for removed files. */
 function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyMap<string, string | undefined> {
   const put = [...after].filter(([rel, hash]) => before.get(rel) !== hash)
   const removed = [...before.keys()].filter((rel) => !after.has(rel)).map((rel) => [rel, undefined] as const)
@@ -68,13 +68,13 @@ function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<
 }
 
 interface RefUpdate {
-  /** The hash of the new commit. git is started before it is known, and waits for it. */
+  /** The hash of the new commit. It is a promise so that git can start before the hash is known. */
   readonly commit: Promise<string>
-  /** The commit at which the branch was when it was read; undefined when there was no branch. */
+  /** The last commit of the branch when it was read; undefined when there was no branch. */
   readonly from: string | undefined
 }
 
-/** Moves the branch and the version of the turn, at the origin first: other machines see only that. False when the branch has moved. */
+/** Sets the branch and the version of the turn, first at the origin, which other machines see. Returns false when the branch has moved. */
 async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, { commit, from }: RefUpdate): Promise<boolean> {
   const { refs } = lineage
   if (origin && !(await origin.push(turnId, await commit, from))) return false
@@ -92,7 +92,7 @@ async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, 
     await lineage.git(['update-ref', '--stdin'], { input })
     return true
   } catch (error) {
-    await commit // rejects when the commit could not be made
+    await commit // it rejects if the commit could not be made
     if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved, so the failure has another cause
     return false
   }
@@ -101,19 +101,19 @@ async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, 
 interface Snapshot {
   readonly turnId: string
   readonly parent: string | undefined
-  /** By path below `files/`: the new hash; undefined removes the file. */
+  /** The new hashes by path below `files/`; undefined removes the file. */
   readonly changes: ReadonlyMap<string, string | undefined>
-  /** Bytes that the repository may not have yet, by hash. */
+  /** The bytes that the repository may not have yet, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>
   readonly now: number
 }
 
 const snapshotMessage = (turnId: string): string => `React workspace snapshot ${turnId}`
 
-/** A temporary ref that refers to a new commit until the branch does. */
+/** A temporary ref to a new commit. It is needed until the branch refers to the commit. */
 const importRef = (turnId: string): string => `refs/daybook-import/${turnId}`
 
-/** Makes a commit with exactly these changes and returns its hash. `fast-import` needs one process for any number of files, and no index. */
+/** Makes a commit with these changes and returns its hash. `fast-import` needs one process for any number of files, and no index. */
 async function writeSnapshot(lineage: Lineage, snapshot: Snapshot): Promise<string> {
   return outputText(
     await lineage.git(['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], { input: importStream(snapshot) }),
@@ -132,7 +132,7 @@ function importStream({ turnId, parent, changes, contents, now }: Snapshot): Buf
   ]
   const removed = [...changes].filter(([, hash]) => hash === undefined)
   const put = [...changes].filter((change): change is [string, string] => change[1] !== undefined)
-  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`) // before the others: a file may take the place of a folder
+  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`) // first, because a file may take the place of a folder
   for (const [rel, hash] of put) {
     const bytes = contents.get(hash)
     if (bytes === undefined) chunks.push(`M 100644 ${hash} ${quotePath(rel)}\n`)

@@ -3,7 +3,7 @@ import { Failure } from '../../../core/failure.ts'
 import { stripAbsolutePaths } from '../../../core/secrets.ts'
 
 interface GitOptions {
-  /** A promise lets git start before its input is known. */
+  /** The standard input. With a promise, git starts before the input is known. */
   readonly input?: string | Uint8Array | Promise<string | Uint8Array>
   /** The folder of a turn, for commands that look at its files. git reads neither configuration nor a repository in it. */
   readonly workTree?: string
@@ -16,9 +16,8 @@ interface GitOptions {
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * Overrides every setting with which a config file could make git run a program or read a file: no hooks, no file system monitor, no
- * attributes or ignore files of the user, no external transports, no prompts. Together with the environment below, nothing that the
- * agent or the user has configured takes effect.
+ * Overrides every setting with which a config file could make git run a program or read another file, such as hooks. Together with the
+ * environment below, nothing that the agent or the user has configured takes effect.
  */
 const settings = {
   'core.hooksPath': '/dev/null',
@@ -88,7 +87,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
         if (code === 0) resolve(Buffer.concat(output))
         else reject(gitFailure(args, signal === null ? errorText : `it was stopped after ${timeoutMs} ms`))
       })
-      child.stdin.on('error', () => {}) // git ended before it had read all input: its exit code tells why
+      child.stdin.on('error', () => {}) // git ended early, and its exit code tells why
       if (!(input instanceof Promise)) child.stdin.end(input)
       else {
         input.then(
@@ -111,7 +110,7 @@ function gitFailure(args: readonly string[], errorText: string, cause?: unknown)
 
 export const outputText = (output: Buffer): string => output.toString().trim()
 
-/** The records of an output with `-z`: each ends with NUL, the only character that no path contains. */
+/** The records of an output with `-z`. Each ends with NUL, which no path contains. */
 export const outputRecords = (output: Buffer): readonly string[] =>
   output
     .toString()

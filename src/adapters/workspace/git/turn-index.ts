@@ -7,25 +7,25 @@ import { isExcluded } from '../names.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
 
-/** A git index of a turn's checked-out files: with it, git finds changed files without reading the others. */
+/** A git index of a turn's checked-out files. With it git finds changed files without reading the others. */
 export interface TurnIndex {
   /** The turn's folder on disk. */
   readonly turnRoot: string
-  /** The index file, where the agent's programs can not reach it. */
+  /** The index file. It is outside the folders of the agent's programs. */
   readonly file: string
 }
 
 interface TurnChanges {
-  /** Hashes of the files that are as the checkout put them, by path below `files/`. */
+  /** The hashes of the files that have not changed since the checkout, by path below `files/`. */
   readonly unchanged: ReadonlyMap<string, string>
   /**
-   * Files that were changed, added or removed since the checkout. A path with a slash at its end is a nested repository, which git
-   * does not list further.
+   * The files that were changed, added or removed since the checkout. A path that ends with a slash is a nested repository, whose files git
+   * does not list.
    */
   readonly changed: ReadonlySet<string>
 }
 
-/** Makes the index after a checkout, from the files that a version holds. git will read the other files as new ones. */
+/** Makes the index after a checkout. `stored` are the files that are in a version. git treats all other files as new. */
 export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, stored: ReadonlyMap<string, StoredFile>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await rm(file, { force: true })
@@ -35,12 +35,12 @@ export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex,
   await lineage.git(['update-index', '-q', '--refresh'], { index: file, workTree: turnRoot }).catch(ignoreStaleEntries)
 }
 
-/** Ignores git's error about files that changed since the checkout: `readTurnChanges` finds them later. */
+/** Ignores git's error about files that changed since the checkout, because `readTurnChanges` finds them later. */
 function ignoreStaleEntries(error: unknown): void {
   if (!(error instanceof Failure)) throw error
 }
 
-/** Compares the turn's folder with its index, without ignored files. Changed paths may be links or pipes. */
+/** Compares the turn's folder with its index. Ignored files are left out. Changed paths may be links or pipes. */
 export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<TurnChanges> {
   const printed = await lineage.git(['ls-files', '-z', '-t', '-s', '-c', '-m', '-d', '-o', '--exclude-standard', '--', 'files'], {
     index: file,
@@ -58,7 +58,7 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
   return { unchanged, changed }
 }
 
-/** The hashes of the turn's files by path, and the bytes that the repository may not have yet by hash. */
+/** The hashes of the turn's files, by path. Also the bytes that the repository may not have yet, by hash. */
 export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string) {
   const hashes = new Map(changes.unchanged)
   const contents = new Map<string, Uint8Array>()
@@ -72,7 +72,7 @@ export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: 
   return { hashes, contents }
 }
 
-/** Lists the files of nested repositories: they are published like other folders, without their `.git`. */
+/** Replaces nested repositories by the files in them, which are published like other files, without `.git`. */
 async function expandRepositories(changed: ReadonlySet<string>, files: Files, turnId: string): Promise<readonly string[]> {
   const plain = [...changed].filter((path) => !path.endsWith('/'))
   const nested = [...changed].filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))

@@ -19,8 +19,8 @@ const config = `[core]
 `
 
 /**
- * Creates a repository in the turn's folder, in which the agent's programs can use `log`, `diff`, `show` and `commit`. They may do
- * anything to it: Daybook's own git never uses it. It is therefore created elsewhere and moved into place when it is complete.
+ * Creates a repository in the turn's folder, in which the agent's programs can use `log`, `diff`, `show` and `commit`. They may change it in
+ * any way, so that Daybook's own git never runs in it. It is created elsewhere and moved into place when it is complete.
  */
 export async function makeTurnRepository(
   lineage: Lineage,
@@ -65,7 +65,7 @@ async function fillRepository(draft: string, lineage: Lineage, program: string |
   await git(['-c', 'core.sparseCheckout=true', 'read-tree', '-m', '-u', BRANCH], { workTree: draft })
 }
 
-/** True when HEAD leads to a commit or to a branch of the agent. Reads plain files: git must not run in a repository of the agent. */
+/** Whether HEAD leads to a commit or to a branch of the agent. Only files are read: git must not run in a repository of the agent. */
 async function isIntact(turnRoot: string): Promise<boolean> {
   try {
     for (const part of ['', '.git', '.git/refs', '.git/refs/heads']) {
@@ -77,7 +77,7 @@ async function isIntact(turnRoot: string): Promise<boolean> {
     const packed = await readRegularFile(join(turnRoot, '.git/packed-refs')).catch(() => '')
     return /^[0-9a-f]{40}\s*$/.test(loose) || packed.includes(` ${BRANCH}\n`)
   } catch {
-    return false // missing or not a repository: created again
+    return false // it is missing or not a repository
   }
 }
 
