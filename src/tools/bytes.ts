@@ -30,8 +30,8 @@ class InflateLimitError extends Error {}
 const headBytes = 512
 
 /**
- * Inflates in a stream and discards the data. Stops after `maxBytes`. It is needed because the sizes that an archive declares prove
- * nothing.
+ * Measures the inflated data without holding it in memory; only the first bytes are kept. Fails with `too_much` beyond `maxBytes`. The
+ * sizes that an archive declares can not be trusted.
  */
 export async function measureInflated(
   inflate: Inflate | InflateRaw,

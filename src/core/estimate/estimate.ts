@@ -95,7 +95,8 @@ const MIN_CALIBRATION = 0.8
 const MAX_CALIBRATION = 1.5
 
 /**
- * The ratio of the tokens that the provider billed for the previous call to our estimate. Only compaction multiplies estimates by it.
+ * The ratio of the input tokens that the provider billed for the previous call to our estimate, limited to 0.8–1.5; 1 when no usage
+ * was reported. Only compaction multiplies estimates by it.
  * Hiding and caps use the raw estimate, so that they give the same result when a conversation is replayed.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {

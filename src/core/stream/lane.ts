@@ -2,8 +2,8 @@ import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 
 /**
- * A piece of a text that the user watches while the model writes it. The pieces of one text form a lane. A delta with index 0 starts
- * the lane from the beginning, and a delta with `completed` ends it.
+ * A piece of a text that the user watches while the model writes it. The pieces of one text form a lane and are
+ * numbered by `index` from 0. A delta with `completed` ends the lane. If its channel is opened again, the lane goes on with the next index.
  */
 export interface LaneDelta {
   /** Where a client shows the text: thinking, answer, canvas, timeline_text or subsystem. New markers may be added. */

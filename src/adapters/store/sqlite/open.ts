@@ -72,7 +72,7 @@ function migrate(writer: DatabaseSync): void {
  * of a newer version throws `store.newer`.
  */
 export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
-  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite would take it for an empty database
+  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite takes an empty file for an empty database
   const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
     const version = versionOf(database)

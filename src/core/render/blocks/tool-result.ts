@@ -35,8 +35,8 @@ export function renderByPayload(block: Block, context: RenderContext): readonly 
 }
 
 /**
- * The call and its status, as one key. A digest is rendered as a summary of them, and consecutive digests with the same key share one
- * heading. Undefined when the block renders no summary.
+ * Identifies the summary that a digest is rendered as: the call id and the status. Consecutive digests with the same key share one
+ * heading. Undefined when the block is not rendered as a summary.
  */
 export function summaryKey(block: Block, callId: string | undefined, toolId: string | undefined): string | undefined {
   const digest = block.type === 'react.tool.result' && !blobOf(block) ? readDigest(block) : undefined
