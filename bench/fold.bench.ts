@@ -1,7 +1,6 @@
 import { planCompaction } from '../src/core/compaction/compaction.ts'
 import { finishCompaction } from '../src/core/compaction/finish.ts'
-import { createEstimator } from '../src/core/estimate/estimate.ts'
-import { createMeter } from '../src/core/estimate/meter.ts'
+import { createEstimator, createMeter } from '../src/core/estimate/estimate.ts'
 import { roughTokens } from '../src/core/estimate/tokens.ts'
 import { defaultExpirySettings, planExpiry } from '../src/core/expiry/expiry.ts'
 import { createRenderer } from '../src/core/render/render.ts'

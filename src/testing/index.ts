@@ -1,7 +1,7 @@
 // The package entry `daybook/testing`: scripted model, harness, builders, fake providers, cache simulator and conformance suites.
 
 export type { Block, Draft } from '../core/block/block.ts'
-export type { BlockOrigin } from '../core/block/tool.ts'
+export type { BlockOrigin } from '../core/block/round.ts'
 export type { TokenCounter } from '../core/estimate/tokens.ts'
 export type { Timeline } from '../core/timeline/timeline.ts'
 export type { BlobStore } from '../ports/blobs.ts'

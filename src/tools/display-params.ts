@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../core/json.ts'
 import { toolPath } from '../core/path/build.ts'
 import { normalizeTarget } from '../core/path/physical.ts'
-import { scrubBase64 } from '../core/render/scrub.ts'
+import { scrubBase64 } from '../core/render/text.ts'
 import { type DisplayLimits, isShort } from './fast-display-params.ts'
 
 const limits: DisplayLimits = { textLength: 2_000, keys: 80, items: 50 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../core/json.ts'
-import { scrubBase64 } from '../core/render/scrub.ts'
+import { scrubBase64 } from '../core/render/text.ts'
 
 /** How much of a value the call block shows. */
 export interface DisplayLimits {

@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/sections.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/announce.ts'
 import { isTurnFolder } from '../../core/path/safety.ts'
 import type { FileInfo } from '../../ports/files.ts'
 import type { Workspaces } from '../../ports/workspace.ts'

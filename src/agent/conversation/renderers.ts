@@ -1,8 +1,7 @@
-import { createEstimator, type Estimator } from '../../core/estimate/estimate.ts'
-import { createMeter, type Meter } from '../../core/estimate/meter.ts'
+import { createEstimator, createMeter, type Estimator, type Meter } from '../../core/estimate/estimate.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
-import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/fingerprints.ts'
 import { createRenderer, type Renderer } from '../../core/render/render.ts'
+import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/runs.ts'
 import { createSourcesTail } from '../../core/render/sources-tail.ts'
 
 /** Objects that read the timeline of one conversation. They cache what they have read, so that a round costs only what is new in it. */

@@ -3,8 +3,7 @@ import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
-import { createStopTimer } from './read-response.ts'
-import { toUsageRecord } from './response.ts'
+import { createStopTimer, toUsageRecord } from './read-response.ts'
 
 /** A request for a title or a summary. Its response is not shown live. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }

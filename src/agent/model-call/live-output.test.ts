@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decisionChannels } from '../../core/decision/response.ts'
+import { decisionChannels } from '../../core/decision/decision.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'

@@ -1,6 +1,6 @@
 import type { Notice } from '../../core/block/index.ts'
 import { createCitationRewriter } from '../../core/citations/replace.ts'
-import { collectChannels, type ReceivedChannel } from '../../core/decision/response.ts'
+import { collectChannels, type ReceivedChannel } from '../../core/decision/decision.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'

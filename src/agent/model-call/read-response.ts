@@ -1,12 +1,13 @@
 import type { Notice } from '../../core/block/index.ts'
-import type { EarlyCheck } from '../../core/decision/early-check.ts'
+import { collectChannels, type ReceivedChannel } from '../../core/decision/decision.ts'
 import { readPlainChannels } from '../../core/decision/fast-channels.ts'
-import { collectChannels, type ReceivedChannel } from '../../core/decision/response.ts'
+import type { EarlyCheck } from '../../core/decision/violations.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
+import type { Usage } from '../../core/timeline/change.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ChannelReader, createChannelReader } from './live-output.ts'
@@ -129,6 +130,16 @@ const parsedBy = (reader: ChannelReader): Pick<ModelResponse, 'channels' | 'prea
   channels: reader.channels(),
   preamble: reader.preamble,
   violation: reader.violation,
+})
+
+/** Token usage in the form in which it is journaled. */
+export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
+  uncached,
+  cache_read: cacheRead,
+  cache_write: cacheWrite,
+  ...(cacheWriteLong !== undefined && { cache_write_long: cacheWriteLong }),
+  output,
+  reasoning,
 })
 
 const ADAPTER = 'model'

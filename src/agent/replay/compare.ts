@@ -1,7 +1,7 @@
 import { type Block, dropEmptyMeta } from '../../core/block/block.ts'
 import { shortHash } from '../../core/hash.ts'
 import { isObject } from '../../core/json.ts'
-import { type Fingerprints, shownCount } from '../../core/render/fingerprints.ts'
+import { type Fingerprints, shownCount } from '../../core/render/runs.ts'
 import type { Slice } from '../../core/render/types.ts'
 import { blocksOfChange, type Change, type PromptRecord, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'

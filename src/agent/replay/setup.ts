@@ -1,6 +1,6 @@
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
-import type { Fingerprints } from '../../core/render/fingerprints.ts'
+import type { Fingerprints } from '../../core/render/runs.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'

@@ -19,7 +19,7 @@ import type { Change } from '../../core/timeline/change.ts'
 import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
-import type { AnswerAttempt, Progress } from './progress.ts'
+import type { AnswerAttempt, Progress } from './round.ts'
 
 /** The blocks that end a turn: its answers with the final one last, its questions, and its suggested followups. */
 export function completionDrafts(

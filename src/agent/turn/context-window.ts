@@ -10,7 +10,7 @@ import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
 /** An upper limit for the tokens of ANNOUNCE and the sources. Their size is capped, so they need not be rendered to be counted. */

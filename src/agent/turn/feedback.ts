@@ -1,4 +1,4 @@
-import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
+import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import { type Block, feedbackBlock, type Reaction } from '../../core/block/index.ts'
 import { isObject } from '../../core/json.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'

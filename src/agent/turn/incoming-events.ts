@@ -1,13 +1,12 @@
 import { type Attachment, type Block, type Draft, stageBlock, userEventBlock } from '../../core/block/index.ts'
-import { extraRoundsOf, grantExtraRounds } from '../../core/budget.ts'
-import { openWrapUp, steerWrapUp } from '../../core/decision/limits.ts'
+import { extraRoundsOf, grantExtraRounds, openWrapUp, steerWrapUp } from '../../core/budget.ts'
 import { isObject } from '../../core/json.ts'
 import { externalPath } from '../../core/path/build.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, hostIfPossible } from './attachments.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
 /** Takes the waiting events into the turn, in order. They become blocks that the model reads, and some of them add rounds. */

@@ -1,20 +1,42 @@
+import type { AnnouncedFeedback, AnnouncedWorkspace, LiveEvent } from '../../core/announce/announce.ts'
 import { type BlockOrigin, type Draft, type Notice, noticeBlock, rawDecisionBlock } from '../../core/block/index.ts'
-import { type Budget, type BudgetCheck, checkBudget, remainingRounds } from '../../core/budget.ts'
+import {
+  afterRejectedResponse,
+  type Budget,
+  type BudgetCheck,
+  budgetWrapUp,
+  checkBudget,
+  checkWrapUp,
+  createBudget,
+  noRepairs,
+  type RepairCount,
+  remainingRounds,
+  repairsExhausted,
+  spend,
+  spendRound,
+  type WrapUp,
+} from '../../core/budget.ts'
 import { hasReadableText } from '../../core/citations/sids.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../../core/decision/decision.ts'
 import { type FallbackReason, salvageAnswer } from '../../core/decision/fallback-answer.ts'
-import { afterRejectedResponse, budgetWrapUp, checkWrapUp, repairsExhausted, spendRound } from '../../core/decision/limits.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
-import { callModel, type ModelCall } from '../model-call/call-model.ts'
+import {
+  callModel,
+  endForServiceError,
+  type ModelCall,
+  responseReceived,
+  serviceErrorNotice,
+  thinkingDrafts,
+  toDecisionResponse,
+} from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
-import { endForServiceError, responseReceived, serviceErrorNotice, thinkingDrafts, toDecisionResponse } from '../model-call/response.ts'
+import type { AgentSettings } from '../settings.ts'
 import { exceedsContext, expiredContent, fitContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
-import { nextRound, type Progress } from './progress.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { refreshWorkspaceFacts } from './workspace.ts'
@@ -207,4 +229,51 @@ const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ ki
  */
 function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
   return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
+}
+
+/** The state of a turn between two rounds. It is immutable: a round takes one state and returns the next. */
+export interface Progress {
+  /** The number of the next round, from 0. */
+  readonly iteration: number
+  readonly budget: Budget
+  readonly repairs: RepairCount
+  /** Deferred answers: the user has seen them, but an event came in before the turn was closed. */
+  readonly attempts: readonly AnswerAttempt[]
+  /** Set after the user has asked the turn to wrap up. */
+  readonly wrapUp?: WrapUp
+  /** Events that came in during the turn, oldest first. */
+  readonly events: readonly LiveEvent[]
+  /** Feedback on earlier turns, collected when the turn began and announced in every round. */
+  readonly feedbacks: readonly AnnouncedFeedback[]
+  /** True after the user has stopped the turn: the model is not called again. */
+  readonly stopped: boolean
+  /** Set after a compaction that freed nothing. Below this number of tokens, no compaction is tried. */
+  readonly compactAbove?: number
+  /** True after the turn has used react.hide. Then the prompt has no cache point at the end of the previous turn. */
+  readonly hasHidden: boolean
+  /** The state of the workspace at the start of the round, once the turn has opened it. */
+  readonly workspace?: AnnouncedWorkspace
+}
+
+export interface AnswerAttempt {
+  readonly text: string
+  readonly iteration: number
+  readonly truncated: boolean
+}
+
+/** The progress of a new turn. A resumed turn begins with it, too. Then `restoreProgress` applies the entries of that turn. */
+export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {
+  const limits = {
+    maxRounds: settings.maxRounds,
+    ...(settings.creditCap !== undefined && { creditCap: settings.creditCap }),
+    ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
+    ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
+  }
+  const budget = createBudget(limits, Date.parse(startedAt))
+  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }
+}
+
+/** The progress after a decision: one iteration more, and one round of the budget spent. */
+export function nextRound(progress: Progress): Progress {
+  return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
 }

@@ -9,11 +9,10 @@ import {
   toolCallBlock,
   toolCodeBlock,
 } from '../../core/block/index.ts'
-import { remainingRounds } from '../../core/budget.ts'
+import { afterAcceptedRound, afterToolRefusal, remainingRounds } from '../../core/budget.ts'
 import type { CallDecision } from '../../core/decision/decision.ts'
-import { afterAcceptedRound, afterToolRefusal } from '../../core/decision/limits.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { type PlanAcks, readRoundAcks } from '../../core/plan/plan-acks.ts'
+import { type PlanAcks, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { mergeSources } from '../../core/sources/pool.ts'
@@ -24,16 +23,14 @@ import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts
 import { displayParams } from '../../tools/display-params.ts'
 import { withContract } from '../../tools/exec/prepare.ts'
 import { type Invocation, invoke } from '../../tools/invoke.ts'
-import { failed } from '../../tools/outcome.ts'
+import { failed, resultDrafts } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
-import { resultDrafts } from '../../tools/results.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
-import type { ModelCall } from '../model-call/call-model.ts'
-import { responseReceived, thinkingDrafts } from '../model-call/response.ts'
-import type { Progress } from './progress.ts'
+import { type ModelCall, responseReceived, thinkingDrafts } from '../model-call/call-model.ts'
+import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
 /** A tool call that has passed all checks. */

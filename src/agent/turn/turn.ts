@@ -1,9 +1,8 @@
-import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
+import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
 import { cancelledResult, type ForcedEnd, finishTurn, finishWithFallback, type TurnResult } from './finish.ts'
-import { openProgress, type Progress } from './progress.ts'
-import { round } from './round.ts'
+import { openProgress, type Progress, round } from './round.ts'
 import { startTurn, type TurnStart } from './start.ts'
 import type { TurnWorkspace } from './workspace.ts'
 

@@ -1,19 +1,9 @@
 import type { Plan } from '../block/plan.ts'
+import type { Reaction } from '../block/turn.ts'
+import { latestPlanPath } from '../path/build.ts'
+import { stepMark } from '../render/blocks/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
 import { clip, joinLines, oneLine } from '../render/text.ts'
-import {
-  type AnnouncedFeedback,
-  type AnnouncedWorkspace,
-  budgetSection,
-  feedbackSection,
-  type IterationBudget,
-  iterationTitle,
-  type LiveEvent,
-  liveEventsSection,
-  plansSection,
-  type Section,
-  workspaceSection,
-} from './sections.ts'
 
 /** Facts about the current round. They stand at the end of every prompt. They are never stored and never cached. */
 export interface Announce {
@@ -64,4 +54,188 @@ function timeSection({ utc, timezone }: { readonly utc: string; readonly timezon
   user_timezone: ${oneLine(timezone, limits.id)}
   current_utc_timestamp: ${oneLine(utc, limits.id)}
   current_utc_date: ${utc.slice(0, 10)}`
+}
+
+/** The text of a section: a heading and its lines. */
+type Section = string
+
+export interface IterationBudget {
+  /** The number of the current round in its turn, from 0. */
+  readonly iteration: number
+  /** The most rounds of the turn, bonus rounds included. */
+  readonly max: number
+  /** The number of rounds that live events added to the turn. */
+  readonly bonus?: number
+  readonly elapsedSeconds: number
+  /** True when the turn has to end and the model is asked for its answer. */
+  readonly wrapUp?: boolean | undefined
+}
+
+function iterationTitle(budget: IterationBudget): string {
+  const { max, bonus = 0, wrapUp } = budget
+  const granted = bonus > 0 ? ` (${max - bonus} + ${bonus} reactive bonus)` : ''
+  return `ANNOUNCE — Iteration ${shownIteration(budget)}/${max}${granted}${wrapUp ? ' — wrap-up' : ''}`
+}
+
+function budgetSection(budget: IterationBudget): Section {
+  const { max, bonus = 0, elapsedSeconds } = budget
+  const current = shownIteration(budget)
+  const granted = bonus > 0 ? `  (base ${max - bonus} + ${bonus} bonus from live reactive events)` : ''
+  return `[BUDGET]
+  iterations  ${bar(current, max)}  ${max - current} remaining${granted}
+  time_elapsed_in_turn   ${duration(elapsedSeconds)}`
+}
+
+const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
+
+/** A bar of ten characters. It is filled in the proportion of `used` to `max`. `used` must not be greater than `max`. */
+function bar(used: number, max: number): string {
+  const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
+  return '█'.repeat(filled) + '░'.repeat(10 - filled)
+}
+
+/** Formats seconds as `42s`, `3m07s` or `2h05m`. */
+function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds))
+  const padded = (n: number) => String(n).padStart(2, '0')
+  if (whole < 60) return `${whole}s`
+  if (whole < 3600) return `${Math.floor(whole / 60)}m${padded(whole % 60)}s`
+  return `${Math.floor(whole / 3600)}h${padded(Math.floor((whole % 3600) / 60))}m`
+}
+
+/** The section with the open plans that changed last. The steps of the current plan are the only ones that notes may mark. */
+function plansSection(openPlans: readonly Plan[], limits: Caps): Section {
+  const plans = openPlans.slice(-limits.openPlans)
+  if (plans.length === 0) return '[OPEN PLANS]\n  - plans: none'
+  const current = plans.findLast((plan) => plan.current === true)
+  const shown = plans.flatMap((plan) => planLines(plan, plan === current, limits))
+  return joinLines('[OPEN PLANS]', `  - plans: ${plans.length} visible`, ...shown)
+}
+
+function planLines(plan: Plan, current: boolean, limits: Caps): readonly string[] {
+  const id = oneLine(plan.plan_id, limits.id)
+  const fact = (name: string, value: string | undefined) => (value === undefined ? [] : [`      ${name}=${oneLine(value, limits.id)}`])
+  const steps = plan.steps
+    .slice(0, limits.planSteps)
+    .map((step, index) => oneLine(`${stepMark(plan, index + 1)} [${index + 1}] ${step}`, limits.planStep))
+  const more = plan.steps.length - steps.length
+  return [
+    `    • plan_id=${id}${current ? ' (current)' : ''}`,
+    `      snapshot_ref=${latestPlanPath(id)}`,
+    ...fact('created_turn', plan.origin_turn_id),
+    ...fact('created_ts', plan.created_ts),
+    ...fact('last_update_turn', plan.last_turn_id),
+    ...fact('last_update_ts', plan.last_ts),
+    ...steps.map((step) => `      ${step}`),
+    ...(more > 0 ? [`      … ${more} more steps`] : []),
+  ]
+}
+
+/** A followup, steer or external event that reached the turn while it was running. */
+export interface LiveEvent {
+  readonly kind: string
+  readonly ts: string
+  readonly text: string
+  readonly path?: string
+}
+
+const EVENT_CHARS = 120
+
+function liveEventsSection(events: readonly LiveEvent[], limits: Caps): Section {
+  const shown = events.slice(-limits.liveEvents).map(({ kind, ts, text, path }) => {
+    const shownText = text.trim() === '' ? (kind === 'steer' ? '(empty stop control)' : '(empty)') : oneLine(text, EVENT_CHARS)
+    const location = path === undefined ? '' : ` | ${oneLine(path, limits.id)}`
+    return `  - ${oneLine(kind, 40)} | ts=${oneLine(ts, 40)}${location} | ${shownText}`
+  })
+  return joinLines('[LIVE TURN EVENTS]', ...shown)
+}
+
+export interface AnnouncedFeedback {
+  readonly turnId: string
+  readonly turnTs?: string
+  readonly ts: string
+  readonly origin: 'user' | 'machine'
+  readonly reaction?: Reaction | undefined
+  readonly text: string
+  /** True when the turn to which the feedback refers already has a block for it. The block is inserted once the cache has expired. */
+  readonly incorporated?: boolean
+}
+
+function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps): Section {
+  const more = feedbacks.length - limits.feedbacks
+  const shown = feedbacks.slice(-limits.feedbacks).map((feedback) => {
+    const { turnId, turnTs, ts, reaction, text, incorporated } = feedback
+    const facts = [
+      `turn ${oneLine(turnId, 60)}`,
+      ...(turnTs === undefined ? [] : [`turn_ts=${oneLine(turnTs, 40)}`]),
+      `feedback_ts=${oneLine(ts, 40)}`,
+      ...(reaction === undefined ? [] : [`reaction=${reaction}`]),
+      `text=${oneLine(text, limits.announceLine - 220)}`,
+    ]
+    return `  - ${facts.join(' | ')}${incorporated ? '  (incorporated into turn timeline)' : ''}`
+  })
+  const heading = feedbacks.every(({ origin }) => origin === 'user') ? '[NEW USER FEEDBACKS]' : '[NEW FEEDBACKS]'
+  return joinLines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
+}
+
+/** A top-level folder of the workspace and the number of its files. */
+export interface WorkspaceScope {
+  readonly name: string
+  readonly files: number
+}
+
+/** The files that the turn works on. Folders are relative to OUT_DIR. */
+export interface AnnouncedWorkspace {
+  readonly implementation: 'custom' | 'git'
+  readonly currentTurnRoot: string
+  /** The folders of the turns that have files in OUT_DIR, oldest turn first. */
+  readonly turnRoots?: readonly string[]
+  readonly editable?: readonly WorkspaceScope[]
+  readonly checkedOutFrom?: string
+  readonly checkoutMode?: 'replace' | 'overlay'
+  readonly git?: {
+    readonly status: 'clean' | 'dirty' | 'uninitialized' | 'unavailable'
+    /** The top-level folders of the newest published version. */
+    readonly lineage?: readonly WorkspaceScope[]
+    readonly currentTurnPublish?: string
+    readonly lastPublishedTurn?: string
+    readonly publishError?: string
+  }
+}
+
+function workspaceSection(workspace: AnnouncedWorkspace, limits: Caps): Section {
+  const { implementation, currentTurnRoot, turnRoots = [], editable, checkedOutFrom, checkoutMode, git } = workspace
+  const fact = (name: string, value: string | undefined) =>
+    value === undefined ? undefined : `  ${name}: ${oneLine(value, limits.announceLine)}`
+  const roots = turnRoots.slice(-limits.turnRoots)
+  return joinLines(
+    '[WORKSPACE]',
+    fact('implementation', implementation),
+    fact('current_turn_root', currentTurnRoot),
+    roots.length === 0 ? undefined : '  local turn roots:',
+    ...roots.map((root) => `    - ${oneLine(root, limits.announceLine)} (${root === currentTurnRoot ? 'current' : 'read-only'})`),
+    ...scopeLines('current editable workspace', editable, limits),
+    fact('checked_out_from', checkedOutFrom),
+    fact('checkout_mode', checkoutMode),
+    ...(git
+      ? [
+          '  repo_mode: sparse git repo',
+          fact('repo_status', git.status),
+          ...scopeLines('ls workspace', git.lineage, limits),
+          fact('current_turn_publish', git.currentTurnPublish),
+          fact('last_published_turn', git.lastPublishedTurn),
+          fact('publish_error', git.publishError),
+        ]
+      : []),
+  )
+}
+
+function scopeLines(name: string, scopes: readonly WorkspaceScope[] | undefined, limits: Caps): readonly string[] {
+  if (scopes === undefined) return []
+  if (scopes.length === 0) return [`  ${name}: (empty)`]
+  const more = scopes.length - limits.workspaceScopes
+  const shown = scopes
+    .slice(0, limits.workspaceScopes)
+    .map(({ name: scope, files }) => `    - ${oneLine(scope, limits.id)} (${files} ${files === 1 ? 'file' : 'files'})`)
+  return [`  ${name}:`, ...shown, ...(more > 0 ? [`    - … ${more} more`] : [])]
 }

@@ -14,7 +14,6 @@ export {
   type Meta,
   type Visibility,
 } from './block.ts'
-export { Digest, digestText, readDigest } from './digest.ts'
 export {
   type Attachment,
   attachmentBlocks,
@@ -22,15 +21,6 @@ export {
   userEventBlock,
   userPromptBlock,
 } from './message.ts'
-export {
-  decisionNotesBlock,
-  internalNoteBlock,
-  noteSegments,
-  noteTags,
-  rawDecisionBlock,
-  readNote,
-  thinkingBlock,
-} from './note.ts'
 export { completeBlock, isoTime, parseBlock } from './parse.ts'
 export { Plan, planAckBlock, planBlock, readPlan, StepStatus } from './plan.ts'
 export { oncePerBlock } from './reader.ts'
@@ -38,14 +28,24 @@ export {
   artifactContentBlock,
   artifactDigestBlock,
   type BlockOrigin,
+  Digest,
+  decisionNotesBlock,
+  digestText,
+  internalNoteBlock,
   Notice,
+  noteSegments,
+  noteTags,
   noticeBlock,
+  rawDecisionBlock,
+  readDigest,
+  readNote,
   readNotice,
   readToolCall,
+  thinkingBlock,
   toolCallBlock,
   toolCodeBlock,
   toolResultBlock,
-} from './tool.ts'
+} from './round.ts'
 export {
   clarificationBlock,
   feedbackBlock,

@@ -2,7 +2,7 @@ import { omitUndefined } from '../json.ts'
 import { completionPath, externalPath, filePath, promptPath } from '../path/build.ts'
 import { toPhysical } from '../path/physical.ts'
 import type { BlobRef, Draft } from './block.ts'
-import { type Digest, digestText } from './digest.ts'
+import { type Digest, digestText } from './round.ts'
 
 export function userPromptBlock(turnId: string, ts: string, text: string, messageId = 'm0'): Draft<'user.prompt'> {
   return {

@@ -3,7 +3,7 @@ import { omitUndefined } from '../json.ts'
 import { checkoutPath, publishPath } from '../path/build.ts'
 import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
-import type { BlockOrigin } from './tool.ts'
+import type { BlockOrigin } from './round.ts'
 
 /** Records all checkouts of the turn so far. `checkedOutFrom` holds the logical paths of the versions that were copied into `files/`. */
 export function checkoutBlock(

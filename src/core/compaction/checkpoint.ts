@@ -1,14 +1,11 @@
 import { type Block, type BlockType, callIdOf, type Draft, isHidden } from '../block/block.ts'
-import { readDigest } from '../block/digest.ts'
 import { readPlan } from '../block/plan.ts'
-import { readToolCall, type ToolCall } from '../block/tool.ts'
+import { readDigest, readToolCall, type ToolCall } from '../block/round.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { parseJson } from '../json.ts'
 import { midTurnPath, sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
-import { scrubBase64, stripHostingHandles } from '../render/scrub.ts'
-import { cutText, shapeOf } from '../render/shorten.ts'
-import { lastLinesWithin, oneLine } from '../render/text.ts'
+import { cutText, lastLinesWithin, oneLine, scrubBase64, shapeOf, stripHostingHandles } from '../render/text.ts'
 
 const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
 const LARGE_INPUT = 12_000

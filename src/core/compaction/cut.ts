@@ -1,5 +1,5 @@
 import type { Block, BlockType } from '../block/block.ts'
-import { roundsOf } from '../timeline/turns.ts'
+import { roundsOf } from '../timeline/timeline.ts'
 
 /**
  * Where a compaction divides the timeline:

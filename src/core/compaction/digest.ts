@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
-import { Digest, readDigest } from '../block/digest.ts'
 import { oncePerBlock } from '../block/reader.ts'
-import { readToolCall } from '../block/tool.ts'
+import { Digest, readDigest, readToolCall } from '../block/round.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { isObject, omitUndefined, parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { unsafeReason } from '../path/safety.ts'
-import { cutText } from '../render/shorten.ts'
-import { oneLine } from '../render/text.ts'
+import { cutText, oneLine } from '../render/text.ts'
 import { PlanEntry } from './plans.ts'
 
 const list = <T extends z.ZodType>(item: T) => z.array(item).catch([])

@@ -4,7 +4,7 @@ import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { planState } from '../plan/plans.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
-import { cutText } from '../render/shorten.ts'
+import { cutText } from '../render/text.ts'
 
 /** A plan in the index of a summary: its steps in the newest snapshot, and the path of that snapshot. */
 export const PlanEntry = z.looseObject({

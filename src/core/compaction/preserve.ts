@@ -1,8 +1,7 @@
 import type { Block, BlockType, Draft } from '../block/block.ts'
-import { noteSegments, noteTags } from '../block/note.ts'
+import { noteSegments, noteTags } from '../block/round.ts'
 import { preservedNotePath } from '../path/build.ts'
-import { cutText } from '../render/shorten.ts'
-import { oneLine } from '../render/text.ts'
+import { cutText, oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
 import { originalPath, preservedCopy } from './plans.ts'
 

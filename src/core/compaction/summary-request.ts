@@ -1,12 +1,10 @@
 import { type Block, type BlockType, isHidden } from '../block/block.ts'
-import { digestText, readDigest } from '../block/digest.ts'
-import { readToolCall } from '../block/tool.ts'
+import { digestText, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { type Json, parseJson } from '../json.ts'
-import { isNeverShown } from '../render/blocks/index.ts'
+import { shownTypes } from '../render/blocks/index.ts'
 import { caps } from '../render/caps.ts'
-import { scrubBase64, stripHostingHandles } from '../render/scrub.ts'
-import { cutText, shapeOf, shortenJson } from '../render/shorten.ts'
+import { cutText, scrubBase64, shapeOf, shortenJson, stripHostingHandles } from '../render/text.ts'
 
 /** A request to the summarising model. The caller makes the call; its role is `compaction` for both purposes. */
 export interface SummaryRequest {
@@ -146,7 +144,7 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
 }
 
 /** Whether the request contains the block: the agent's model must have seen it. The previous summary is passed separately. */
-const isSerialized = ({ type }: Block) => !isNeverShown(type) && type !== 'conv.range.summary'
+const isSerialized = ({ type }: Block) => shownTypes.has(type) && type !== 'conv.range.summary'
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))

@@ -1,4 +1,4 @@
-import type { Notice } from '../block/tool.ts'
+import type { Notice } from '../block/round.ts'
 import { readContract } from '../contract/contract.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
 import { type CallDecision, describeType } from './decision.ts'

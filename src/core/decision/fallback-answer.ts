@@ -1,4 +1,4 @@
-import { readDigest } from '../block/digest.ts'
+import { readDigest } from '../block/round.ts'
 import { parsePath } from '../path/logical.ts'
 import { isFinished, openPlans, stepStatus } from '../plan/plans.ts'
 import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'

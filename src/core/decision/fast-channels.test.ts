@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { cutAt, cuts, hostileText } from '../../../test/support/generators/text-cuts.ts'
 import type { Channel } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
+import { collectChannels, decisionChannels } from './decision.ts'
 import { readPlainChannels } from './fast-channels.ts'
-import { collectChannels, decisionChannels } from './response.ts'
 
 const ordinary =
   '<channel:thinking>I look it up.</channel:thinking>\n<channel:action>{"action":"call_tool","notes":"a > b"}</channel:action>\n\n<channel:code>x = 1\n</channel:code>\n'

@@ -1,7 +1,7 @@
 import { oncePerBlock } from '../block/reader.ts'
 import type { Channel } from '../stream/channel.ts'
 import { channelNames } from '../stream/channel-tag.ts'
-import type { ReceivedChannel } from './response.ts'
+import type { ReceivedChannel } from './decision.ts'
 
 /**
  * Fast path for the channel parser. Reads the channels of a complete response in which no tag can be mistaken for text, as in most

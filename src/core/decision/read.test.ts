@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decided, responseOf } from '../../../test/support/decisions/responses.ts'
+import type { ParsedResponse } from './decision.ts'
 import { type DecisionOptions, readDecision } from './read.ts'
-import type { ParsedResponse } from './response.ts'
 
 const call = { action: 'call_tool', notes: 'Searching.', tool_call: { tool_id: 'web_tools.web_search', params: { queries: ['x'], n: 3 } } }
 const complete = { action: 'complete' }

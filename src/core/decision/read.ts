@@ -1,11 +1,21 @@
-import type { Notice } from '../block/tool.ts'
+import type { Notice } from '../block/round.ts'
 import { extractSids, hasReadableText } from '../citations/sids.ts'
 import { isObject } from '../json.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
-import { type ActionFields, type Decision, type FinalDecision, parseAction, parseActionFields, parsePhrases } from './decision.ts'
-import { leadingCloseTag } from './early-check.ts'
-import { channelOf, channelText, type ParsedResponse, wasCutOff } from './response.ts'
+import {
+  type ActionFields,
+  channelOf,
+  channelText,
+  type Decision,
+  type FinalDecision,
+  type ParsedResponse,
+  parseAction,
+  parseActionFields,
+  parsePhrases,
+  wasCutOff,
+} from './decision.ts'
 import * as notices from './violations.ts'
+import { leadingCloseTag } from './violations.ts'
 
 /** What `readDecision` needs to know besides the response. */
 export interface DecisionOptions extends AnswerContext {

@@ -5,9 +5,9 @@ import { someTools } from '../../../test/support/decisions/signatures.ts'
 import { changePlan } from '../plan/plan-change.ts'
 import { emptyTimeline } from '../timeline/timeline.ts'
 import { checkCall } from './check-call.ts'
+import { type ParsedResponse, parseResponse, truncate } from './decision.ts'
 import { readDecision } from './read.ts'
-import { type ParsedResponse, parseResponse } from './response.ts'
-import { type callViolations, type planViolations, type responseViolations, snippet, truncate } from './violations.ts'
+import { type callViolations, type planViolations, type responseViolations, snippet } from './violations.ts'
 
 type Code = (typeof responseViolations)[number] | (typeof callViolations)[number] | (typeof planViolations)[number]
 

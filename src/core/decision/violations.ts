@@ -1,8 +1,10 @@
 // Notices for the model about rules that its response broke. The model reads every text in this file.
 
-import type { Notice } from '../block/tool.ts'
+import type { Notice } from '../block/round.ts'
+import type { ChannelEvent } from '../stream/channel.ts'
+import type { ChannelParser } from '../stream/channel-parser.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
-import { channelOf, type ParsedResponse } from './response.ts'
+import { channelOf, type ParsedResponse, truncate } from './decision.ts'
 
 /** The codes of rules that a response as a whole may break. */
 export const responseViolations = [
@@ -68,13 +70,6 @@ const maxPreview = 900
 const maxDiagnosis = 500
 const maxExcerpt = 1_800
 const maxSids = 20
-
-/** Cuts a text to at most `limit` characters. A cut text ends in `…`. A surrogate pair is never split. */
-export function truncate(text: string, limit: number): string {
-  if (text.length <= limit) return text
-  const kept = text.slice(0, limit - 1)
-  return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`
-}
 
 /** Makes a text that the model wrote short and puts it on one line, so that it can be part of a sentence. */
 export const snippet = (text: string, limit = 80): string =>
@@ -244,4 +239,52 @@ export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => snippet(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`
   return warning('duplicate_keys', message, { keys })
+}
+
+/**
+ * Checks the beginning of a response while the model is still writing it. A response that does not start with the channel `thinking` is
+ * stopped at once. Otherwise the rest of it would be paid for, and then rejected.
+ */
+export interface EarlyCheck {
+  /** True when `raw`, all the text so far, starts with the expected first tag or is a beginning of that tag. Needs no parser. */
+  startsValid(raw: string): boolean
+  /** Called after each chunk, with the new events, the parser and all the text so far. Reports a violation once. */
+  check(
+    events: readonly ChannelEvent[],
+    parser: Pick<ChannelParser, 'preamble' | 'hasPreamble' | 'strayTags'>,
+    raw: string,
+  ): Notice | undefined
+  /** True once the first channel is known or a violation was reported. Later text is not checked. */
+  isDone(): boolean
+}
+
+const firstTag = '<channel:thinking>'
+
+export function createEarlyCheck(): EarlyCheck {
+  let done = false
+  return {
+    isDone: () => done,
+    startsValid(raw) {
+      done ||= raw.startsWith(firstTag)
+      return done || firstTag.startsWith(raw)
+    },
+    check(events, { preamble, hasPreamble, strayTags }, raw) {
+      if (done) return undefined
+      if (hasPreamble) {
+        done = true
+        return preambleViolation(preamble)
+      }
+      const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
+      const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
+      if (first === undefined) return undefined
+      done = true
+      return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
+    },
+  }
+}
+
+/** The name in a close tag, such as `/thinking`, when the response starts with one. Undefined when it does not. */
+export function leadingCloseTag(raw: string, preamble: string): string | undefined {
+  const tag = raw.slice(preamble.length, preamble.length + 100)
+  return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }

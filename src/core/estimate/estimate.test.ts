@@ -6,8 +6,7 @@ import type { Block } from '../block/index.ts'
 import type { ShownBlock, Slice } from '../render/types.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { calibrationOf, createEstimator, partsTokens } from './estimate.ts'
-import { createMeter } from './meter.ts'
+import { calibrationOf, createEstimator, createMeter, partsTokens } from './estimate.ts'
 import { roughTokens } from './tokens.ts'
 
 const counting = () => {

@@ -1,11 +1,10 @@
 import { type Block, type BlockType, callIdOf, isHidden } from '../block/block.ts'
-import { readToolCall } from '../block/tool.ts'
+import { readToolCall } from '../block/round.ts'
 import { systemMessageBlock } from '../block/turn.ts'
 import { binaryContentOf, type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
-import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
-import { turnIdsOf } from '../timeline/turns.ts'
+import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline, turnIdsOf } from '../timeline/timeline.ts'
 import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.ts'
 
 /** Settings of expiry. The sizes of images and other bytes are given in base64 characters: four characters for three bytes. */

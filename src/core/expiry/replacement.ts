@@ -1,11 +1,8 @@
 import { type Block, type BlockType, callIdOf } from '../block/block.ts'
-import { digestText, readDigest } from '../block/digest.ts'
-import { readToolCall } from '../block/tool.ts'
+import { digestText, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../json.ts'
-import { stripHostingHandles } from '../render/scrub.ts'
-import { cutText, type ShortenLimits, shortenJson } from '../render/shorten.ts'
-import { oneLine } from '../render/text.ts'
+import { cutText, oneLine, type ShortenLimits, shortenJson, stripHostingHandles } from '../render/text.ts'
 import type { ExpirySettings } from './expiry.ts'
 
 /** Blocks at one path that are hidden together. */

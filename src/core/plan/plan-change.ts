@@ -1,5 +1,5 @@
 import type { Plan } from '../block/plan.ts'
-import type { Notice } from '../block/tool.ts'
+import type { Notice } from '../block/round.ts'
 import { snippet, violation } from '../decision/violations.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { latestPlanPath } from '../path/build.ts'

@@ -5,9 +5,8 @@ import { type Block, type Draft, type Plan, planBlock } from '../block/index.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { assignIds, blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { parseAcks, readRoundAcks } from './plan-acks.ts'
 import { changePlan, makePlanId, type PlanMoment } from './plan-change.ts'
-import { currentPlan, openPlans, planById, planState, plansOf } from './plans.ts'
+import { currentPlan, openPlans, parseAcks, planById, planState, plansOf, readRoundAcks } from './plans.ts'
 
 const at = (n: number): PlanMoment => ({ turnId: 't1', ts: minute(n), newId: makePlanId('t1', String(n).padStart(8, '0')) })
 const id = (n: number) => at(n).newId

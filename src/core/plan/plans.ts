@@ -1,8 +1,11 @@
-// The plans of a conversation, read from the snapshots in its timeline.
-
 import type { Block } from '../block/block.ts'
 import { type Plan, readPlan, type StepStatus } from '../block/plan.ts'
+import type { Notice } from '../block/round.ts'
+import { warning } from '../decision/violations.ts'
+import { stepMarks } from '../render/blocks/plan.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
+
+// The plans of a conversation, read from the snapshots in its timeline, and the steps that a round reports as done.
 
 export type PlanState = 'open' | 'closed' | 'superseded' | 'complete'
 
@@ -68,4 +71,84 @@ function planBlocks(timeline: Timeline): readonly Block[] {
   }
   // A position may lie beyond this timeline, when a longer one shares its buffer.
   return known.positions.flatMap((position) => blockAt(timeline, position) ?? [])
+}
+
+/** What the marks in the notes of a round change in a plan. `✓ 1. Find sources` marks step 1 as done. */
+export interface PlanAcks {
+  /** The steps that get another status than in the latest snapshot of the plan, sorted by number. */
+  readonly changes: readonly { readonly step: number; readonly status: StepStatus }[]
+  /** The text of the `react.plan.ack` block. Empty when nothing changed. */
+  readonly text: string
+  /** The new snapshot of the plan. Undefined when nothing changed. */
+  readonly plan?: Plan
+  readonly warnings: readonly Notice[]
+}
+
+/**
+ * Reads the marks in the notes of an accepted round. They apply to the current plan, before the tool runs. Undefined when there are no
+ * notes or no current plan, or when the round itself changes plans with `react.plan`.
+ */
+export function readRoundAcks(
+  timeline: Timeline,
+  round: { readonly notes: string; readonly toolId: string },
+  moment: { readonly turnId: string; readonly ts: string },
+): PlanAcks | undefined {
+  const plan = round.toolId === 'react.plan' || round.notes === '' ? undefined : currentPlan(timeline)
+  return plan && parseAcks(round.notes, plan, moment)
+}
+
+/**
+ * The changes that the marks in the notes make to a plan. A mark that repeats the known status changes nothing. Of two marks for one
+ * step, the last counts.
+ */
+export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
+  const marks = parseMarks(notes)
+  const known = marks.filter(([step]) => step >= 1 && step <= plan.steps.length)
+  const unknown = marks.map(([step]) => step).filter((step) => step < 1 || step > plan.steps.length)
+  const changes = known.map(([step, status]) => ({ step, status })).filter(({ step, status }) => stepStatus(plan, step) !== status)
+  const warnings = unknown.length === 0 ? [] : [unknownStep(unknown, plan)]
+  if (changes.length === 0) return { changes, text: '', warnings }
+  const merged = { ...plan.status, ...Object.fromEntries(changes.map((change) => [String(change.step), change.status])) }
+  const status = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== 'pending')) // a step without a status is pending
+  return {
+    changes,
+    text: changes.map((change) => ackLine(change.step, change.status, plan.steps[change.step - 1] ?? '')).join('\n'),
+    plan: { ...plan, status, last_ts: ts, last_turn_id: turnId, last_ack_ts: ts, last_ack_turn_id: turnId },
+    warnings,
+  }
+}
+
+const statusOfMark: Readonly<Record<string, StepStatus>> = {
+  '✓': 'done',
+  '✗': 'failed',
+  '…': 'in_progress',
+  '...': 'in_progress',
+  '□': 'pending',
+}
+
+/** Matches a mark at the start of a line and a step number: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
+const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d+)(?=[.:)\s]|$))/u
+
+/** The number and status of each marked step, sorted by number. */
+function parseMarks(notes: string): readonly (readonly [number, StepStatus])[] {
+  const marks = new Map<number, StepStatus>()
+  for (const line of notes.split('\n')) {
+    const [, mark, bracketed, bare] = markedLine.exec(line) ?? []
+    const status = mark === undefined ? undefined : statusOfMark[mark]
+    if (status !== undefined) marks.set(Number((bracketed ?? bare)?.slice(0, 9)), status)
+  }
+  return [...marks].sort(([a], [b]) => a - b)
+}
+
+function ackLine(step: number, status: StepStatus, label: string): string {
+  return `${stepMarks[status]} ${step}. ${label}${status === 'in_progress' ? ' — in progress' : ''}`
+}
+
+function unknownStep(steps: readonly number[], plan: Plan): Notice {
+  const count = plan.steps.length
+  return warning(
+    'plan_ack_unknown_step',
+    `The notes mark step ${steps.slice(0, 8).join(', ')}, but the current plan has steps 1 to ${count}. The mark was ignored, everything else in this round was done. Mark only steps that [OPEN PLANS] lists for the current plan.`,
+    { plan_id: plan.plan_id, steps: steps.slice(0, 8), step_count: count },
+  )
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockOrigin, call, completion, header, ofUnknownType, result, rounds, withIds } from '../../testing/blocks.ts'
 import { attachmentBlocks, type Block, type Draft, feedbackBlock, userEventBlock } from '../block/index.ts'
-import { createRoundNumbers, roundsOf } from '../timeline/turns.ts'
+import { createRoundNumbers, roundsOf } from '../timeline/timeline.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
 import type { Slice } from './types.ts'
 

@@ -1,7 +1,6 @@
 import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
 import { lastDistinct } from './cache-points.ts'
-import { coalesce, sameRun } from './coalesce.ts'
-import { chainParts, createFingerprints, type Fingerprints } from './fingerprints.ts'
+import { chainParts, coalesce, createFingerprints, type Fingerprints, sameRun } from './runs.ts'
 import { textPart } from './text.ts'
 import type { Part, RenderSettings, Slice } from './types.ts'
 import { createWalk, currentTurnIdOf, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'

@@ -1,16 +1,14 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
-import { type BlockBuffer, blockAt, type Timeline } from '../timeline/timeline.ts'
-import { createRoundNumbers } from '../timeline/turns.ts'
+import { type BlockBuffer, blockAt, createRoundNumbers, type Timeline } from '../timeline/timeline.ts'
 import { createAttachmentLimiter } from './blocks/attachment.ts'
 import { renderHidden } from './blocks/hidden.ts'
-import { blockRenderers, isNeverShown } from './blocks/index.ts'
+import { blockRenderers, shownTypes } from './blocks/index.ts'
 import { planStates } from './blocks/plan.ts'
 import { summaryKey } from './blocks/tool-result.ts'
 import { caps } from './caps.ts'
-import { scrubBase64 } from './scrub.ts'
-import { textPart } from './text.ts'
+import { scrubBase64, textPart } from './text.ts'
 import type { Part, RenderContext, RenderSettings, ShownBlock, Slice } from './types.ts'
 
 export const defaultSettings: RenderSettings = { caps }
@@ -69,7 +67,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     const { type, turn_id } = block
     inSummary = type === 'conv.range.summary' || (inSummary && isPreserved(block))
     const hidden = isHidden(block)
-    if (!hidden && isNeverShown(type)) return
+    if (!hidden && !shownTypes.has(type)) return
     const call = readToolCall(block)
     if (call) tools.set(call.tool_call_id, call.tool_id)
     const callId = callIdOf(block) ?? callInPath(block.path)

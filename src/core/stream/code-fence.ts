@@ -99,26 +99,3 @@ function readInline(context: CodeContext, code: number): void {
 }
 
 const isBlank = (code: number): boolean => code === space || code === 9 || code === 13
-
-/** The content of a text without the fence around it. */
-interface FenceContent {
-  readonly body: string
-  /** True when more text follows the fence. That text is not part of the body. */
-  readonly textAfter: boolean
-}
-
-/**
- * Removes the fence that models like to put around JSON, on one line or several. The last three backticks of the text close the fence,
- * because the body may contain fences of its own.
- */
-export function stripFence(text: string): FenceContent {
-  const trimmed = text.trim()
-  const opening = trimmed.startsWith('```') ? /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0] : undefined
-  if (opening === undefined) return { body: trimmed, textAfter: false }
-  const body = trimmed.slice(opening.length)
-  const close = body.lastIndexOf('```')
-  if (close === -1) return { body: body.trim(), textAfter: false }
-  let end = close
-  while (body[end - 1] === '`') end--
-  return { body: body.slice(0, end).trim(), textAfter: body.slice(close + 3).trim() !== '' }
-}

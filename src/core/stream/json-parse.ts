@@ -1,4 +1,3 @@
-import { stripFence } from './code-fence.ts'
 import { createJsonCollector } from './json-collector.ts'
 import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'
@@ -35,6 +34,29 @@ export function parseModelJson(text: string): ParsedJson {
   if (isContainer(inner)) return accept(text, inner, ['surrounding_text'])
   const read = readLeniently(text)
   return !read.ok && whole !== undefined ? accept(text, whole, []) : read
+}
+
+/** The content of a text without the fence around it. */
+interface FenceContent {
+  readonly body: string
+  /** True when more text follows the fence. That text is not part of the body. */
+  readonly textAfter: boolean
+}
+
+/**
+ * Removes the fence that models like to put around JSON, on one line or several. The last three backticks of the text close the fence,
+ * because the body may contain fences of its own.
+ */
+export function stripFence(text: string): FenceContent {
+  const trimmed = text.trim()
+  const opening = trimmed.startsWith('```') ? /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0] : undefined
+  if (opening === undefined) return { body: trimmed, textAfter: false }
+  const body = trimmed.slice(opening.length)
+  const close = body.lastIndexOf('```')
+  if (close === -1) return { body: body.trim(), textAfter: false }
+  let end = close
+  while (body[end - 1] === '`') end--
+  return { body: body.slice(0, end).trim(), textAfter: body.slice(close + 3).trim() !== '' }
 }
 
 /** Accepts a value of JSON.parse under the limits of the reader: it is not nested too deeply, and lone surrogates are replaced. */

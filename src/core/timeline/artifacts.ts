@@ -1,10 +1,8 @@
 import { type ArtifactKind, type BlobRef, type Block, type BlockType, callIdOf, type Meta } from '../block/block.ts'
-import { type Digest, readDigest } from '../block/digest.ts'
-import { readToolCall } from '../block/tool.ts'
+import { type Digest, readDigest, readToolCall } from '../block/round.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { toLogical } from '../path/physical.ts'
-import { blocksAtPath, blocksOfCall, digestBlocksOf, type Timeline } from './timeline.ts'
-import { knownTurns } from './turns.ts'
+import { blocksAtPath, blocksOfCall, digestBlocksOf, knownTurns, type Timeline } from './timeline.ts'
 
 /** A file or display of the agent, with its newest metadata and its newest content. Hidden blocks count too. */
 export interface Artifact {

@@ -6,9 +6,8 @@ import { applyMerge, emptyPool, mergeSources, type SourcePool } from '../sources
 import { type IncomingSource, isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
 import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
-import { nextBlockNumber } from './timeline.ts'
+import { nextBlockNumber, turnIdsOf } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
-import { turnIdsOf } from './turns.ts'
 
 /** A whole conversation in one file. */
 export interface Bundle {

@@ -4,8 +4,7 @@ import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { compactSnapshot } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline } from './timeline.ts'
-import { turnIdsOf } from './turns.ts'
+import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline, turnIdsOf } from './timeline.ts'
 
 /** The visible state of a conversation in the exchange format `conv.timeline.v1`. It is not stored but computed on export. */
 export interface TimelinePayload {

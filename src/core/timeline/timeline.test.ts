@@ -15,13 +15,17 @@ import {
   blocksOf,
   blocksOfCall,
   blocksOfTurn,
+  createRoundNumbers,
   emptyTimeline,
   isKnownEvent,
+  knownTurns,
   MAXIMUM_KNOWN_EVENTS,
+  missingTurnHeader,
+  roundKey,
+  roundsOf,
   type Timeline,
 } from './timeline.ts'
 import { turnLogOf } from './turn-log.ts'
-import { createRoundNumbers, knownTurns, missingTurnHeader, roundKey, roundsOf } from './turns.ts'
 
 const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
 const replay = (changes: readonly Change[]): Timeline => changes.reduce(applyChange, emptyTimeline())

@@ -1,12 +1,10 @@
 import { type Block, callIdOf } from '../block/block.ts'
-import { readDigest } from '../block/digest.ts'
 import { readPlan } from '../block/plan.ts'
-import { readNotice, readToolCall } from '../block/tool.ts'
+import { readDigest, readNotice, readToolCall } from '../block/round.ts'
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
-import { rowSids } from '../render/blocks/payloads.ts'
-import { stripHostingHandles } from '../render/scrub.ts'
-import { joinLines, oneLine } from '../render/text.ts'
+import { rowSids } from '../render/blocks/tool-result.ts'
+import { joinLines, oneLine, stripHostingHandles } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
 /**

@@ -1,7 +1,6 @@
 import { type Block, callIdOf } from '../block/block.ts'
-import { type Digest, readDigest } from '../block/digest.ts'
 import { readPlan } from '../block/plan.ts'
-import { readNotice, readToolCall } from '../block/tool.ts'
+import { type Digest, readDigest, readNotice, readToolCall } from '../block/round.ts'
 import { isObject, parseJson } from '../json.ts'
 import type { BlockEvent, FileView } from './visible-event.ts'
 

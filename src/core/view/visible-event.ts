@@ -1,5 +1,5 @@
 import type { Plan } from '../block/plan.ts'
-import type { ToolCall } from '../block/tool.ts'
+import type { ToolCall } from '../block/round.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'

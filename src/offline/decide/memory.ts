@@ -1,4 +1,4 @@
-import { noteSegments } from '../../core/block/note.ts'
+import { noteSegments } from '../../core/block/round.ts'
 import { isObject } from '../../core/json.ts'
 import { parsePayload, type Situation } from '../prompt/situation.ts'
 import { rankPassages } from '../text/rank.ts'

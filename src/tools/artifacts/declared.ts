@@ -5,8 +5,7 @@ import { canonicalPath } from '../../core/path/logical.ts'
 import { toLogical, toPhysical } from '../../core/path/physical.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
-import type { Timeline } from '../../core/timeline/timeline.ts'
-import { knownTurns } from '../../core/timeline/turns.ts'
+import { knownTurns, type Timeline } from '../../core/timeline/timeline.ts'
 import { mimeOf } from '../mime.ts'
 
 /** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */

@@ -1,6 +1,6 @@
 import { type BlobRef, type Block, readDigest, readToolCall } from '../../core/block/index.ts'
+import { parseResponse } from '../../core/decision/decision.ts'
 import { readDecision } from '../../core/decision/read.ts'
-import { parseResponse } from '../../core/decision/response.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
 import { type FilePath, parsePath } from '../../core/path/logical.ts'
 import { toLogical } from '../../core/path/physical.ts'

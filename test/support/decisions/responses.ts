@@ -1,4 +1,4 @@
-import type { ParsedResponse, ReceivedChannel } from '../../../src/core/decision/response.ts'
+import type { ParsedResponse, ReceivedChannel } from '../../../src/core/decision/decision.ts'
 
 /** A parsed response with these channels in order: `[name, text]`. A repeated name is a channel that was opened twice. */
 export function responseOf(channels: readonly (readonly [string, string])[], rest: Partial<ParsedResponse> = {}): ParsedResponse {

@@ -3,11 +3,10 @@ import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry } from '../../../ports/store.ts'
-import { checkNumbersUnused, startsFrame } from '../shared/block-ids.ts'
-import { emptyInfo, type InfoFields, infoAfter } from '../shared/conversation-list.ts'
+import { emptyInfo, type InfoFields, infoAfter, type Lease } from '../shared/conversation-info.ts'
 import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
-import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
+import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'
 
 /** A journal in memory, with the values derived from it that look-ups and lists need. */
 export interface MemoryConversation {

@@ -5,23 +5,26 @@ import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, ConversationInfo, ConversationStore, Entry } from '../../../ports/store.ts'
-import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/block-bytes.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
 import {
+  checkClaim,
   checkConversationName,
+  checkLeaseFree,
   compareInListOrder,
   conversationExists,
   conversationMissing,
   cursorOf,
   foldTitle,
+  isAlive,
   isUnfinished,
+  leaseExpiry,
   pageOf,
   pageSize,
   parseCursor,
-} from '../shared/conversation-list.ts'
+} from '../shared/conversation-info.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
-import { checkClaim, checkLeaseFree, isAlive, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
+import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/validate.ts'
 import {
   appendChanges,
   firstVersionsOf,

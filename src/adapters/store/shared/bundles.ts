@@ -7,8 +7,7 @@ import { toPayload } from '../../../core/timeline/payload.ts'
 import type { Timeline } from '../../../core/timeline/timeline.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import { newBlockNumbers } from './block-ids.ts'
-import { validateChange } from './validate.ts'
+import { newBlockNumbers, validateChange } from './validate.ts'
 
 /** The whole conversation as one JSON value. `changes` is its whole journal; `timeline` is the result of replaying it. */
 export async function exportBundle(

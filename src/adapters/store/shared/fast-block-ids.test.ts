@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { type Block, blockId } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
-import { checkNumbersUnused, newBlockNumbers } from './block-ids.ts'
 import { ascendingNumbers, newBlockNumbersFast } from './fast-block-ids.ts'
+import { checkNumbersUnused, newBlockNumbers } from './validate.ts'
 
 const block = (number: number) => ({ id: blockId(number), type: 'user.prompt', author: 'user', turn_id: 't', ts: '' }) as Block
 const change = (blocks: readonly Block[]): Change => ({ type: 'blocks.appended', blocks })

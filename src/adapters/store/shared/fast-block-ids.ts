@@ -1,6 +1,6 @@
 import { type Block, blockNumber } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { type NewBlockNumbers, newBlockNumbers } from './block-ids.ts'
+import { type NewBlockNumbers, newBlockNumbers } from './validate.ts'
 
 /**
  * Like `newBlockNumbers`, but needs no look-up when the numbers ascend and nothing is imported. Then all blocks are new if

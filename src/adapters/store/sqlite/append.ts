@@ -7,13 +7,20 @@ import { type Frame, frameOf } from '../../../core/timeline/frame.ts'
 import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Claim, Entry } from '../../../ports/store.ts'
-import { hasInlineBytes, referencedBlobs, storeInlineBytes } from '../shared/block-bytes.ts'
-import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/block-ids.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
-import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-list.ts'
+import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
 import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
 import { encodeRow } from '../shared/large-text.ts'
+import {
+  checkNumbersUnused,
+  hasInlineBytes,
+  importedIds,
+  type NewBlockNumbers,
+  referencedBlobs,
+  startsFrame,
+  storeInlineBytes,
+} from '../shared/validate.ts'
 import { type ConversationRow, type Conversations, claimedRow, infoOf, withInfo } from './conversations.ts'
 import type { Database } from './database.ts'
 import { INDEX_BATCH, type Indexer } from './index-entries.ts'

@@ -1,6 +1,16 @@
 import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../../ports/store.ts'
-import { checkConversationName, foldTitle, type InfoFields, pageOf, pageSize, parseCursor } from '../shared/conversation-list.ts'
-import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import {
+  checkClaim,
+  checkConversationName,
+  checkLeaseFree,
+  foldTitle,
+  type InfoFields,
+  type Lease,
+  leaseExpiry,
+  pageOf,
+  pageSize,
+  parseCursor,
+} from '../shared/conversation-info.ts'
 import type { Database, Statement } from './database.ts'
 
 /** A row of the table `conversations`. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../core/failure.ts'
-import { foldTitle } from '../shared/conversation-list.ts'
+import { foldTitle } from '../shared/conversation-info.ts'
 import { makeFolder } from './make-folder.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
 

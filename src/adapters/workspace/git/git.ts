@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AnnouncedWorkspace as WorkspaceFacts } from '../../../core/announce/sections.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts } from '../../../core/announce/announce.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Scope } from '../../../core/scope.ts'
 import type { PublishOutcome, Workspaces } from '../../../ports/workspace.ts'

@@ -1,12 +1,11 @@
 import type { BlobRef, Block } from '../../block/block.ts'
-import { readDigest } from '../../block/digest.ts'
+import { readDigest } from '../../block/round.ts'
 import { binaryContentOf } from '../../estimate/estimate.ts'
 import { toPhysical } from '../../path/physical.ts'
 import { unsafeReason } from '../../path/safety.ts'
-import { roundKey } from '../../timeline/turns.ts'
+import { roundKey } from '../../timeline/timeline.ts'
 import type { Caps } from '../caps.ts'
-import { scrubBase64 } from '../scrub.ts'
-import { clip, joinLines, oneLine, textPart } from '../text.ts'
+import { clip, joinLines, oneLine, scrubBase64, textPart } from '../text.ts'
 import type { BinaryPart, Part, RefusalReason, RenderContext } from '../types.ts'
 
 /** `user.attachment.meta`: the name, type, summary and paths of a file that the user sent. */

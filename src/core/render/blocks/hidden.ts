@@ -1,14 +1,12 @@
 import { type Block, type BlockType, isHidden } from '../../block/block.ts'
-import { readDigest } from '../../block/digest.ts'
-import { readToolCall } from '../../block/tool.ts'
+import { readDigest, readToolCall } from '../../block/round.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { blocksAtPath, type Timeline } from '../../timeline/timeline.ts'
 import type { Caps } from '../caps.ts'
-import { scrubBase64 } from '../scrub.ts'
-import { clip, joinLines, oneLine } from '../text.ts'
+import { clip, joinLines, oneLine, scrubBase64 } from '../text.ts'
 import type { RenderContext } from '../types.ts'
 import { mimeOf } from './attachment.ts'
-import { isNeverShown } from './index.ts'
+import { shownTypes } from './index.ts'
 
 interface Replacement {
   readonly text: string
@@ -24,7 +22,7 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
   const { path } = block
   // A compaction lists the blocks that it hid in its checkpoint.
-  if (path === undefined || reason === 'compaction' || isNeverShown(block.type)) return undefined
+  if (path === undefined || reason === 'compaction' || !shownTypes.has(block.type)) return undefined
   if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
   const text = clip(scrubBase64(given ?? ''), caps.replacement)

@@ -1,7 +1,6 @@
-import type { Block, BlockType } from '../../block/index.ts'
+import { type Block, type BlockType, blockTypes } from '../../block/index.ts'
 import type { Caps } from '../caps.ts'
-import { scrubBase64 } from '../scrub.ts'
-import { clip, joinLines, oneLine, shownPath, textPart } from '../text.ts'
+import { clip, joinLines, oneLine, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 import { binaryParts, renderAttachmentMeta } from './attachment.ts'
 import { renderNote, renderNotice, renderSummary, renderText } from './notes.ts'
@@ -60,10 +59,10 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
 }
 
 /**
- * True for types whose blocks are never part of a prompt. An imported timeline may hold blocks of unknown types: they stay in the
- * timeline, but are not shown.
+ * The types whose blocks may be part of a prompt. An imported timeline may hold blocks of unknown types: they stay in the timeline, but are
+ * not shown.
  */
-export const isNeverShown = (type: BlockType): boolean => !Object.hasOwn(blockRenderers, type) || blockRenderers[type] === renderNothing
+export const shownTypes: ReadonlySet<BlockType> = new Set(blockTypes.filter((type) => blockRenderers[type] !== renderNothing))
 
 type TextCap = 'userText' | 'attachmentText' | 'stageText' | 'completion' | 'planHistory' | 'checkpoint'
 

@@ -1,10 +1,8 @@
 import type { Block } from '../../block/block.ts'
-import { readNotice } from '../../block/tool.ts'
+import { readNotice } from '../../block/round.ts'
 import { isObject } from '../../json.ts'
 import type { Caps } from '../caps.ts'
-import { omitHostingFields, scrubBase64 } from '../scrub.ts'
-import { preview } from '../shorten.ts'
-import { clip, joinLines, oneLine, shownPath, textPart } from '../text.ts'
+import { clip, joinLines, omitHostingFields, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
 /** Removes base64 from the text of a block and passes it to `draw`. A blank text renders to nothing. */

@@ -1,11 +1,9 @@
 import type { Block } from '../../block/block.ts'
-import { readToolCall, type ToolCall } from '../../block/tool.ts'
+import { readToolCall, type ToolCall } from '../../block/round.ts'
 import { isObject } from '../../json.ts'
 import { normalizeTarget } from '../../path/physical.ts'
 import type { Caps } from '../caps.ts'
-import { scrubBase64 } from '../scrub.ts'
-import { preview } from '../shorten.ts'
-import { cutAt, oneLine, shownPath, textPart } from '../text.ts'
+import { cutAt, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
 /** `react.tool.call`: the tool and its parameters. Long parameters are cut. A call that can not be parsed is shown as plain text. */

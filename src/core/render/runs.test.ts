@@ -6,9 +6,8 @@ import { chainHash, hashText, shortHash } from '../hash.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { cachePoints, defaultCachePolicy } from './cache-points.ts'
-import { coalesce, type RunBlock, sameRun } from './coalesce.ts'
-import { chainParts, createFingerprintRecorder, createFingerprints, shownCount } from './fingerprints.ts'
 import { createRenderer, type Renderer } from './render.ts'
+import { chainParts, coalesce, createFingerprintRecorder, createFingerprints, type RunBlock, sameRun, shownCount } from './runs.ts'
 import type { Part } from './types.ts'
 
 const render = (renderer: Renderer, timeline: Timeline, turnId: string) =>

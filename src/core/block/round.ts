@@ -1,0 +1,268 @@
+import { z } from 'zod'
+import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
+import { interruptedPath, notesPath, thinkingPath, toolPath } from '../path/build.ts'
+import type { BlobRef, Block, Draft, Meta } from './block.ts'
+import { latestBlockOfType, oncePerBlock, oncePerBlockOfType, parseJsonAs } from './reader.ts'
+
+/** Which turn, round and tool call made a block, and when. */
+export interface BlockOrigin {
+  readonly turnId: string
+  readonly callId: string
+  readonly iteration: number
+  readonly ts: string
+}
+
+const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
+
+/** The payload of a `react.tool.call` block. The block is appended before the tool runs, so that the journal shows it after a crash. */
+export interface ToolCall {
+  readonly tool_id: string
+  readonly tool_call_id: string
+  readonly params: { readonly [name: string]: unknown }
+  readonly ts?: string
+}
+
+export function toolCallBlock(
+  origin: BlockOrigin,
+  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json } },
+): Draft<'react.tool.call'> {
+  const body = { tool_id: call.toolId, tool_call_id: origin.callId, params: call.params, ts: origin.ts }
+  return {
+    type: 'react.tool.call',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'application/json',
+    path: toolPath(origin.turnId, origin.callId, 'call'),
+    call_id: origin.callId,
+    tool_id: call.toolId,
+    text: JSON.stringify(body),
+    meta: { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId },
+  }
+}
+
+/** The call in a `react.tool.call` block. Undefined for other blocks and when the text, for example an imported one, is not a call. */
+export const readToolCall = latestBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
+  const call = parseJson(text)
+  if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
+    return undefined
+  return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field is checked
+})
+
+/** The program that a tool call runs. */
+export function toolCodeBlock(origin: BlockOrigin, code: string): Draft<'react.tool.code'> {
+  return {
+    type: 'react.tool.code',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'text/plain',
+    path: toolPath(origin.turnId, origin.callId, 'code'),
+    call_id: origin.callId,
+    text: code,
+    meta: roundMeta(origin),
+  }
+}
+
+/** A tool result that is not an artifact: a report, rows, a status, or the JSON error of a failed call. */
+export function toolResultBlock(
+  origin: BlockOrigin,
+  result: { readonly mime: string; readonly text: string; readonly meta?: Meta },
+): Draft<'react.tool.result'> {
+  return {
+    type: 'react.tool.result',
+    author: 'tool',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: result.mime,
+    path: toolPath(origin.turnId, origin.callId, 'result'),
+    call_id: origin.callId,
+    text: result.text,
+    meta: result.meta ? { ...roundMeta(origin), ...result.meta } : roundMeta(origin),
+  }
+}
+
+/** The metadata of an artifact. Its path is the call's result path; the content block follows at the artifact's own path. */
+export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
+  const text = digestText(omitUndefined({ ...digest, tool_call_id: origin.callId, ts: origin.ts }))
+  return toolResultBlock(origin, { mime: 'application/json', text })
+}
+
+/** The content of an artifact: text or a reference to bytes. A block with neither only holds the hosting handles. */
+export function artifactContentBlock(
+  origin: BlockOrigin,
+  artifact: {
+    readonly path: string
+    readonly mime: string
+    readonly text?: string
+    readonly blob?: BlobRef
+    readonly digest: Digest
+    readonly meta?: Meta
+  },
+): Draft<'react.tool.result'> {
+  return omitUndefined({
+    type: 'react.tool.result' as const,
+    author: 'tool',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: artifact.mime,
+    path: artifact.path,
+    call_id: origin.callId,
+    text: artifact.text,
+    blob: artifact.blob,
+    meta: { ...roundMeta(origin), ...artifact.meta, digest: digestText({ ...artifact.digest, tool_call_id: origin.callId }) },
+  })
+}
+
+/** A message from the runtime to the model about a problem with the model's output. The model gets no other explanation of it. */
+export const Notice = z.looseObject({ code: z.string(), message: z.string() })
+export type Notice = z.infer<typeof Notice>
+
+export function noticeBlock(origin: BlockOrigin, message: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
+  return {
+    type: 'react.notice',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'application/json',
+    path: toolPath(origin.turnId, origin.callId, 'notice'),
+    call_id: origin.callId,
+    text: JSON.stringify(message, null, 2),
+    meta: { tool_call_id: origin.callId, iteration: origin.iteration, rel },
+  }
+}
+
+/** The content of a notice; undefined for other blocks. */
+export const readNotice = oncePerBlockOfType(['react.notice'], (block) => parseJsonAs(Notice, block.text))
+
+/** The public metadata of an artifact. It is safe for models, logs and clients: it has no hosting handles and no absolute paths. */
+export const Digest = z.looseObject({
+  artifact_path: z.string(),
+  physical_path: z.string().optional(),
+  mime: z.string().optional(),
+  kind: z.enum(['file', 'display']).optional(),
+  visibility: z.enum(['external', 'internal']).optional(),
+  channel: z.string().optional(),
+  tool_call_id: z.string().optional(),
+  edited: z.boolean().optional(),
+  ts: z.string().optional(),
+  size_bytes: z.number().optional(),
+  text_symbols: z.number().optional(),
+  line_count: z.number().optional(),
+  tokens: z.number().optional(),
+  description: z.string().optional(),
+  sources_used: z.array(z.number()).optional(),
+  write_warning: z.string().optional(),
+  status: z.string().optional(),
+  error: z.union([z.string(), z.looseObject({ code: z.string().optional(), message: z.string().optional() })]).nullish(),
+})
+export type Digest = z.infer<typeof Digest>
+
+/** Hosting handles and local paths. They are never in a digest but stay in `meta` of the content block. */
+const hostingFields = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
+
+/** The digest as stored text, without empty values and hosting fields. */
+export function digestText(digest: Digest): string {
+  const entries = Object.entries(digest).filter(
+    ([key, value]) => !hostingFields.has(key) && value !== undefined && value !== null && value !== '',
+  )
+  return JSON.stringify(Object.fromEntries(entries))
+}
+
+/** The digest of a metadata block; undefined for every other block. */
+export function readDigest(block: Block): Digest | undefined {
+  if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
+  if (block.mime !== undefined && block.mime !== 'application/json') return undefined
+  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // most tool results are not parsed
+}
+
+const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseJsonAs(Digest, block.text))
+
+/** The text that the model wrote to the user together with a decision. A `react.note` is different: the agent writes it for itself. */
+export function decisionNotesBlock(origin: BlockOrigin, text: string, toolId?: string): Draft<'react.notes'> {
+  return {
+    type: 'react.notes',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'text/markdown',
+    path: notesPath(origin.turnId, origin.callId),
+    call_id: origin.callId,
+    text,
+    meta: omitUndefined({ channel: 'timeline_text', tool_call_id: origin.callId, iteration: origin.iteration, tool_id: toolId }),
+  }
+}
+
+/** The reasoning of a round. */
+export function thinkingBlock(origin: BlockOrigin, text: string): Draft<'react.thinking'> {
+  return {
+    type: 'react.thinking',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'text/markdown',
+    path: thinkingPath(origin.turnId, origin.iteration),
+    text,
+    meta: { channel: 'thinking', tool_call_id: origin.callId, iteration: origin.iteration },
+  }
+}
+
+/** The partial output of a decision that the user interrupted. The user has seen it, so the model must see it too. */
+export function rawDecisionBlock(origin: BlockOrigin, text: string): Draft<'react.decision.raw'> {
+  return {
+    type: 'react.decision.raw',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'text/plain',
+    path: interruptedPath(origin.turnId, origin.iteration),
+    call_id: origin.callId,
+    text,
+    meta: { channel: 'raw', tool_call_id: origin.callId, iteration: origin.iteration, interrupted: true },
+  }
+}
+
+/** A note that the agent writes into a file for itself, such as a preference of the user. `path` is the logical path of that file. */
+export function internalNoteBlock(origin: BlockOrigin, path: string, text: string): Draft<'react.note'> {
+  return {
+    type: 'react.note',
+    author: 'react',
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    mime: 'text/markdown',
+    path,
+    call_id: origin.callId,
+    text,
+    meta: { channel: 'internal', tool_call_id: origin.callId, iteration: origin.iteration, note_tags: noteTags(text) },
+  }
+}
+
+/** A part of a note with one tag or none. */
+export interface NoteSegment {
+  /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact; undefined when untagged. */
+  readonly tag: string | undefined
+  readonly text: string
+}
+
+/** Splits a note: a line that starts with `[X]` opens a segment, and the following lines belong to it. */
+export function noteSegments(text: string): readonly NoteSegment[] {
+  const segments: { tag: string | undefined; lines: string[] }[] = []
+  for (const line of text.split('\n')) {
+    const tagged = /^\[([A-Z])\]\s*(.*)$/s.exec(line)
+    const open = segments.at(-1)
+    if (tagged) segments.push({ tag: tagged[1], lines: [tagged[2] ?? ''] })
+    else if (open) open.lines.push(line)
+    else segments.push({ tag: undefined, lines: [line] })
+  }
+  return segments
+    .map(({ tag, lines }) => ({ tag, text: lines.join('\n').trim() }))
+    .filter(({ tag, text: body }) => tag !== undefined || body !== '')
+}
+
+/** The distinct tags of a note, in order. */
+export function noteTags(text: string): readonly string[] {
+  return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
+}
+
+/** The segments of a note; undefined for other blocks. */
+export const readNote = oncePerBlockOfType(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))
