@@ -151,7 +151,7 @@ export function toDecisionResponse(response: ModelResponse, maxTokens: number): 
 /** The change that journals a response. Once it is committed, the model is never called again for this decision. */
 export function responseReceived(origin: BlockOrigin, { response, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
   const usage = response.usage && toUsageRecord(response.usage)
-  return {
+  const record: Mutable<ResponseReceived> = {
     type: 'response.received',
     turn_id: origin.turnId,
     ts: origin.ts,
@@ -159,12 +159,15 @@ export function responseReceived(origin: BlockOrigin, { response, prompt, retrie
     call_id: origin.callId,
     raw: response.raw,
     finish_reason: finishReason ?? response.finish?.reason ?? (response.error ? 'error' : 'other'),
-    ...(usage && { usage }),
-    prompt: promptRecord(prompt, response.finish?.modelName, usage !== undefined),
-    ...(response.error && { error: response.error }),
-    ...(retried.length > 0 && { retried }),
   }
+  if (usage) record.usage = usage
+  record.prompt = promptRecord(prompt, response.finish?.modelName, usage !== undefined)
+  if (response.error) record.error = response.error
+  if (retried.length > 0) record.retried = retried
+  return record
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** The cost of a failed attempt, estimated if the provider sent no usage. Undefined when the attempt cost nothing. */
 export function retriedAttempt({ usage, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
@@ -180,7 +183,10 @@ function promptRecord(
   hasUsage: boolean,
 ): PromptRecord {
   const tokens = hasUsage ? known : countTokens()
-  return { ...record, ...(modelName !== undefined && { model: modelName }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
+  const copy: Mutable<PromptRecord> = { ...record }
+  if (modelName !== undefined) copy.model = modelName
+  if (tokens !== undefined) copy.estimated_tokens = tokens
+  return copy
 }
 
 /** The model's thinking, for users to read. It is not shown to the model again. */

@@ -164,7 +164,10 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
   const { changes } = delivered
   const hasHidden = progress.hasHidden || changes?.some(({ type }) => type === 'blocks.hidden') === true
   const code = violationCode(delivered)
-  if (code === undefined) return { ...progress, hasHidden, repairs: afterAcceptedRound(progress.repairs) }
+  if (code === undefined) {
+    const repairs = afterAcceptedRound(progress.repairs)
+    return repairs === progress.repairs && hasHidden === progress.hasHidden ? progress : { ...progress, hasHidden, repairs }
+  }
   return {
     ...progress,
     hasHidden,
