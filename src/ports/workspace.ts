@@ -57,19 +57,21 @@ export interface RecordedFiles {
   manifest(turnId: string): Promise<unknown>
 }
 
-/** A file or folder of a turn to fetch into the workspace. */
+/** Names a file or folder of a turn to fetch into the workspace. */
 export interface HydrationRef {
+  /** One of the three folders of a turn. */
   readonly area: 'files' | 'outputs' | 'attachments'
   /** The path of a file below the area. In `files` it may also be a folder. '' is the whole area. */
   readonly rel: string
 }
 
-/** Which of the requested files are present now. */
+/** The result of fetching refs: which of the requested files are present now. */
 export interface Hydration {
   /** Paths are relative to OUT_DIR. */
   readonly present: readonly { readonly ref: HydrationRef; readonly files: readonly { readonly path: string; readonly size: number }[] }[]
+  /** Refs for which no file was found. */
   readonly missing: readonly HydrationRef[]
-  /** Refs that exist but could not be fetched completely. */
+  /** Refs whose files could not all be fetched, for example because the disk is full. */
   readonly errors: readonly { readonly ref: HydrationRef; readonly message: string }[]
   /** How many files were fetched; the others were already present. */
   readonly fetched: number

@@ -27,7 +27,7 @@ export interface VersionStore {
   hashOf(bytes: Uint8Array): string
 }
 
-/** The files of a turn that a ref names, by path below their area. */
+/** The files of a turn that match a `HydrationRef`. Their paths are relative to the ref's area, such as `files/`. */
 interface TurnFiles {
   /** Files in the version store. Their bytes are read only when needed. */
   readonly stored: ReadonlyMap<string, StoredFile>

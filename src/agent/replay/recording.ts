@@ -19,7 +19,7 @@ export interface Recording {
   readonly entries: readonly Entry[]
   /** The blocks shown by the last prompt before this turn. */
   readonly shown: RecordedPrompt
-  /** True when a retention policy has removed entries before or in the turn. Then the timeline that the turn saw is unknown. */
+  /** True when a retention policy has removed entries before or in the turn. Then the turn's timeline can not be rebuilt. */
   readonly torn: boolean
 }
 

@@ -14,7 +14,7 @@ export interface Replayed {
   readonly rounds: number
   /** Undefined when the present code does the same as the recording. */
   readonly divergence?: Divergence
-  /** Set when the turn can not be replayed, because a retention policy has removed entries that it saw. */
+  /** Set when the turn can not be replayed, because a retention policy has removed entries before or in the turn. */
   readonly torn?: true
 }
 

@@ -145,7 +145,7 @@ async function callTool(
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
   const tool = toolbox.find(decision.toolId) as Tool // the cast is safe: checkCall has found the tool's signature
   const { params } = checked
-  const { timeline } = turn.conversation.ledger // the timeline that the model saw: nothing was committed since
+  const { timeline } = turn.conversation.ledger // its blocks are those that the model saw: meanwhile only events and titles are committed
   await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
   const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
   return repairsExhausted(after.repairs) ? ended(after, tooManyViolations) : { kind: 'next', progress: after }

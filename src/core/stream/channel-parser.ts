@@ -13,7 +13,10 @@ import {
 } from './channel-body.ts'
 import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-tag.ts'
 
-/** Splits the output of a model into channels while it streams. Any text is accepted. Where chunks were cut makes no difference. */
+/**
+ * Splits the output of a model into channels while it streams. Any text is accepted. The channels and their texts do not depend on where
+ * the chunks were cut.
+ */
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
   /** Ends the input. The parser decides whether held text is a tag, and closes an open channel. */

@@ -29,7 +29,8 @@ export interface ReaderProblem {
 
 /**
  * Reads one JSON value while the model writes it. The value is the first object in the text, or an array if the text starts with one.
- * Any text is accepted and read in linear time. Where chunks were cut changes only the sizes of string deltas.
+ * Any text is accepted and read in linear time. The events do not depend on where the chunks were cut, except for the sizes of string
+ * deltas.
  */
 export interface JsonReader {
   push(chunk: string): readonly JsonEvent[]

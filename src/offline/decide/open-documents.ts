@@ -62,7 +62,10 @@ export interface OpenDocument extends Document {
 
 const maxPages = 200
 
-/** Reads the visible content of a document as passages. A CSV file also gets a table. `problem` says why there is no content. */
+/**
+ * Reads the visible content of a document as passages. A CSV or TSV file also gets a table if its first line is visible. `problem` says
+ * why there is no content.
+ */
 export async function openDocument(
   document: Document,
   read: ModelRequest['read'],

@@ -93,7 +93,8 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
 type ClaimedKind = FileKind | 'other'
 
 /**
- * The kinds that the name and the declared type claim. Empty when they claim nothing: browsers may send CSV as application/octet-stream.
+ * The kinds that the name and the declared type claim. An unknown extension and the type `application/octet-stream` claim none: browsers
+ * may send that type for any file.
  */
 export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
   return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)
