@@ -1,5 +1,6 @@
 import type { PriceOf } from '../core/cost/price.ts'
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/expiry.ts'
+import { defaultEditableTailTokens } from '../core/hide/hide.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
 import { defaultEligibleMimes } from '../core/sources/source.ts'
 
@@ -28,6 +29,8 @@ export interface AgentSettings {
   readonly contextTokens: number
   readonly keepRecentTurns: number
   readonly cache: CachePolicy
+  /** `react.hide` folds a block only if at most this many tokens come after it. The provider has to read these again. */
+  readonly editableTailTokens: number
   readonly expiry: ExpirySettings
   readonly timezone: string
   /**
@@ -55,10 +58,10 @@ export interface ModelSettings {
 /** The defaults with the given changes. Throws a RangeError for invalid limits. */
 export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettings {
   const settings = { ...defaultAgentSettings, ...changes }
-  for (const limit of ['creditCap', 'maxSeconds', 'maxMoney'] as const) {
+  for (const limit of ['creditCap', 'maxSeconds', 'maxMoney', 'editableTailTokens'] as const) {
     const value = settings[limit]
     if (value !== undefined && !(value >= 0)) {
-      throw new RangeError(`\`${limit}\` must be 0 or greater, not ${value}. Leave it out for no limit.`)
+      throw new RangeError(`\`${limit}\` must be 0 or greater, not ${value}. Leave it out for the default.`)
     }
   }
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
@@ -84,6 +87,7 @@ export const defaultAgentSettings: AgentSettings = {
   contextTokens: 80_000,
   keepRecentTurns: 6,
   cache: defaultCachePolicy,
+  editableTailTokens: defaultEditableTailTokens,
   expiry: defaultExpirySettings,
   timezone: 'UTC',
   recordPrompts: false,

@@ -89,6 +89,8 @@ export interface VisiblePrompt {
   slice(): Slice
   points(): CachePoints
   readonly tokens: TokenCounter
+  /** The most tokens that may come after a block that `react.hide` folds. */
+  readonly editableTailTokens: number
 }
 
 /** The result of a call. A tool that can not do its work returns `ok: false`. The model then reads the error, and the turn continues. */

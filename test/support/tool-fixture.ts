@@ -25,9 +25,10 @@ export async function toolFixture(
     readonly sources?: readonly IncomingSource[]
     readonly turnId?: string
     readonly workspace?: Workspace
+    readonly editableTailTokens?: number
   } = {},
 ) {
-  const { hidden = [], sources = [], turnId = 't1' } = options
+  const { hidden = [], sources = [], turnId = 't1', editableTailTokens = 4_000 } = options
   const clock = createFixedClock()
   const blobs = createMemoryBlobs()
   const store = createMemoryStore({ blobs, clock })
@@ -54,7 +55,7 @@ export async function toolFixture(
     idempotencyKey: `c1/${turnId}/k`,
     timeline,
     signal: new AbortController().signal,
-    visiblePrompt: { slice, points: () => cachePoints(slice(), defaultCachePolicy), tokens: roughTokens },
+    visiblePrompt: { slice, points: () => cachePoints(slice(), defaultCachePolicy), tokens: roughTokens, editableTailTokens },
     clock,
     code: undefined,
     scope: localScope,

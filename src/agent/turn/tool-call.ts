@@ -123,7 +123,12 @@ function invokeTool(
     idempotencyKey: `${conversationId}/${origin.turnId}/${origin.callId}`,
     timeline: seen,
     signal,
-    visiblePrompt: { slice, points: () => cachePoints(slice(), agent.settings.cache, progress), tokens: renderers.estimator.text },
+    visiblePrompt: {
+      slice,
+      points: () => cachePoints(slice(), agent.settings.cache, progress),
+      tokens: renderers.estimator.text,
+      editableTailTokens: agent.settings.editableTailTokens,
+    },
     clock: agent.clock,
     code: decision.code,
     scope,

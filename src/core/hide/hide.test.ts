@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, result, rounds } from '../../testing/blocks.ts'
-import { isHidden, toolResultBlock } from '../block/index.ts'
+import { type Draft, isHidden, toolResultBlock } from '../block/index.ts'
 import { roughTokens } from '../estimate/tokens.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
 import { applyChange } from '../timeline/apply.ts'
@@ -34,6 +34,7 @@ describe('react.hide', () => {
       ok: false,
       status: 'too_old',
       notice: 'hide_before_cache',
+      reason: 'earlier_rounds',
       report: { path: 'tc:t1.t1c0.result', status: 'too_old', before_cache: true, blocks_hidden: 0, tokens_hidden: 0, tail_limit: 2_000 },
     })
   })
@@ -54,15 +55,37 @@ describe('react.hide', () => {
     expect(after.at(-1)).toBe('HIDDEN — three rows, none useful. Retrieve with react.read(tc:t1.last.result)')
   })
 
-  it('reports how many tokens it saved and the distance to the end of the prompt', () => {
+  it('reports how many tokens it saved and how many come after the block', () => {
     const timeline = timelineOf(six)
     const shown = sliceOf(timeline, 't1').shown.at(-1)
     const text = shown?.parts[0]?.type === 'text' ? shown.parts[0].text : ''
     const line = 'HIDDEN — gone. Retrieve with react.read(tc:t1.last.result)'
     expect(hide(timeline, 'tc:t1.last.result', 'gone').report).toMatchObject({
       tokens_hidden: roughTokens(text) - roughTokens(line),
-      tail_tokens: roughTokens(text),
+      tail_tokens: 0,
     })
+    expect(hide(timeline, 'tc:t1.last.call').report.tail_tokens).toBe(roughTokens(text))
+  })
+
+  it('hides a block of any size when nothing comes after it', () => {
+    const huge = result('huge', 'many words '.repeat(20_000), 't1', 5)
+    const timeline = timelineOf([...rounds(5), call('huge', 'x', 't1', 5), huge])
+    const plan = hide(timeline, 'tc:t1.huge.result', 'a long page', 't1', 0)
+    expect(plan).toMatchObject({ ok: true, report: { blocks_hidden: 1, tail_tokens: 0 } })
+    expect(plan.report.tokens_hidden).toBeGreaterThan(3_000) // the prompt showed only its beginning
+  })
+
+  it('judges each block of a group by what comes after it', () => {
+    const [one, two] = ['one ', 'two '].map((word) => result('g', word.repeat(2_500), 't1', 1)) as [Draft, Draft]
+    const timeline = timelineOf([...rounds(1), call('g', 'x', 't1', 1), one, two])
+    const { tail_tokens: afterCall = 0 } = hide(timeline, 'tc:t1.g.call', 'x', 't1', 1e9).report
+    const hiddenWithin = (limit: number) => {
+      const plan = hide(timeline, 'tc:t1.g.result', 'x', 't1', limit)
+      return plan.ok && blocksAtPath(applied(timeline, plan), 'tc:t1.g.result').map(isHidden)
+    }
+    expect(hiddenWithin(0)).toEqual([false, true])
+    expect(hiddenWithin(afterCall / 2 - 1)).toEqual([false, true])
+    expect(hiddenWithin(afterCall / 2)).toEqual([true, true])
   })
 
   it('refuses a path that is too many tokens away from the end', () => {
@@ -108,7 +131,7 @@ describe('react.hide', () => {
 
   it('refuses a path of the previous turn, even after the pre-tail point', () => {
     const timeline = timelineOf([...rounds(2), completion('done'), ...rounds(1, 't2')])
-    expect(hide(timeline, 'ar:t1.assistant.completion', 'x', 't2')).toMatchObject({ notice: 'hide_before_cache' })
+    expect(hide(timeline, 'ar:t1.assistant.completion', 'x', 't2')).toMatchObject({ notice: 'hide_before_cache', reason: 'previous_turns' })
     expect(hide(timeline, 'ar:t2.user.prompt', 'x', 't2')).toMatchObject({ ok: true })
   })
 
@@ -157,15 +180,15 @@ describe('react.hide', () => {
     const timeline = timelineOf(six)
     const { tail_tokens: distance = 0 } = hide(timeline, 'tc:t1.last.call').report
     expect(hide(timeline, 'tc:t1.last.call', 'x', 't1', distance)).toMatchObject({ ok: true })
-    expect(hide(timeline, 'tc:t1.last.call', 'x', 't1', distance - 1)).toMatchObject({ notice: 'hide_too_old' })
+    expect(hide(timeline, 'tc:t1.last.call', 'x', 't1', distance - 1)).toMatchObject({ notice: 'hide_too_old', reason: 'tail_tokens' })
   })
 
-  it('the frozen part never changes, whatever is hidden', () => {
+  it('hides exactly the blocks beyond the frozen marks that at most the limit of tokens follow, and never changes the frozen part', () => {
     const sizes = fc.array(fc.constantFrom(10, 400, 3_000, 12_000), { maxLength: 9 })
     const numRuns = 300
-    let hides = 0
+    const outcomes = { ok: 0, hide_before_cache: 0, hide_too_old: 0 }
     fc.assert(
-      fc.property(sizes, sizes, fc.nat(), fc.integer({ min: 0, max: 4_000 }), (before, now, chosen, tailTokens) => {
+      fc.property(sizes, sizes, fc.nat(), fc.integer({ min: 0, max: 8_000 }), (before, now, chosen, tailTokens) => {
         const round = (turnId: string) => (size: number, i: number) => [
           call(`${turnId}k${i % 3}`, 'x', turnId, i),
           result(`${turnId}k${i % 3}`, 'so on '.repeat(size / 6), turnId, i), // paths repeat, so groups lie on both sides of the points
@@ -173,20 +196,31 @@ describe('react.hide', () => {
         const past = before.length > 0 ? [...rounds(0), ...before.flatMap(round('t1')), completion('done')] : []
         const timeline = timelineOf([...past, ...rounds(0, 't2'), ...now.flatMap(round('t2'))])
         const path = blockAt(timeline, chosen % timeline.size)?.path ?? 'ar:t2.user.prompt'
-        const plan = hide(timeline, path, 'x', 't2', tailTokens)
-        if (!plan.ok) return
-        hides++
         const slice = sliceOf(timeline, 't2')
         const { preTail = -1, prevTurn = -1 } = cachePoints(slice, defaultCachePolicy)
+        const tokensAt = slice.shown.map(({ parts }) =>
+          parts.reduce((sum, part) => sum + (part.type === 'text' ? roughTokens(part.text) : 0), 0),
+        )
+        const group = slice.shown.flatMap(({ block }, at) =>
+          block.path === path ? [{ id: block.id, at, after: tokensAt.slice(at + 1).reduce((sum, tokens) => sum + tokens, 0) }] : [],
+        )
+        const expected = group.filter(({ at, after }) => at > preTail && at > prevTurn && after <= tailTokens).map(({ id }) => id)
+
+        const plan = hide(timeline, path, 'x', 't2', tailTokens)
+        expect(plan.ok ? plan.change.ids : []).toEqual(expected)
+        expect(plan.report.blocks_hidden).toBe(expected.length)
+        outcomes[plan.ok ? 'ok' : (plan.notice ?? 'ok')]++
         const frozen = Math.max(preTail, prevTurn) + 1
+        if (!plan.ok) {
+          expect(plan.notice).toBe((group.at(-1)?.at ?? -1) < frozen ? 'hide_before_cache' : 'hide_too_old')
+          return
+        }
         const next = sliceOf(applied(timeline, plan), 't2')
         expect(next.shown.slice(0, frozen)).toEqual(slice.shown.slice(0, frozen))
-        const hidden = blocksOf(applied(timeline, plan)).filter(isHidden)
-        expect(hidden).toHaveLength(plan.report.blocks_hidden)
-        expect(hidden.length).toBeGreaterThan(0)
+        expect(blocksOf(applied(timeline, plan)).filter(isHidden)).toHaveLength(expected.length)
       }),
       { numRuns },
     )
-    expect(hides).toBeGreaterThan(numRuns / 10)
+    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(numRuns / 20)
   })
 })

@@ -24,7 +24,7 @@ export interface HideReport {
   readonly before_cache?: true
   readonly blocks_hidden: number
   readonly tokens_hidden: number
-  /** The tokens from the newest block at the path to the last block of the prompt. Undefined when that block is frozen or not visible. */
+  /** The tokens that come after the newest block at the path. Undefined when that block is frozen or not visible. */
   readonly tail_tokens?: number
   readonly tail_limit: number
 }
@@ -35,26 +35,29 @@ export type HidePlan =
       readonly ok: false
       readonly status: 'not_found' | 'too_old'
       readonly notice?: 'hide_before_cache' | 'hide_too_old'
+      /** Why the newest block at the path is too old. */
+      readonly reason?: 'previous_turns' | 'earlier_rounds' | 'tail_tokens'
       readonly report: HideReport
     }
 
 export interface HideLimits {
   readonly tokens: TokenCounter
-  /** The most tokens from an edited block to the last block of the prompt. */
+  /** The most tokens that may come after an edited block. The size of the block itself does not count. */
   readonly tailTokens: number
 }
 
-export const defaultTailTokens = 2_000
+export const defaultEditableTailTokens = 4_000
 const maxReplacementChars = 400
 const defaultReplacement = 'content removed'
 
 /**
  * Plans to hide the blocks at a path. They are hidden only where the edit invalidates little of the provider's cache:
  *
- *   frozen: cached, never edited │ too many tokens to the end │ editable tail │ sources, announce
- *                                ▲ pre-tail or previous turn  ▲ tail limit
+ *   frozen: cached, never edited │ too many tokens after it │ editable tail │ sources, announce
+ *                                ▲ pre-tail or previous turn
  *
- * The newest block at the path must lie in the editable tail. Older blocks at the path are hidden with it only if they also lie there.
+ * Each block at the path is judged by what comes after it. The newest one decides whether anything is hidden: less comes after it than
+ * after the older ones.
  */
 export function planHide(slice: Slice, points: CachePoints, request: HideRequest, { tokens, tailTokens }: HideLimits): HidePlan {
   const path = canonicalAddress(request.path)
@@ -66,16 +69,18 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
   const frozen = frozenUntil(points)
   if (newest <= frozen) {
     const report: HideReport = { ...base, status: 'too_old', before_cache: true }
-    return { ok: false, status: 'too_old', notice: 'hide_before_cache', report }
+    const reason = newest <= (points.prevTurn ?? -1) ? 'previous_turns' : 'earlier_rounds'
+    return { ok: false, status: 'too_old', notice: 'hide_before_cache', reason, report }
   }
-  const tail = measureTail(slice, frozen, tokens)
-  const measured = { ...base, tail_tokens: tail.tokensFrom(newest) }
+  const tokensAfter = measureTail(slice, frozen, tokens)
+  const measured = { ...base, tail_tokens: tokensAfter(newest) }
   if (measured.tail_tokens > tailTokens) {
-    return { ok: false, status: 'too_old', notice: 'hide_too_old', report: { ...measured, status: 'too_old' } }
+    const report: HideReport = { ...measured, status: 'too_old' }
+    return { ok: false, status: 'too_old', notice: 'hide_too_old', reason: 'tail_tokens', report }
   }
 
-  const editable = tail.editableFrom(tailTokens)
-  const group = positions.filter((position) => position >= editable).map((position) => slice.shown[position] as ShownBlock)
+  const editable = positions.filter((position) => position > frozen && tokensAfter(position) <= tailTokens)
+  const group = editable.map((position) => slice.shown[position] as ShownBlock)
   const text = replacementText(request.replacement_text)
   return {
     ok: true,
@@ -139,27 +144,13 @@ export function blocksAt(timeline: Timeline, address: string): readonly { readon
   return group
 }
 
-/** The sizes of the blocks after the frozen part, in tokens. */
-interface TailTokens {
-  /** The tokens from this position to the end of the slice. Only for positions after the frozen part. */
-  readonly tokensFrom: (position: number) => number
-  /** The first position from which all blocks to the end fit into `limit` tokens. The length of the slice when there is none. */
-  readonly editableFrom: (limit: number) => number
-}
-
-function measureTail(slice: Slice, frozen: number, count: TokenCounter): TailTokens {
-  const first = frozen + 1
-  const sums: number[] = []
+/** Counts the tokens after the frozen part. The returned function gives the tokens that come after a position there. */
+function measureTail({ shown }: Slice, frozen: number, count: TokenCounter): (position: number) => number {
+  const after: number[] = []
   let sum = 0
-  for (let position = slice.shown.length - 1; position >= first; position--) {
-    sum += partsTokens(slice.shown[position]?.parts ?? [], count)
-    sums[position - first] = sum
+  for (let position = shown.length - 1; position > frozen; position--) {
+    after[position - frozen] = sum
+    sum += partsTokens(shown[position]?.parts ?? [], count)
   }
-  return {
-    tokensFrom: (position) => sums[position - first] ?? 0,
-    editableFrom: (limit) => {
-      const offset = sums.findIndex((tokens) => tokens <= limit)
-      return offset === -1 ? slice.shown.length : first + offset
-    },
-  }
+  return (position) => after[position - frozen] ?? 0
 }

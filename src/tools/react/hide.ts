@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defaultTailTokens, planHide } from '../../core/hide/hide.ts'
+import { type HidePlan, planHide } from '../../core/hide/hide.ts'
 import type { Json } from '../../core/json.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
@@ -24,12 +24,27 @@ export const hideTool = defineTool({
     const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
     const plan = planHide(visiblePrompt.slice(), visiblePrompt.points(), request, {
       tokens: visiblePrompt.tokens,
-      tailTokens: defaultTailTokens,
+      tailTokens: visiblePrompt.editableTailTokens,
     })
     if (plan.ok) return succeeded({ changes: [plan.change], output: plan.report as unknown as Json })
-    const message =
-      plan.status === 'not_found' ? `Nothing visible has the path ${path}.` : `${path} is too old to hide: it is already cached.`
+    const message = refusalMessage(path, plan)
     const code = plan.notice ?? 'hide_not_found'
     return failed(code, message, { notices: [{ code, message, path }], output: plan.report as unknown as Json })
   },
 })
+
+/** Says which condition failed. */
+function refusalMessage(path: string, { reason, report }: HidePlan & { ok: false }): string {
+  switch (reason) {
+    case undefined:
+      return `Nothing visible has the path ${path}.`
+    case 'previous_turns':
+      return `${path} can not be hidden: it belongs to an earlier turn, and the provider has cached it.`
+    case 'earlier_rounds':
+      return `${path} can not be hidden: it belongs to an earlier round, and the provider has cached it. Only the last few rounds can be changed.`
+    case 'tail_tokens':
+      return `${path} can not be hidden: ${report.tail_tokens} tokens come after it, and at most ${report.tail_limit} may.`
+    default:
+      return reason satisfies never
+  }
+}

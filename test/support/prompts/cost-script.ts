@@ -1,6 +1,6 @@
 import { type BlockOrigin, type Draft, toolCallBlock, toolResultBlock } from '../../../src/core/block/index.ts'
 import { roughTokens } from '../../../src/core/estimate/tokens.ts'
-import { defaultTailTokens, planHide } from '../../../src/core/hide/hide.ts'
+import { defaultEditableTailTokens, planHide } from '../../../src/core/hide/hide.ts'
 import { toolPath } from '../../../src/core/path/build.ts'
 import { cachePoints, defaultCachePolicy } from '../../../src/core/render/cache-points.ts'
 import { createRenderer } from '../../../src/core/render/render.ts'
@@ -58,7 +58,7 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
   const fold = (turnId: string, iteration: number) => {
     const slice = renderer.slice(timeline, turnId)
     const request = { path: toolPath(turnId, callIdOf(turnId, iteration - 1, 0), 'result'), replacement_text: 'read, nothing of use' }
-    const plan = planHide(slice, pointsOf(slice, turnId), request, { tokens: roughTokens, tailTokens: defaultTailTokens })
+    const plan = planHide(slice, pointsOf(slice, turnId), request, { tokens: roughTokens, tailTokens: defaultEditableTailTokens })
     const place = placeOf(turnId, iteration, 0)
     append([
       toolCallBlock(place, { toolId: 'react.hide', params: request }),
