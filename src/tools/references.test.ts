@@ -73,8 +73,17 @@ describe('references in parameters', () => {
       'fi:conv_other.t1.files/a.md',
       'ar:conv_other.t1.user.prompt',
     ]) {
-      expect((await bound({ data: `ref:${address}` })).codes).toEqual(['ref_not_visible'])
-      expect((await bound({ data: [`ref:conv:${address}`] })).codes).toEqual(['ref_not_visible'])
+      expect((await bound({ data: `ref:${address}` })).codes).toEqual(['ref_other_conversation'])
+      expect((await bound({ data: [`ref:conv:${address}`] })).codes).toEqual(['ref_other_conversation'])
+    }
+  })
+
+  it('may name the conversation itself', async () => {
+    for (const address of ['so:sources_pool[1]', 'tc:t1.r1.result', 'fi:t1.files/a.md', 'ar:t1.user.prompt']) {
+      const [space, body] = [address.slice(0, 3), address.slice(3)]
+      const short = await bound({ data: `ref:${address}` })
+      expect((await bound({ data: `ref:conv:${space}conv_c1.${body}` })).given).toEqual(short.given)
+      expect(short.codes).toEqual([])
     }
   })
 

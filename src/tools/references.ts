@@ -124,6 +124,7 @@ function findSimilarPath(address: string, timeline: Timeline): string | undefine
 
 const advice: { readonly [P in ReferenceProblem]: string } = {
   ref_not_visible: 'is not visible now: bring it back with react.read, then call again',
+  ref_other_conversation: 'belongs to another conversation, which can not be reached from here: give the content itself',
   ref_internal_not_visible: 'is internal: write its content again as an external artifact and refer to that',
   fi_ref_not_materialized: 'is not in the workspace: react.pull it first, then call again',
   refs_too_large: 'makes it more than 32 MiB that the call refers to: refer to less at once',

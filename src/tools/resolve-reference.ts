@@ -2,7 +2,7 @@ import { type Block, isHidden, readDigest } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { parseJson } from '../core/json.ts'
 import { filePath } from '../core/path/build.ts'
-import { canonicalPath, type LogicalPath, parsePath } from '../core/path/logical.ts'
+import { canonicalPath, dropOwnConversation, isInOtherConversation, parsePath } from '../core/path/logical.ts'
 import { toLogical, toPhysical } from '../core/path/physical.ts'
 import { selectSources } from '../core/sources/pool.ts'
 import type { SourceRow } from '../core/sources/source.ts'
@@ -14,6 +14,7 @@ import type { Call } from './tool.ts'
 /** Why a reference can not be bound. The model reads these codes. */
 export type ReferenceProblem =
   | 'ref_not_visible'
+  | 'ref_other_conversation'
   | 'ref_internal_not_visible'
   | 'fi_ref_not_materialized'
   | 'ref_file_unsafe'
@@ -52,7 +53,8 @@ export function contentSize(content: ReferenceContent): number {
 export async function resolveReference(address: string, call: Call): Promise<ReferenceResolution> {
   const { path, shorthand } = normalizeAddress(address, call)
   const parsed = path === undefined ? undefined : parsePath(path)
-  if (path === undefined || parsed === undefined || isOtherConversation(parsed)) return unresolved(address, 'ref_not_visible')
+  if (path === undefined || parsed === undefined) return unresolved(address, 'ref_not_visible')
+  if (isInOtherConversation(parsed)) return unresolved(address, 'ref_other_conversation')
   if (parsed.space === 'so') {
     const { rows, missing } = selectSources(call.timeline.sources, parsed.sids)
     return rows.length === 0 ? unresolved(path, 'ref_not_visible') : { ok: true, path, content: { kind: 'rows', rows }, shorthand, missing }
@@ -63,17 +65,18 @@ export async function resolveReference(address: string, call: Call): Promise<Ref
   return typeof content === 'string' ? unresolved(path, content) : { ok: true, path, content, shorthand, missing: [] }
 }
 
-const isOtherConversation = (path: LogicalPath) => 'conversationId' in path && path.conversationId !== undefined
-
 const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
 
 /** The logical path of an address. A bare `files/x` belongs to the current turn. A physical path is converted. */
-function normalizeAddress(address: string, { timeline, origin }: Call): { readonly path: string | undefined; readonly shorthand: boolean } {
+function normalizeAddress(
+  address: string,
+  { timeline, origin, conversationId }: Call,
+): { readonly path: string | undefined; readonly shorthand: boolean } {
   const bare = /^(files|outputs|attachments)\/(.+)$/s.exec(address)
   if (bare)
     return { path: canonicalPath(filePath(origin.turnId, bare[1] as 'files' | 'outputs' | 'attachments', bare[2] ?? '')), shorthand: true }
   const turns = new Set(knownTurns(timeline)).add(origin.turnId)
-  return { path: canonicalPath(address) ?? toLogical(address, turns), shorthand: false }
+  return { path: canonicalPath(dropOwnConversation(address, conversationId)) ?? toLogical(address, turns), shorthand: false }
 }
 
 const isVisible = (timeline: Timeline, path: string): boolean =>

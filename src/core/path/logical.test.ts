@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalPath, formatPath, type LogicalPath, maximumPathLength, parsePath } from './logical.ts'
+import { canonicalPath, dropOwnConversation, formatPath, type LogicalPath, maximumPathLength, parsePath } from './logical.ts'
 
 describe('parsing and formatting', () => {
   it.each<[string, LogicalPath]>([
@@ -132,6 +132,26 @@ describe('texts that are not paths', () => {
 })
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)
+describe('a path with the id of its own conversation', () => {
+  it.each([
+    ['fi:conv_c1.t1.files/a.md', 'fi:t1.files/a.md'],
+    ['conv:fi:conv_c1.t1.files/a.md', 'fi:t1.files/a.md'],
+    ['ar:conv_c1.plan.latest:p', 'ar:plan.latest:p'],
+    ['so:conv_c1.sources_pool[1]', 'so:sources_pool[1]'],
+    ['fi:conv_c1x.t1.files/a.md', 'fi:conv_c1x.t1.files/a.md'], // another conversation
+    ['fi:conv_c2.t1.files/conv_c1.md', 'fi:conv_c2.t1.files/conv_c1.md'],
+    ['ks:conv_c1.x', 'ks:conv_c1.x'], // knowledge belongs to no conversation
+    ['conv_c1.t1.files/a.md', 'conv_c1.t1.files/a.md'],
+    ['fi:t1.files/a.md', 'fi:t1.files/a.md'],
+  ])('%s becomes %s', (given, expected) => {
+    expect(dropOwnConversation(given, 'c1')).toBe(expected)
+  })
+
+  it('is recognised whatever characters the id has', () => {
+    expect(dropOwnConversation('fi:conv_a.b (c).t1.files/a.md', 'a.b (c)')).toBe('fi:t1.files/a.md')
+  })
+})
+
 const turn = id.filter((text) => !text.startsWith('conv_'))
 const conversation = fc.option(id, { nil: undefined }).map((given) => (given === undefined ? {} : { conversationId: given }))
 const record = fc.oneof(

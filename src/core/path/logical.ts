@@ -11,8 +11,8 @@ import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
  *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           source rows
  *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
  *
- * The part after the colon may begin with `conv_<id>.`. Then the path leads into that other conversation. Therefore a turn id never begins
- * with `conv_`.
+ * The part after the colon may begin with `conv_<id>.`. Then the path leads into that conversation. `dropOwnConversation` removes the id of
+ * the conversation itself. Therefore a turn id never begins with `conv_`.
  */
 export type LogicalPath =
   | RecordPath
@@ -148,6 +148,20 @@ export function formatPath(path: LogicalPath): string {
       return path satisfies never
   }
 }
+
+/**
+ * Removes `conv_<id>.` from a path if it is the id of the conversation itself. Other texts are returned unchanged. In particular, a path
+ * into another conversation keeps its id.
+ */
+export function dropOwnConversation(text: string, conversationId: string): string {
+  const [prefix, space] = /^(?:conv:)?(ar|su|ws|tc|fi|so):conv_/.exec(text) ?? []
+  if (prefix === undefined || !text.startsWith(`${conversationId}.`, prefix.length)) return text
+  return `${space}:${text.slice(prefix.length + conversationId.length + 1)}`
+}
+
+/** Whether a path leads into another conversation. Call `dropOwnConversation` before the path is parsed. */
+export const isInOtherConversation = (path: LogicalPath | undefined): boolean =>
+  path !== undefined && 'conversationId' in path && path.conversationId !== undefined
 
 /** The canonical form of a path in any spelling, for keys of an index. Undefined when the text is not a logical path. */
 export function canonicalPath(text: string): string | undefined {

@@ -111,6 +111,15 @@ describe('react.checkout', () => {
     expect(await older.files()).toEqual(await newer.files())
   })
 
+  it('accepts a path with the id of this conversation', async () => {
+    const [short, long] = [await fixture(), await fixture()]
+    const a = await short.run(checkoutTool, { paths: ['fi:turn_o.files/app'] })
+    const b = await long.run(checkoutTool, { paths: ['conv:fi:conv_c1.turn_o.files/app'] })
+    expect(a.ok).toBe(true)
+    expect(b.output).toEqual(a.output)
+    expect(await long.files()).toEqual(await short.files())
+  })
+
   it('has an error code for every kind of invalid request', async () => {
     const { run, files } = await fixture()
     const code = async (params: object) => (await run(checkoutTool, params)).error?.code
@@ -125,7 +134,7 @@ describe('react.checkout', () => {
       'turn_o/files/app': 'not_a_files_ref',
       'fi:turn_o.files/../../x': 'not_a_files_ref',
       'ks:docs': 'not_a_files_ref',
-      'fi:conv_c2.turn_o.files': 'not_a_files_ref',
+      'fi:conv_c2.turn_o.files': 'in_another_conversation',
     }
     const { error, notices } = await run(checkoutTool, { paths: ['fi:turn_o.files', ...Object.keys(wrong)] })
     const reasons = Object.entries(wrong).map(([path, reason]) => ({ path, reason }))

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { checkoutBlock, type Notice } from '../../core/block/index.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { formatPath, parsePath } from '../../core/path/logical.ts'
+import { dropOwnConversation, formatPath, isInOtherConversation, parsePath } from '../../core/path/logical.ts'
 import { isId } from '../../core/path/safety.ts'
 import type { CheckoutOutcome, CheckoutSource } from '../../ports/workspace.ts'
 import { historyOf } from '../artifacts/history.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
-import type { Outcome } from '../tool.ts'
+import type { Call, Outcome } from '../tool.ts'
 import { fileTree } from './pull.ts'
 
 const MAX_PATHS = 50
@@ -40,7 +40,7 @@ export const checkoutTool = defineTool({
   ],
   async run(params, call) {
     const { turnId } = call.origin
-    const request = parseRequest(params, turnId)
+    const request = parseRequest(params, call)
     if (!request.ok) return refusalOutcome(request.violation)
     const workspace = await call.workspace()
     const { mode, sources } = request
@@ -58,7 +58,7 @@ type CheckoutRequest =
   | { readonly ok: true; readonly mode: Mode; readonly sources: readonly CheckoutSource[] }
   | { readonly ok: false; readonly violation: Notice }
 
-function parseRequest({ mode = 'replace', paths, version }: Params, currentTurn: string): CheckoutRequest {
+function parseRequest({ mode = 'replace', paths, version }: Params, call: Call): CheckoutRequest {
   const refuse = (code: string, message: string, more: JsonObject = {}): CheckoutRequest => ({
     ok: false,
     violation: { code, message, ...more },
@@ -84,7 +84,7 @@ function parseRequest({ mode = 'replace', paths, version }: Params, currentTurn:
     const message = `At most ${MAX_PATHS} paths can be checked out at once, not ${distinct.length}. ${retryHint('their folders')}`
     return refuse('protocol_violation.checkout_invalid_paths', message)
   }
-  const parsed = distinct.map((path) => parseSource(path, currentTurn))
+  const parsed = distinct.map((path) => parseSource(path, call))
   const invalid = parsed.filter((each) => 'reason' in each)
   const sources = parsed.filter((each) => 'turnId' in each)
   if (invalid.length === 0) return { ok: true, mode: version === undefined ? mode : 'replace', sources }
@@ -97,12 +97,13 @@ const retryHint = (what: string) => `Nothing changed. Call react.checkout again 
 
 const versionPath = (version: string) => (isId(version) ? `fi:${version}.files` : version)
 
-function parseSource(text: string, currentTurn: string): CheckoutSource | { readonly path: string; readonly reason: string } {
-  const path = parsePath(text)
+function parseSource(text: string, { conversationId, origin }: Call): CheckoutSource | { readonly path: string; readonly reason: string } {
+  const path = parsePath(dropOwnConversation(text, conversationId))
   const shown = text.slice(0, 200)
-  if (path?.space !== 'fi' || path.kind === 'code' || path.conversationId !== undefined) return { path: shown, reason: 'not_a_files_ref' }
+  if (isInOtherConversation(path)) return { path: shown, reason: 'in_another_conversation' }
+  if (path?.space !== 'fi' || path.kind === 'code') return { path: shown, reason: 'not_a_files_ref' }
   if (path.area !== 'files') return { path: shown, reason: 'only_files_can_be_checked_out' }
-  if (path.turn === currentTurn) return { path: shown, reason: 'already_the_current_turn' }
+  if (path.turn === origin.turnId) return { path: shown, reason: 'already_the_current_turn' }
   return { turnId: path.turn, rel: path.rel }
 }
 

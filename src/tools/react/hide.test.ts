@@ -62,6 +62,14 @@ describe('react.hide', () => {
     )
   })
 
+  it('accepts a path with the id of this conversation, and says that another conversation is out of reach', async () => {
+    const fixture = await toolFixture(rounds(6))
+    const outcome = await fixture.run(hideTool, { path: 'tc:conv_c1.t1.t1c5.result' })
+    expect(outcome).toMatchObject({ ok: true, output: { path: 'tc:t1.t1c5.result', blocks_hidden: 1 } })
+    const other = await fixture.run(hideTool, { path: 'tc:conv_c2.t1.t1c5.result' })
+    expect(other).toMatchObject({ ok: false, error: { code: 'hide_not_found', message: expect.stringContaining('another conversation') } })
+  })
+
   it.each([
     [{ path: 'tc:t1.nowhere.result' }, 'hide_not_found'],
     [{ path: '  ' }, 'missing_path'],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type HidePlan, planHide } from '../../core/hide/hide.ts'
 import type { Json } from '../../core/json.ts'
+import { dropOwnConversation, isInOtherConversation, parsePath } from '../../core/path/logical.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 
@@ -19,8 +20,9 @@ export const hideTool = defineTool({
   repeatable: true,
   returns: 'how many blocks and tokens are out of sight',
   constraints: ['only the newest content can be hidden: what lies before the cache point stays as it is'],
-  run({ path, replacement_text, replacement }, { visiblePrompt }) {
-    if (path.trim() === '') return failed('missing_path', 'Say which path to fold away.')
+  run({ path: given, replacement_text, replacement }, { visiblePrompt, conversationId }) {
+    const path = dropOwnConversation(given.trim(), conversationId)
+    if (path === '') return failed('missing_path', 'Say which path to fold away.')
     const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
     const plan = planHide(visiblePrompt.slice(), visiblePrompt.points(), request, {
       tokens: visiblePrompt.tokens,
@@ -37,7 +39,9 @@ export const hideTool = defineTool({
 function refusalMessage(path: string, { reason, report }: HidePlan & { ok: false }): string {
   switch (reason) {
     case undefined:
-      return `Nothing visible has the path ${path}.`
+      return isInOtherConversation(parsePath(path))
+        ? `${path} belongs to another conversation. Only what this conversation shows can be hidden.`
+        : `Nothing visible has the path ${path}.`
     case 'previous_turns':
       return `${path} can not be hidden: it belongs to an earlier turn, and the provider has cached it.`
     case 'earlier_rounds':

@@ -132,6 +132,26 @@ describe('react.patch', () => {
   })
 })
 
+describe('a path with the id of this conversation', () => {
+  it('is patched like the path without it', async () => {
+    const harness = createHarness({
+      replies: [
+        puts('files/a.md', two),
+        ({ parts }) => {
+          const turnId = /ar:(turn_\w+)\.user\.prompt/.exec(JSON.stringify(parts))?.[1]
+          return patches(`fi:conv_c1.${turnId}.files/a.md`, diff)
+        },
+        reply.answer('Done.'),
+      ],
+      tools: [put],
+    })
+    await harness.say('Please do it.')
+    const { error, textOf } = await lookAt(harness)
+    expect(error).toBeUndefined()
+    expect(await textOf('files/a.md')).toBe('one\nzwei\n')
+  })
+})
+
 describe('invalid patches', () => {
   it.each([
     ['missing_patch', two, patches('files/a.md', ' \n')],

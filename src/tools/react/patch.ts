@@ -6,7 +6,7 @@ import { type ApplyError, applyPatch, formatPatch, type HunkPlacement } from '..
 import { suggestRead } from '../../core/patch/diagnose.ts'
 import { hasPreviewNumbers, isDiff, parsePatch } from '../../core/patch/parse.ts'
 import { filePath } from '../../core/path/build.ts'
-import { type Area, parsePathUnchecked } from '../../core/path/logical.ts'
+import { type Area, dropOwnConversation, isInOtherConversation, parsePathUnchecked } from '../../core/path/logical.ts'
 import { normalizeTarget, splitPhysical, type Target } from '../../core/path/physical.ts'
 import { findArtifact } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/timeline.ts'
@@ -161,7 +161,7 @@ const maxTargetBytes = 10 * 1024 * 1024
 /** Finds the file to patch. A file of an earlier turn is not changed. Its patched text is written into the current turn. */
 async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
-  const named = parseTargetPath(path.normalize('NFC'), turns)
+  const named = parseTargetPath(dropOwnConversation(path.normalize('NFC'), call.conversationId), turns)
   if (named?.area === 'attachments')
     return failed('patch_unsupported_namespace', 'Attachments cannot be changed. Write a new file, and name the attachment in it.')
   if (named?.inOtherConversation) return failed('invalid_write_logical_path', 'A file of another conversation cannot be patched.')
@@ -185,7 +185,7 @@ interface NamedFile {
 /** The turn, area and relative path in a path, if it has them. */
 function parseTargetPath(path: string, turns: ReadonlySet<string>): NamedFile | undefined {
   const logical = parsePathUnchecked(path)
-  if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: logical.conversationId !== undefined }
+  if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: isInOtherConversation(logical) }
   if (path.startsWith('attachments/')) return { area: 'attachments', rel: path.slice('attachments/'.length) }
   return splitPhysical(path, turns)
 }

@@ -157,8 +157,16 @@ describe('react.pull', () => {
     const { output } = await run(pullTool, { paths: ['fi:turn_x.files', 'fi:turn_o.files/nope', 'fi:conv_c2.turn_o.files/app/a.ts'] })
     expect(output).toMatchObject({
       missing: ['fi:turn_x.files', 'fi:turn_o.files/nope'],
-      invalid: [{ path: 'fi:conv_c2.turn_o.files/app/a.ts', reason: 'unresolvable_fi_ref' }],
+      invalid: [{ path: 'fi:conv_c2.turn_o.files/app/a.ts', reason: 'in_another_conversation' }],
     })
+  })
+
+  it('accepts a path with the id of this conversation, and pulls it once', async () => {
+    const { run } = await fixture()
+    const short = (await run(pullTool, { paths: ['fi:turn_o.files/app/a.ts'] })).output as { pulled: unknown }
+    const { output } = await run(pullTool, { paths: ['fi:conv_c1.turn_o.files/app/a.ts', 'fi:turn_o.files/app/a.ts'] })
+    expect(output).toMatchObject({ pulled: short.pulled })
+    expect(output).not.toHaveProperty('invalid')
   })
 
   it('reports the files of a folder whose content is lost', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
-import { formatPath, parsePath } from '../../core/path/logical.ts'
+import { dropOwnConversation, formatPath, isInOtherConversation, parsePath } from '../../core/path/logical.ts'
 import type { Hydration, HydrationRef, RecordedFiles, Workspace } from '../../ports/workspace.ts'
 import { historyOf } from '../artifacts/history.ts'
 import { defineTool } from '../define.ts'
@@ -46,7 +46,7 @@ export const pullTool = defineTool({
   async run({ paths }, call) {
     const requested = [...new Set(typeof paths === 'string' ? [paths] : paths)]
     const given = requested.slice(0, MAX_PATHS)
-    const parsed = given.map(parseRef)
+    const parsed = given.map((path) => parseRef(path, call.conversationId))
     const overLimit = requested.slice(MAX_PATHS, MAX_PATHS + MAX_REPORTED).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
     const invalid: InvalidPath[] = [...parsed.filter((each) => 'reason' in each), ...overLimit]
     const requests = withoutDuplicates(parsed.filter((each) => 'ref' in each))
@@ -81,11 +81,11 @@ export const pullTool = defineTool({
   },
 })
 
-function parseRef(given: string): PullRequest | InvalidPath {
+function parseRef(given: string, conversationId: string): PullRequest | InvalidPath {
   if (!/^(conv:)?fi:/.test(given)) return { path: given, reason: 'react.pull accepts fi: refs' }
-  const path = parsePath(given)
-  if (path?.space !== 'fi' || path.kind === 'code' || path.conversationId !== undefined)
-    return { path: given, reason: 'unresolvable_fi_ref' }
+  const path = parsePath(dropOwnConversation(given, conversationId))
+  if (isInOtherConversation(path)) return { path: given, reason: 'in_another_conversation' }
+  if (path?.space !== 'fi' || path.kind === 'code') return { path: given, reason: 'unresolvable_fi_ref' }
   const { turn: turnId, area, rel } = path
   if (area !== 'files' && path.kind === 'folder') return { path: given, reason: exactFileReasons[area] }
   return { given, turnId, ref: { area, rel } }

@@ -285,12 +285,32 @@ describe('react.read', () => {
     })
     expect(rowsOf(outcome)).toMatchObject([
       { status: 'folder' },
-      { status: 'missing' },
+      { status: 'in_another_conversation' },
       { status: 'not_a_logical_path' },
       { status: 'not_a_logical_path' },
       { status: 'not_a_logical_path' },
     ])
     expect(outcome.notices?.[0]?.message).toContain('react.search_files')
+    expect(outcome.notices?.[0]?.message).toContain('another conversation')
+  })
+
+  it('a path with the id of this conversation is the same path without it', async () => {
+    const sources = [{ url: 'https://a.example/', title: 'A', text: 'short' }]
+    const fixture = await toolFixture([...rounds(1), call('r'), result('r', 'x'.repeat(13_000))], { sources })
+    await fixture.workspace.files.write('t1/files/a.md', Buffer.from('a\nb'))
+    for (const [short, long] of [
+      ['tc:t1.r.result', 'tc:conv_c1.t1.r.result'],
+      ['fi:t1.files/a.md', 'conv:fi:conv_c1.t1.files/a.md'],
+      ['so:sources_pool[1]', 'so:conv_c1.sources_pool[1]'],
+      ['ar:t1.user.prompt', 'ar:conv_c1.t1.user.prompt'],
+    ] as const) {
+      const expected = await fixture.run(read, { paths: [short] })
+      expect(expected.output).not.toHaveProperty('missing')
+      expect(await fixture.run(read, { paths: [long] })).toEqual(expected)
+      expect(await fixture.run(read, { paths: [short, long] })).toEqual(expected)
+    }
+    const range = (path: string) => ({ paths: [path], items: [{ path, line_start: 2 }] })
+    expect(await fixture.run(read, range('fi:conv_c1.t1.files/a.md'))).toEqual(await fixture.run(read, range('fi:t1.files/a.md')))
   })
 
   it('several notices of one call are one text, and a result is its content, not its digest', async () => {

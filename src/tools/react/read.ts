@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isHidden } from '../../core/block/index.ts'
 import { planReveal } from '../../core/hide/reveal.ts'
-import { type LogicalPath, parsePath } from '../../core/path/logical.ts'
+import { isInOtherConversation, type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blocksAtPath } from '../../core/timeline/timeline.ts'
@@ -64,7 +64,7 @@ export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOpt
     async run(params, call) {
       const statsOnly = params.stats_only === true
       const reader = createReader(call, limits, statsOnly, resolvers)
-      for (const request of requestsOf(params)) await reader.read(request)
+      for (const request of requestsOf(params, call.conversationId)) await reader.read(request)
       const { rows, changes, results, sources } = reader
       return succeeded({
         changes,
@@ -89,7 +89,8 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     const parsed = request.path === undefined ? undefined : parsePath(request.path)
     if (request.path === undefined || parsed === undefined) return show(missingContent(request.given, 'not_a_logical_path'), request)
     if (!statsOnly && !request.range && revealHidden(request.path)) return
-    if (parsed.space === 'so' && parsed.conversationId === undefined) return readSources(request.path, parsed.sids, request)
+    if (isInOtherConversation(parsed)) return show(missingContent(request.path, 'in_another_conversation'), request)
+    if (parsed.space === 'so') return readSources(request.path, parsed.sids, request)
     await showFile(await find(parsed, request.path), request, parsed)
   }
 
@@ -102,7 +103,6 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   async function find(parsed: LogicalPath, path: string): Promise<PathContent> {
     if (parsed.space === 'ks') return findKnowledge(path, knowledge, call)
     if (parsed.space === 'sk') return findSkill(path, skills, call)
-    if (parsed.conversationId !== undefined) return missingContent(path)
     if (parsed.space === 'fi' && parsed.kind === 'folder') return missingContent(path, 'folder')
     if (parsed.space === 'fi' && parsed.kind === 'file') return findFile(parsed, call)
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)

@@ -158,6 +158,14 @@ describe('react.search_files', () => {
     expect(found.hits.map(({ path, matches }) => [path, matches?.[0]?.preview.length])).toEqual([['turn_c/files/long', 400]])
   })
 
+  it('searches a folder that is named with the id of this conversation', async () => {
+    const { search } = await fixture(project)
+    const short = await search({ root: 'fi:turn_c.files' })
+    expect(short.ok).toBe(true)
+    expect((await search({ root: 'fi:conv_c1.turn_c.files' })).output).toEqual(short.output)
+    expect((await search({ root: 'fi:conv_c2.turn_c.files' })).error?.message).toContain('another conversation')
+  })
+
   it('refuses a root outside of OUT_DIR and the scratch space', async () => {
     const { search } = await fixture(project)
     for (const place of [

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Failure } from '../../core/failure.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
-import { parsePath } from '../../core/path/logical.ts'
+import { dropOwnConversation, isInOtherConversation, parsePath } from '../../core/path/logical.ts'
 import { splitPhysical, toLogical } from '../../core/path/physical.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import { knownTurns } from '../../core/timeline/timeline.ts'
@@ -147,8 +147,8 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
 }
 
 /** The folder that the model names. Undefined when it is neither below OUT_DIR nor in the scratch space. */
-function parseRoot(root: string | undefined, { origin, timeline }: Call): Root | undefined {
-  const text = (root ?? 'outdir').trim().replace(/\/+$/, '')
+function parseRoot(root: string | undefined, { origin, timeline, conversationId }: Call): Root | undefined {
+  const text = dropOwnConversation((root ?? 'outdir').trim().replace(/\/+$/, ''), conversationId)
   if (text === '' || text === '.' || text === 'outdir') return { area: 'outdir', folder: '' }
   if (text === 'workdir') return { area: 'workdir', folder: '' }
   const [, named, below] = /^(outdir|workdir)\/(.+)$/s.exec(text) ?? []
@@ -160,7 +160,7 @@ function parseRoot(root: string | undefined, { origin, timeline }: Call): Root |
 function parseFolder(text: string, currentTurn: string, turns: ReadonlySet<string>): string | undefined {
   if (text.includes(':')) {
     const path = parsePath(text)
-    const own = path?.space === 'fi' && path.kind !== 'code' && path.conversationId === undefined ? path : undefined
+    const own = path?.space === 'fi' && path.kind !== 'code' && !isInOtherConversation(path) ? path : undefined
     return own && [own.turn, own.area, ...(own.rel === '' ? [] : [own.rel])].join('/')
   }
   if (/^(files|outputs|attachments)(\/|$)/.test(text)) return `${currentTurn}/${text}`
@@ -186,6 +186,7 @@ const invalidRegex = (why: string) => {
 }
 
 const invalidRoot = (root: string) => {
-  const message = `"${root.slice(0, 200)}" is not a place to search. Use outdir, workdir, files/…, <turn>/files/… or fi:<turn>.files/…`
+  const elsewhere = isInOtherConversation(parsePath(root.trim())) ? ' It belongs to another conversation.' : ''
+  const message = `"${root.slice(0, 200)}" is not a place to search.${elsewhere} Use outdir, workdir, files/…, <turn>/files/… or fi:<turn>.files/…`
   return failed('search_invalid_root', message, { notices: [{ code: 'search_invalid_root', message }] })
 }

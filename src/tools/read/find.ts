@@ -41,6 +41,7 @@ export type MissingStatus =
   | 'missing'
   | 'not_a_logical_path'
   | 'turn_log_missing'
+  | 'in_another_conversation'
   | 'folder'
   | 'knowledge_storage_missing'
   | 'knowledge_resolver_missing'

@@ -1,4 +1,4 @@
-import { canonicalPath } from '../../core/path/logical.ts'
+import { canonicalPath, dropOwnConversation } from '../../core/path/logical.ts'
 
 /** One path to read, and the part of it to show. */
 export interface ReadRequest {
@@ -40,9 +40,16 @@ interface ReadParams {
 }
 
 /** The requests of a call, without duplicates. A path that also has items is read only by its items. */
-export function requestsOf({ paths, items = [], line_numbers, max_text_symbols }: ReadParams): readonly ReadRequest[] {
-  const ranged = new Set(items.map(({ path }) => addressOf(path)))
-  const plain = paths.filter((path) => !ranged.has(addressOf(path))).map((path) => requestOf({ path, line_numbers, max_text_symbols }))
+export function requestsOf(
+  { paths, items = [], line_numbers, max_text_symbols }: ReadParams,
+  conversationId: string,
+): readonly ReadRequest[] {
+  const addressOf = (path: string) => canonicalPath(dropOwnConversation(path.trim(), conversationId))
+  const requestOf = (item: ReadItem) => toRequest(item, addressOf(item.path))
+  const ranged = new Set(items.map(({ path }) => addressOf(path) ?? path))
+  const plain = paths
+    .filter((path) => !ranged.has(addressOf(path) ?? path))
+    .map((path) => requestOf({ path, line_numbers, max_text_symbols }))
   const itemRequests = items.map((item) =>
     requestOf({ ...item, line_numbers: item.line_numbers ?? line_numbers, max_text_symbols: item.max_text_symbols ?? max_text_symbols }),
   )
@@ -52,14 +59,12 @@ export function requestsOf({ paths, items = [], line_numbers, max_text_symbols }
   return [...distinct.values()]
 }
 
-const addressOf = (path: string) => canonicalPath(path) ?? path
-
-function requestOf(item: ReadItem): ReadRequest {
+function toRequest(item: ReadItem, path: string | undefined): ReadRequest {
   const { path: given, line_start, line_count, offset_text_symbols, max_text_symbols } = item
   const range = rangeOf(line_start, line_count, offset_text_symbols, max_text_symbols)
   return {
     given,
-    path: canonicalPath(given.trim()),
+    path,
     numbering: numberingOf(item.line_numbers),
     ...(range && { range }),
     ...(max_text_symbols !== undefined && { maxSymbols: Math.max(1, max_text_symbols) }),

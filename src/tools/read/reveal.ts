@@ -198,6 +198,7 @@ export function missingNotice(rows: readonly StatusRow[]): readonly Notice[] {
   const folder = rows.some(({ status }) => status === 'folder')
     ? ' A folder is not read: list it with react.search_files or bring it here with react.pull.'
     : ''
-  const message = `Not found: ${all.join(', ')}. Give logical paths exactly as they are shown.${folder}`
+  const elsewhere = rows.some(({ status }) => status === 'in_another_conversation') ? ' Files of another conversation can not be read.' : ''
+  const message = `Not found: ${all.join(', ')}. Give logical paths exactly as they are shown.${folder}${elsewhere}`
   return [{ code: 'read_paths_missing', message, missing: files, ...(skills.length > 0 && { missing_skills: skills }) }]
 }
