@@ -10,7 +10,13 @@ export interface AgentSettings {
   readonly maxRounds: number
   /** How many rounds followups may add in total. Default: `maxRounds`. */
   readonly creditCap: number | undefined
+  /**
+   * How long a turn may take. Then the running model call or tool is aborted, and the turn wraps up. A response or result within
+   * `stopGraceMs` after that still counts.
+   */
   readonly maxSeconds: number | undefined
+  /** How long the wrap-up after `maxSeconds` may take. Then the answer is a fixed text. */
+  readonly wrapUpSeconds: number
   /** The most that a turn may cost, in the currency of `priceOf`. Requires `priceOf`. */
   readonly maxMoney: number | undefined
   readonly priceOf: PriceOf | undefined
@@ -21,7 +27,10 @@ export interface AgentSettings {
   readonly wrapUpRounds: number
   /** How long a turn with a finished answer stays open for a late followup. */
   readonly exitGraceMs: number
-  /** How long a tool or a model may take to stop after it was aborted. Then the turn goes on without it. */
+  /**
+   * How long a tool or a model may take to stop after it was aborted, by a steer, by `maxSeconds` or by the tool's `timeoutMs`. Its result
+   * still counts in this time, except after a steer. Then the turn goes on without it.
+   */
   readonly stopGraceMs: number
   /** The pause before each retry of a failed model call. There are as many retries as pauses. */
   readonly retryDelaysMs: readonly number[]
@@ -64,17 +73,27 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
       throw new RangeError(`\`${limit}\` must be 0 or greater, not ${value}. Leave it out for the default.`)
     }
   }
+  for (const time of ['exitGraceMs', 'stopGraceMs', 'wrapUpSeconds'] as const) {
+    const milliseconds = settings[time] * (time === 'wrapUpSeconds' ? 1000 : 1)
+    if (!(milliseconds >= 0 && milliseconds <= MAX_TIMER_MS)) {
+      throw new RangeError(`\`${time}\` must be 0 or greater and at most 24 days, not ${settings[time]}.`)
+    }
+  }
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
     throw new RangeError('`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out.')
   }
   return settings
 }
 
+/** The longest time that a timer can wait. A timer with a longer time fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
 /** The settings of an agent that is created without settings. */
 export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,
   creditCap: undefined,
   maxSeconds: undefined,
+  wrapUpSeconds: 30,
   maxMoney: undefined,
   priceOf: undefined,
   decision: { maxTokens: 20_000, temperature: 0.6 },
@@ -82,7 +101,7 @@ export const defaultAgentSettings: AgentSettings = {
   gate: { maxTokens: 800, temperature: 0.2 },
   wrapUpRounds: 2,
   exitGraceMs: 0,
-  stopGraceMs: 5_000,
+  stopGraceMs: 2_000,
   retryDelaysMs: [1_000, 4_000],
   contextTokens: 80_000,
   keepRecentTurns: 6,

@@ -21,6 +21,10 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    * then told that its outcome is unknown.
    */
   readonly repeatable?: boolean
+  /**
+   * How long a call may take. Then `call.signal` is aborted, and the call fails with `tool_timeout`. A result within the setting
+   * `stopGraceMs` after that still counts; a tool that runs on is abandoned.
+   */
   readonly timeoutMs?: number
   /**
    * Set for a tool that runs the program of the `code` channel. Its `run` gets `contract` as a list of `ContractedFile` with physical paths
@@ -42,6 +46,10 @@ export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~sta
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
   const { id, params: schema } = definition
   if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
+  if (definition.timeoutMs !== undefined && !isTimerDuration(definition.timeoutMs))
+    throw new RangeError(
+      `${id}: \`timeoutMs\` must be greater than 0 and at most 24 days, not ${definition.timeoutMs}. Leave it out for no limit.`,
+    )
   const parameters = definition.parameters ?? describeParameters(schema, id)
   if (definition.exec && !parameters.some(isContractParameter))
     throw new RangeError(`${id}: a tool with exec needs the parameter \`contract\`, a list of {filename, description, visibility}`)
@@ -65,6 +73,9 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     },
   }
 }
+
+/** Whether a timer can wait that long. A longer time would make it fire at once. */
+const isTimerDuration = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31
 
 const isContractParameter = ({ name, type }: Parameter) => name === 'contract' && (type === 'array' || type === 'any')
 

@@ -14,20 +14,18 @@ export interface Invocation {
 
 type Params = Parameters<Tool['run']>[0]
 
-/** How long a tool may take to stop after its signal has fired. */
-const defaultStopGraceMs = 5_000
-
 /**
  * Runs a tool and always gives an outcome. It never throws. An exception or a timeout is a failed call. A tool that ignores its signal is
- * abandoned after a grace period. A call that is cancelled before its start does not start.
+ * abandoned `stopGraceMs` after the signal has fired; until then, its result still counts. A call that is cancelled before its start does
+ * not start.
  */
 export function invoke(
   tool: Tool,
   params: Params,
   call: Call,
-  { stopGraceMs = defaultStopGraceMs }: { readonly stopGraceMs?: number } = {},
+  { stopGraceMs }: { readonly stopGraceMs: number },
 ): Invocation | Promise<Invocation> {
-  if (call.signal.aborted) return { outcome: cancelledBeforeStart, stopped: true, abandoned: false }
+  if (call.signal.aborted) return { outcome: cancelledBeforeStart(call.signal), stopped: true, abandoned: false }
   return tool.timeoutMs === undefined
     ? run(tool, params, call, stopGraceMs)
     : runWithTimeout(tool, params, call, stopGraceMs, tool.timeoutMs)
@@ -100,14 +98,21 @@ export function messageForModel(error: unknown): string {
 }
 
 function stoppedInvocation({ reason }: AbortSignal): Invocation {
-  const timeout = reason instanceof Error && reason.name === 'TimeoutError'
-  const outcome = timeout
-    ? failed('tool_timeout', reason.message)
+  if (isNamed(reason, 'TimeoutError')) return { outcome: failed('tool_timeout', reason.message), stopped: false, abandoned: false }
+  const outcome = isNamed(reason, 'TimeLimitError')
+    ? failed('tool_timeout', `${reason.message} before the call finished; whether the call had any effect is not known.`)
     : failed('tool_cancelled', 'The call was cancelled before it finished; whether it had any effect is not known.')
-  return { outcome, stopped: !timeout, abandoned: false }
+  return { outcome, stopped: true, abandoned: false }
 }
 
-const cancelledBeforeStart = failed('tool_cancelled', 'The call was cancelled before the tool was started: it had no effect.')
+const isNamed = (reason: unknown, name: 'TimeoutError' | 'TimeLimitError'): reason is Error =>
+  reason instanceof Error && reason.name === name
+
+const cancelledBeforeStart = ({ reason }: AbortSignal): Outcome =>
+  failed(
+    'tool_cancelled',
+    `${isNamed(reason, 'TimeLimitError') ? reason.message : 'The call was cancelled'} before the tool was started: it had no effect.`,
+  )
 
 const timeoutError = (ms: number) =>
   new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')

@@ -1,5 +1,6 @@
 import type { InboxEvent } from '../../core/timeline/change.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
+import { MAX_TIMER_MS } from '../settings.ts'
 import { interruptsTurn, needsAnswer } from '../turn/incoming-events.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -28,7 +29,14 @@ export interface Inbox {
   readonly currentTurn: string | undefined
   /** Ends the turn. Until the next turn starts, no steer is accepted. */
   endTurn(): void
-  /** Begins a step that a steer may interrupt. The caller must call `end` when the step is done. */
+  /**
+   * Limits the time of the turn: the step that runs after `ms` milliseconds is aborted, and so is every later one. A new limit replaces the
+   * one before; undefined removes it. The end of the turn removes it, too.
+   */
+  limitTime(ms: number | undefined): void
+  /** True when the time of the turn is over. */
+  readonly timeUp: boolean
+  /** Begins a step that a steer or the time limit may interrupt. The caller must call `end` when the step is done. */
   beginActivity(): Activity
   /** Resolves when an event is accepted that the turn must answer, or after `ms` milliseconds. */
   waitForEvents(ms: number): Promise<void>
@@ -50,6 +58,8 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   let turnId = firstTurn
   let closed = false
   let betweenTurns = false
+  let timeUp = false
+  let limitTimer: NodeJS.Timeout | undefined
   const hasSteer = () => ledger.timeline.inbox.some((event) => interruptsTurn(event, turnId))
 
   const wakeAll = () => {
@@ -57,6 +67,17 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   }
   const abortAll = (reason: unknown) => {
     for (const activity of activities) activity.abort(reason)
+  }
+  const endTime = () => {
+    timeUp = true
+    abortAll(timeLimitError())
+  }
+  function limitTime(ms: number | undefined): void {
+    clearTimeout(limitTimer)
+    timeUp = false
+    if (ms === undefined || ms > MAX_TIMER_MS) return // without a timer, the turn still checks its time before every round
+    if (ms <= 0) endTime()
+    else limitTimer = setTimeout(endTime, ms)
   }
   cancelled.addEventListener('abort', () => abortAll(cancelled.reason), { once: true })
 
@@ -77,6 +98,11 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     },
     endTurn() {
       betweenTurns = true
+      limitTime(undefined)
+    },
+    limitTime,
+    get timeUp() {
+      return timeUp
     },
     async accept(event) {
       if (closed) return false // a closed inbox must not commit: the claim may be lost
@@ -96,6 +122,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       const activity = openActivity(activities)
       if (cancelled.aborted) activity.abort(cancelled.reason)
       else if (hasSteer()) activity.abort(steeredError())
+      else if (timeUp) activity.abort(timeLimitError())
       return activity
     },
     waitForEvents(ms) {
@@ -131,6 +158,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     },
     close() {
       closed = true
+      limitTime(undefined)
       wakeAll()
     },
     get closed() {
@@ -147,9 +175,15 @@ function withSequence(event: NewEvent, { lastEvent }: Timeline, turnId: string):
 
 const steeredError = () => new DOMException('The user steered.', 'AbortError')
 
+const timeLimitError = () => new DOMException('The turn reached its time limit', 'TimeLimitError')
+
+/** Whether a step was cut short. A step that finished within the grace after the time limit was not: its result counts. */
+export const wasInterrupted = ({ signal }: Activity, finished: boolean): boolean =>
+  signal.aborted && !(finished && signal.reason instanceof DOMException && signal.reason.name === 'TimeLimitError')
+
 /** One interruptible step of a turn: a model call or a tool call. */
 export interface Activity {
-  /** Aborts when a steer comes in, or when the turn is cancelled. */
+  /** Aborts when a steer comes in, when the time of the turn is over, or when the turn is cancelled. */
   readonly signal: AbortSignal
   /** Aborts this step only, for example because the response is invalid. */
   abort(reason: unknown): void

@@ -12,7 +12,7 @@ import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
 import type { PromptRecord, ResponseReceived, RetriedAttempt } from '../../core/timeline/change.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
-import type { Activity } from '../conversation/inbox.ts'
+import { type Activity, wasInterrupted } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
@@ -30,7 +30,7 @@ export interface ModelCall {
   readonly attempt: number
   /** What the failed attempts cost. */
   readonly retried: readonly RetriedAttempt[]
-  /** Whether a steer or the end of the turn aborted the call. */
+  /** Whether a steer, the time limit or the end of the turn cut the response short. */
   readonly interrupted: boolean
 }
 
@@ -62,12 +62,12 @@ export async function callModel(
       const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
       const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
       // A violation aborts the activity, too, but is no interruption.
-      const interrupted = signal.aborted && !response.violation
+      const interrupted = !response.violation && wasInterrupted(activity, response.finish !== undefined)
       const call = { response, prompt, attempt, retried, interrupted }
       const { error } = response
       if (interrupted || !error || response.showedAnything()) return call
       if (isOverflowError(error)) {
-        overflows = await compactUntilSmaller(turn, overflows)
+        overflows = await compactUntilSmaller(turn, overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call
       } else if (mayRetry(error) && retries < agent.settings.retryDelaysMs.length) {
         conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
@@ -83,8 +83,8 @@ export async function callModel(
 }
 
 /** Compacts more and more strongly until the prompt gets smaller. Returns the attempt that succeeded, or `maxOverflows + 1`. */
-async function compactUntilSmaller(turn: Turn, before: number): Promise<number> {
-  for (let attempt = before + 1; attempt <= maxOverflows && !turn.conversation.inbox.hasSteer; attempt++) {
+async function compactUntilSmaller(turn: Turn, before: number, signal: AbortSignal): Promise<number> {
+  for (let attempt = before + 1; attempt <= maxOverflows && !signal.aborted; attempt++) {
     if (await compactAfterOverflow(turn, attempt as Attempt)) return attempt
   }
   return maxOverflows + 1

@@ -1,6 +1,7 @@
 import type { BlobRef } from '../../core/block/index.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
+import { wasInterrupted } from '../conversation/inbox.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
 import { createStopTimer, toUsageRecord } from './read-response.ts'
@@ -10,13 +11,14 @@ type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonl
 
 /**
  * Calls the model and returns the whole response, ready to be committed. Never rejects, because the turn can go on without the result.
- * After a failure `finish_reason` is 'error', after a steer it is 'interrupted'.
+ * After a failure `finish_reason` is 'error', after a steer or at the time limit it is 'interrupted'.
  */
 export async function callQuietly(turn: Turn, request: QuietRequest): Promise<ResponseReceived> {
   const { turnId, agent, conversation } = turn
   const model = agent.models[request.role]
   let raw = ''
   let finish_reason = 'other'
+  let finished = false
   let usage: ResponseReceived['usage']
   let modelName = model.name
   const activity = conversation.inbox.beginActivity()
@@ -31,6 +33,7 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
         finish_reason = 'error'
         usage = event.usage && toUsageRecord(event.usage)
       } else if (event.type === 'finish') {
+        finished = true
         finish_reason = event.finishReason
         usage = event.usage && toUsageRecord(event.usage)
         modelName = event.modelName
@@ -42,7 +45,7 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   const failure = await stopTimer.waitFor(readEvents())
   activity.end()
   if (failure) finish_reason = 'error'
-  if (activity.signal.aborted) finish_reason = 'interrupted'
+  if (wasInterrupted(activity, finished && !failure)) finish_reason = 'interrupted'
   return {
     type: 'response.received',
     role: request.role,

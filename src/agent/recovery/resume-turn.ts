@@ -54,8 +54,8 @@ async function finishPendingCall(turn: Turn, progress: Progress, block: Block, c
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = agent.toolbox.find(toolId)
-  // A steer would stop the tool before it starts, and the result would not say that the tool may have run before.
-  const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer
+  // A steer or the time limit would stop the tool before it starts, and the result would not say that the tool may have run before.
+  const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
   const recorded = mayRepeat ? parseRecordedCall(agent, changes, origin.callId) : undefined
   if (!tool || !recorded) return commitResult(turn, progress, origin, toolId, unknownOutcome(toolId))
   return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(conversation.ledger.timeline, origin))

@@ -30,6 +30,10 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     },
     startTurn: inbox.startTurn,
     endTurn: inbox.endTurn,
+    limitTime: () => inbox.limitTime(undefined), // the time ends where it ended in the recording
+    get timeUp() {
+      return inbox.timeUp
+    },
     untilTurnStarts: inbox.untilTurnStarts,
     nextFollowupOrClose: inbox.nextFollowupOrClose,
     close: inbox.close,
@@ -50,8 +54,17 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   }
 }
 
-/** A model that answers with the recorded response. When the recording has none, it calls `halt`, which stops the turn. */
-export function recordedModel(role: ModelRole, player: Player, inbox: Inbox, window: number | undefined, halt: () => void): Model {
+/**
+ * A model that answers with the recorded response. When the recording has none, it calls `halt`, which stops the turn. When a response was
+ * interrupted, and not by a steer, it calls `endTime`.
+ */
+export function recordedModel(
+  role: ModelRole,
+  player: Player,
+  inbox: Inbox,
+  window: number | undefined,
+  { halt, endTime }: { readonly halt: () => void; readonly endTime: () => void },
+): Model {
   return {
     name: 'recorded',
     window: window ?? Number.MAX_SAFE_INTEGER,
@@ -62,7 +75,7 @@ export function recordedModel(role: ModelRole, player: Player, inbox: Inbox, win
       if (response.raw !== '') yield { type: 'text.delta', text: response.raw }
       if (response.finish_reason === 'interrupted') {
         for (const event of player.dueEvents()) await inbox.accept(event)
-        return signal.aborted ? undefined : halt()
+        return signal.aborted ? undefined : endTime()
       }
       yield* endEvents(response)
     },

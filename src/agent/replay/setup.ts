@@ -56,8 +56,9 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
   const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
   const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => spending?.record(change))
-  const inbox = recordedInbox(createInbox(ledger, turnId, stop.signal), player)
-  const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, halt)
+  const events = createInbox(ledger, turnId, stop.signal)
+  const inbox = recordedInbox(events, player)
+  const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, endTime: () => events.limitTime(0) })
   const agent: TurnServices = {
     models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),

@@ -34,7 +34,8 @@ export async function fitContext(turn: Turn, progress: Progress): Promise<Progre
   const { meter, renderer } = conversation.renderers
   const slice = renderer.slice(timeline, turnId)
   const compacted = await compact(turn)
-  return compacted || conversation.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
+  const { hasSteer, timeUp } = conversation.inbox
+  return compacted || hasSteer || timeUp ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
 }
 
 /** Compacts even if the estimate fits, because the provider has rejected the prompt as too long. True when the timeline got smaller. */
@@ -69,7 +70,7 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
   if (conversation.signal.aborted) return false // commit nothing: the process that resumes the turn compacts again
   const responses = [history, prefix].filter((response) => response !== undefined)
   if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
-    await ledger.commit(responses) // a steer interrupted a summary: the turn reads the steer without compacting first
+    await ledger.commit(responses) // a steer or the time limit interrupted a summary: the turn goes on without compacting first
     return false
   }
   const finished = finishCompaction(

@@ -61,7 +61,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const expired = expiredContent(turn)
   if (expired.length > 0) await conversation.ledger.commit(expired)
   const progress = exceedsContext(turn, withEvents) ? await fitContext(turn, withEvents) : withEvents
-  if (inbox.hasSteer) return { kind: 'next', progress } // a steer came during the compaction: take it in before the model is called
+  if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress } // a steer or the time limit came first: do not call the model
   const origin = nextOrigin(turn, progress.iteration)
   const model = progress.wrapUp ? { ...agent.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : agent.settings.decision
   const call = await callModel(turn, progress, origin, model)
@@ -72,7 +72,8 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   return await handleResponse(turn, after, origin, call, model.maxTokens)
 }
 
-function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending } }: Turn, budget: Budget): BudgetCheck {
+function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
+  if (inbox.timeUp) return 'wrap_up:time' // a timer may fire before the clock shows the end of the time
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
   if (budget.maxMoney === undefined || !spending) return checkBudget(budget, now)
   const { money, unpriced, last } = spending.of(turnId)
@@ -172,7 +173,10 @@ async function rejectResponse(
   return { kind: 'next', progress: after } // if no rounds are left, the next round wraps up the turn
 }
 
-/** Handles a response that a steer interrupted. The model can read what it had written, and the next round takes in the steer. */
+/**
+ * Handles a response that a steer or the time limit interrupted. The model can read what it had written, and the next round takes in the
+ * steer or wraps up.
+ */
 async function handleInterruption({ conversation }: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
   if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
   const { raw } = call.response
@@ -185,17 +189,27 @@ async function handleInterruption({ conversation }: Turn, progress: Progress, or
   return { kind: 'next', progress }
 }
 
-/** Ends a turn whose budget is used up. The model is called once more and may only answer. If it does not, the answer is a fixed text. */
+/**
+ * Ends a turn whose budget is used up. The model is called once more and may only answer. If it does not, or not in time, the answer is a
+ * fixed text.
+ */
 async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<RoundResult> {
   const { exitReason, fallback } = exhausted[why]
   const { turnId, agent, conversation } = turn
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
+  limitWrapUpTime(turn, progress.budget)
   if (exceedsContext(turn, progress)) await fitContext(turn, progress)
   if (conversation.inbox.hasSteer) return { kind: 'next', progress }
+  if (conversation.inbox.timeUp) return ended(progress, { exitReason, fallback })
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   const after = { ...progress, iteration: progress.iteration + 1 }
-  if (call.interrupted) return handleInterruption(turn, after, origin, call)
+  if (call.interrupted) {
+    const next = await handleInterruption(turn, after, origin, call)
+    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer
+      ? next
+      : ended(after, { exitReason, fallback })
+  }
   const { decision, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
   const admission = checkWrapUp(budgetWrapUp, decision)
   if (admission.verdict === 'answer') {
@@ -206,6 +220,12 @@ async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exha
   if (thrown !== undefined) agent.onProblem({ where: 'model', error: thrown })
   const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
   return ended(after, { exitReason, fallback, changes: [responseReceived(origin, call)], drafts })
+}
+
+/** Gives a wrap-up the rest of the turn's time, but at least `wrapUpSeconds`. Without a time limit of the turn it has none. */
+function limitWrapUpTime({ agent: { clock, settings }, conversation: { inbox } }: Turn, { startedAt, maxMilliseconds }: Budget): void {
+  if (maxMilliseconds === undefined) return
+  inbox.limitTime(Math.max(startedAt + maxMilliseconds - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
 }
 
 const exhausted: {

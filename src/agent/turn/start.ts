@@ -25,13 +25,20 @@ export interface TurnInput {
 
 /** Opens the turn, or resumes it. The user's message is committed before anything else happens, so that it can not be lost. */
 export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonly AnnouncedFeedback[]): Promise<Progress> {
-  if (start.kind === 'unfinished') return resumeTurn(turn, feedbacks)
   const { agent, conversation } = turn
+  const { openTurn, size } = conversation.ledger.timeline
   const ts = agent.clock.now()
-  const isNew = conversation.ledger.timeline.size === 0
+  startTimeLimit(turn, (start.kind === 'unfinished' && openTurn?.ts) || ts, ts)
+  if (start.kind === 'unfinished') return resumeTurn(turn, feedbacks)
+  const isNew = size === 0
   await commitInput(turn, start.input, ts)
   if (isNew) await generateTitle(turn)
   return openProgress(ts, agent.settings, feedbacks)
+}
+
+/** Starts the time limit. It counts from the start of the turn, also when the turn is resumed after a crash. */
+function startTimeLimit({ agent: { settings }, conversation: { inbox } }: Turn, startedAt: string, now: string): void {
+  if (settings.maxSeconds !== undefined) inbox.limitTime(Date.parse(startedAt) + settings.maxSeconds * 1000 - Date.parse(now))
 }
 
 /** Commits the user's message. A new message is rejected when a file can not be hosted. A message that waited in the journal is not. */
