@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { createHooks } from '../src/agent/hooks.ts'
@@ -27,12 +28,20 @@ it('the README shows examples/minimal.ts as it is', () => {
   expect(readme).toContain(`\`\`\`ts\n${readFileSync('examples/minimal.ts', 'utf8')}\`\`\``)
 })
 
+const linksIn = (document: string) =>
+  [...readFileSync(document, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => join(dirname(document), target as string))
+
 it('every file that the documents link to exists', () => {
-  for (const document of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
-    for (const [, target] of readFileSync(document, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-      expect(() => readFileSync(target as string), `${document} -> ${target}`).not.toThrow()
-    }
+  const pages = readdirSync('docs').map((name) => `docs/${name}`)
+  for (const document of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'WORDS.md', ...pages]) {
+    for (const target of linksIn(document)) expect(() => readFileSync(target), `${document} -> ${target}`).not.toThrow()
   }
+})
+
+it('every file that the README links to is in the npm package', () => {
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly files: readonly string[] }
+  const missing = linksIn('README.md').filter((target) => !files.some((entry) => target === entry || target.startsWith(`${entry}/`)))
+  expect(missing).toEqual([])
 })
 
 it('every source file that ARCHITECTURE.md names exists', () => {
