@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { library } from '../../../test/support/scenario-tools.ts'
 import { type Block, isHidden } from '../../core/block/index.ts'
 import { contentTokens } from '../../core/estimate/estimate.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, type ScriptedReply } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
 
 const summary = '## Goal\nThe doors.\n\n## Done\nPages were read: the doors are red.'
 const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
@@ -128,5 +131,25 @@ describe('a conversation after a long pause', () => {
     expect(hidden.length).toBeGreaterThan(0)
     expect(blocksOf(await harness.timeline()).filter(isHidden)).toHaveLength(hidden.length)
     expect(blocksOf(await harness.timeline()).filter(({ type }) => type === 'system.message')).toHaveLength(1)
+  })
+
+  it('hides old turns before the call that wraps up the turn, too', async () => {
+    const turns = Array.from({ length: 9 }, (_, index) => [page(index), reply.answer(`Page ${index} is read.`)]).flat()
+    const clock = createFixedClock()
+    const pause = defineTool({
+      id: 'pause.hour',
+      description: 'Waits.',
+      params: z.object({}),
+      run: () => clock.advance(3_600_000) ?? 'done',
+    })
+    const replies = [...turns, page(9), reply.call('pause.hour'), reply.answer('Red.')]
+    const harness = createHarness({ replies, clock, tools: [library(), pause], settings: { maxRounds: 2, contextTokens: 80_000 } })
+    for (let turn = 0; turn < 9; turn++) await harness.say(`Read page ${turn}.`)
+    const shown = () => JSON.stringify(harness.model.requests.at(-1)?.parts)
+    const whole = 'House 0 has a bright red door. '.repeat(180).trim()
+    expect(shown()).toContain(whole)
+    const { exitReason } = await harness.say('Which colour?')
+    expect(exitReason).toBe('max_iterations')
+    expect(shown()).not.toContain(whole)
   })
 })

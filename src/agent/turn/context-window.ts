@@ -19,8 +19,15 @@ const TAIL_TOKENS = 4_000
 /** After a compaction that freed nothing, the next one is tried only when the context has grown by this factor. */
 const RETRY_GROWTH = 1.1
 
+/** Hides expired content and compacts the timeline if the prompt would not fit. To be called before every call of the decision model. */
+export async function prepareContext(turn: Turn, progress: Progress): Promise<Progress> {
+  const expired = expiredContent(turn)
+  if (expired.length > 0) await turn.conversation.ledger.commit(expired)
+  return exceedsContext(turn, progress) ? fitContext(turn, progress) : progress
+}
+
 /** Whether the prompt would exceed the limit. Far below the limit, no tokens are counted. */
-export function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress): boolean {
+function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
   const room = contextLimit(agent) / calibrationOf(timeline) - agent.system.tokens() - TAIL_TOKENS
@@ -28,7 +35,7 @@ export function exceedsContext({ turnId, agent, conversation }: Turn, { compactA
 }
 
 /** Compacts the timeline, so that the prompt fits. */
-export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
+async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
   const { turnId, conversation } = turn
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
@@ -103,7 +110,7 @@ function contextLimit({ models, settings }: TurnServices): number {
 }
 
 /** The changes that hide old content. There are none before the provider's cache has expired, so that no cached prefix is lost. */
-export function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): readonly Change[] {
+function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): readonly Change[] {
   const { changes } = planExpiry(ledger.timeline, {
     now: agent.clock.now(),
     currentTurnId: turnId,

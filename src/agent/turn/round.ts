@@ -34,7 +34,7 @@ import {
 } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
 import type { AgentSettings } from '../settings.ts'
-import { exceedsContext, expiredContent, fitContext } from './context-window.ts'
+import { prepareContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
@@ -58,9 +58,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'budget', fallback: 'unpriced' })
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, budget)
 
-  const expired = expiredContent(turn)
-  if (expired.length > 0) await conversation.ledger.commit(expired)
-  const progress = exceedsContext(turn, withEvents) ? await fitContext(turn, withEvents) : withEvents
+  const progress = await prepareContext(turn, withEvents)
   if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress } // a steer or the time limit came first: do not call the model
   const origin = nextOrigin(turn, progress.iteration)
   const model = progress.wrapUp ? { ...agent.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : agent.settings.decision
@@ -198,7 +196,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exha
   const { turnId, agent, conversation } = turn
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
   limitWrapUpTime(turn, progress.budget)
-  if (exceedsContext(turn, progress)) await fitContext(turn, progress)
+  await prepareContext(turn, progress)
   if (conversation.inbox.hasSteer) return { kind: 'next', progress }
   if (conversation.inbox.timeUp) return ended(progress, { exitReason, fallback })
   const origin = nextOrigin(turn, progress.iteration)
