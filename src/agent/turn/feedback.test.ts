@@ -52,6 +52,36 @@ describe('feedback', () => {
     expect(await feedbackBlocks(harness)).toMatchObject([{ text: 'sure', author: 'system' }])
   })
 
+  it('is announced once per turn: the latest, whoever gave it', async () => {
+    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
+    const { turnId } = await harness.say('First.')
+    await harness.agent.feedback(conversationId, 'Good.', { turnId, reaction: 'ok' })
+    await harness.agent.feedback(conversationId, 'Checked: good.', { turnId, reaction: 'ok', origin: 'machine', confidence: 0.9 })
+    await harness.agent.feedback(conversationId, 'No, bad.', { turnId, reaction: 'not_ok' })
+    await harness.say('Second.')
+    expect(announce(harness).match(/feedback_ts=.*?\\n/g)).toHaveLength(1)
+    expect(announce(harness)).toContain('reaction=not_ok | text=No, bad.')
+  })
+
+  it('replaces the feedback that an earlier turn has inserted: only the latest is shown', async () => {
+    const replies = ['One.', 'Two.', 'Three.'].map((text) => reply.answer(text))
+    const harness = createHarness({ replies })
+    const { turnId } = await harness.say('First.')
+    for (const [text, reaction] of [
+      ['Nice.', 'ok'],
+      ['Wrong after all.', 'not_ok'],
+    ] as const) {
+      await harness.agent.feedback(conversationId, text, { turnId, reaction })
+      harness.clock.advance(3_600_000)
+      await harness.say('Go on.')
+    }
+    const shown = JSON.stringify(harness.model.requests.at(-1)?.parts.slice(0, -1))
+    expect(shown).toContain('[USER FEEDBACK]')
+    expect(shown).toContain('Wrong after all.')
+    expect(shown).not.toContain('Nice.')
+    expect((await feedbackBlocks(harness)).map(({ text }) => text)).toEqual(['Nice.', 'Wrong after all.'])
+  })
+
   it('on a compacted or unknown turn is ignored and removed from the inbox', async () => {
     const harness = createHarness({
       replies: [reply.answer(long), reply.answer(long), 'A summary of what was said.', reply.answer('Three.'), reply.answer('Four.')],

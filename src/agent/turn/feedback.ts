@@ -20,19 +20,15 @@ export async function collectFeedback(ledger: Ledger, now: string, settings: Age
   const open = timeline.openTurn?.turn_id // feedback on a turn that is being resumed waits until that turn has ended
   const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
   if (events.length === 0) return []
-  const feedbacks = latestOpinions(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
+  const feedbacks = latestOfEachTurn(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
   if (isCacheWarm(timeline, now, settings)) return feedbacks
   await ledger.commit((current) => incorporate(current, feedbacks, events, now))
   return feedbacks.map((feedback) => ({ ...feedback, incorporated: true }))
 }
 
-/** Keeps the user's latest opinion about each turn, and all opinions of machines. */
-function latestOpinions(feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] {
-  const isUsers = (feedback: AnnouncedFeedback, turnId: string) => feedback.origin === 'user' && feedback.turnId === turnId
-  return feedbacks.filter(
-    (feedback, index) => !isUsers(feedback, feedback.turnId) || index === feedbacks.findLastIndex((each) => isUsers(each, feedback.turnId)),
-  )
-}
+/** Keeps the latest feedback on each turn. `feedbacks` are in the order in which they were given. */
+const latestOfEachTurn = (feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] =>
+  feedbacks.filter(({ turnId }, index) => index === feedbacks.findLastIndex((other) => other.turnId === turnId))
 
 function isCacheWarm({ cache }: Timeline, now: string, { expiry }: AgentSettings): boolean {
   if (!cache || expiry.ttlSeconds === null || expiry.ttlSeconds <= 0) return false
@@ -55,7 +51,7 @@ function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback
 /** False for a block that a compaction has put in place of the turn's blocks. */
 const isOriginal = ({ type, meta }: Block) => type !== 'conv.range.summary' && meta?.preserved_by_compaction !== true
 
-/** Inserts each feedback after the last block of its turn. */
+/** Inserts each feedback after the last block of its turn, and hides the feedback that it replaces. */
 function incorporate(
   timeline: Timeline,
   feedbacks: readonly AnnouncedFeedback[],
@@ -68,8 +64,13 @@ function incorporate(
   const byTurn = Map.groupBy(assignIds(timeline, drafts), ({ turn_id }) => turn_id)
   return [
     ...[...byTurn].flatMap(([turnId, blocks]): readonly Change[] => {
-      const last = blocksOfTurn(timeline, turnId).at(-1)
-      return last ? [{ type: 'blocks.inserted', after_id: last.id, blocks }] : []
+      const present = blocksOfTurn(timeline, turnId)
+      const last = present.at(-1)
+      const replaced = present.filter(({ type }) => type === 'turn.feedback').map(({ id }) => id)
+      return [
+        ...(replaced.length > 0 ? [{ type: 'blocks.hidden' as const, ids: replaced, replacement_text: '', reason: 'hide' as const }] : []),
+        ...(last ? [{ type: 'blocks.inserted' as const, after_id: last.id, blocks }] : []),
+      ]
     }),
     { type: 'event.folded', ts: now, event_ids: events.map(({ event_id }) => event_id), turn_id: null },
     ...(feedbacks.length > 0 ? [{ type: 'feedback.seen' as const, ts: now, until: newest(feedbacks) }] : []),

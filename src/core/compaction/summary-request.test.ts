@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { noteDrafts, open, plan, turn, turns, words } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, minute, result } from '../../testing/blocks.ts'
-import { artifactDigestBlock, type Draft, toolCallBlock, toolResultBlock, userEventBlock } from '../block/index.ts'
+import { artifactDigestBlock, type Draft, feedbackBlock, toolCallBlock, toolResultBlock, userEventBlock } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksAtPath } from '../timeline/timeline.ts'
 
@@ -51,6 +51,13 @@ describe('the request to the summarising model', () => {
     const order = [...sections, '## Critical Context'].map((section) => text.indexOf(section))
     expect(order).toEqual(order.toSorted((a, b) => a - b))
     expect(order).not.toContain(-1)
+  })
+
+  it('has only the latest feedback on a turn', () => {
+    const feedback = (text: string) => feedbackBlock('t1', minute(1), { text, origin: 'user' })
+    const text = read([feedback('It was good.'), feedback('It was wrong.')]).user
+    expect(text).toContain('It was wrong.')
+    expect(text).not.toContain('It was good.')
   })
 
   it('describes a large result by size, path, shape and sample', () => {

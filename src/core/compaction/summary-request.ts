@@ -113,7 +113,7 @@ const textLimits = [16_000, 6000, 2000, 600, 200]
  * smallest limit per block is not enough, the oldest paragraphs are left out, and the text says how many.
  */
 export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxChars: number): string {
-  const serialized = blocks.filter(isSerialized)
+  const serialized = withoutReplacedFeedback(blocks.filter(isSerialized))
   for (const limit of textLimits) {
     const text = paragraphs(serialized, tokens, limit).join('\n\n')
     if (text.length <= maxChars) return text
@@ -145,6 +145,13 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
 
 /** Whether the request contains the block: the agent's model must have seen it. The previous summary is passed separately. */
 const isSerialized = ({ type }: Block) => shownTypes.has(type) && type !== 'conv.range.summary'
+
+/** Of several feedbacks on a turn, the agent's model has seen only the latest. */
+function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {
+  const isFeedback = ({ type }: Block) => type === 'turn.feedback'
+  const latest = new Map(blocks.filter(isFeedback).map((block) => [block.turn_id, block]))
+  return blocks.filter((block) => !isFeedback(block) || latest.get(block.turn_id) === block)
+}
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))

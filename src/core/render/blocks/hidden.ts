@@ -26,6 +26,7 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
   if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
   const text = clip(scrubBase64(given ?? ''), caps.replacement)
+  if (block.type === 'turn.feedback' && text === '') return undefined // newer feedback on the turn replaced it
   const expired = reason === 'cache_ttl' || reason === 'cache_ttl_light'
   if (!expired) return { text: hiddenLine(text, path, caps), stub: false }
   if (isDroppedOnceExpired(block)) return undefined
