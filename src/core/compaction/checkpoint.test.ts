@@ -8,16 +8,18 @@ import {
   planDraft,
   round,
   shownText,
+  summaryOf,
   turns,
   words,
 } from '../../../test/support/prompts/compaction.ts'
-import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
-import { minute } from '../../testing/blocks.ts'
-import { isHidden, userEventBlock } from '../block/index.ts'
+import { timelineOf, withChanges, withDrafts } from '../../../test/support/prompts/timelines.ts'
+import { blockOrigin, completion, minute } from '../../testing/blocks.ts'
+import { artifactContentBlock, artifactDigestBlock, isHidden, userEventBlock } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import type { Change } from '../timeline/change.ts'
 import { blocksOf } from '../timeline/timeline.ts'
 import { turnLogOf } from '../timeline/turn-log.ts'
+import type { CompactionDigest } from './digest.ts'
 
 describe('the checkpoint of a running turn', () => {
   const long = timelineOf(open(1, 20, 60))
@@ -104,6 +106,35 @@ describe('the checkpoint of a running turn', () => {
     const shown = shownText(compact(hidden, { limit: 30_000, force: true }).timeline)
     expect(shown).not.toContain('HIDDEN —')
     expect(shown).toContain('result_hint: nothing of use')
+  })
+
+  it('repeats the words of every hide in every later checkpoint, whichever block of the path holds them', () => {
+    const path = 'fi:t1.files/a.md'
+    const file = [
+      artifactDigestBlock(blockOrigin('t1c0', 't1', 0), { artifact_path: path, mime: 'text/markdown' }),
+      artifactContentBlock(blockOrigin('t1c0', 't1', 0), { path, mime: 'text/markdown', text: words(60), digest: { artifact_path: path } }),
+    ]
+    const before = timelineOf([...open(1, 2, 60), ...file, ...Array.from({ length: 20 }, (_, i) => round('t1', 2 + i, 60)).flat()])
+    const idsAt = (wanted: string) =>
+      blocksOf(before)
+        .filter((block) => block.path === wanted)
+        .map(({ id }) => id)
+    const hidden = withChanges(
+      before,
+      { type: 'blocks.hidden', ids: idsAt('tc:t1.t1c0.result'), replacement_text: 'nothing of use', reason: 'hide' },
+      { type: 'blocks.hidden', ids: idsAt(path), replacement_text: 'draft, rejected by Ann', reason: 'hide' },
+    )
+    const more = (from: number) => Array.from({ length: 30 }, (_, i) => round('t1', from + i, 60)).flat()
+    let timeline = compact(hidden).timeline
+    for (const from of [22, 52]) timeline = compact(withDrafts(timeline, more(from))).timeline
+    const shown = shownText(timeline)
+    expect(shown).toContain('[MID-TURN COMPACTION 3]')
+    expect(shown).toContain('- tc:t1.t1c0.result | nothing of use')
+    expect(shown).toContain(`- ${path} | draft, rejected by Ann`)
+    const later = compact(withDrafts(timeline, [completion('Done.', 't1', 9), ...turns(2, 3), ...open(4)]), { limit: 900 })
+    const digest = summaryOf(later.timeline).meta?.compaction_digest as CompactionDigest
+    const said = new Map(digest.hidden_blocks.map((entry) => [entry.path, entry.replacement_text]))
+    expect([said.get('tc:t1.t1c0.result'), said.get(path)]).toEqual(['nothing of use', 'draft, rejected by Ann'])
   })
 
   it('timeline 11.98: the turn log still holds every block of the turn, and neither checkpoint nor summary', () => {

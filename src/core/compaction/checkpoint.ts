@@ -6,11 +6,13 @@ import { parseJson } from '../json.ts'
 import { midTurnPath, sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
 import { cutText, lastLinesWithin, oneLine, scrubBase64, shapeOf, stripHostingHandles } from '../render/text.ts'
+import type { BlocksHidden } from '../timeline/change.ts'
 
 const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
 const LARGE_INPUT = 12_000
 const NARRATIVE_CHARS = 12_000
 const FOLDED_CHARS = 6000
+const HIDDEN_CHARS = 6000
 
 /**
  * The block that replaces the beginning of a running turn. It holds the summary that a model wrote (`text`), if there is one, and the list
@@ -52,6 +54,7 @@ export function checkpointBlock(
       'semantic_progress:',
       narrative,
       ...foldedInputLines(hiddenInput),
+      ...hiddenLines(prefix),
       'engineering_ledger:',
       ...(calls.length > 0 ? calls : ['- no calls']),
       `[/MID-TURN COMPACTION ${number}]`,
@@ -96,6 +99,36 @@ function foldedInputLines(inputs: readonly Block[]): readonly string[] {
   const shown = lastLinesWithin(all, FOLDED_CHARS)
   if (all.length === 0) return []
   return ['folded_input:', ...(all.length > shown.length ? [`- ... ${all.length - shown.length} earlier`] : []), ...shown]
+}
+
+/** The words with which the agent hid content of this turn. Only the newest that fit are listed. */
+function hiddenLines(prefix: readonly Block[]): readonly string[] {
+  const all = prefix.flatMap((block) => {
+    const words = replacementOf(block)
+    return words && block.path !== undefined ? [`- ${block.path} | ${oneLine(scrubBase64(words), 400)}`] : []
+  })
+  const shown = lastLinesWithin([...new Set(all)], HIDDEN_CHARS)
+  return shown.length === 0 ? [] : ['hidden_content:', ...shown]
+}
+
+const FOLDED_INTO = 'folded into '
+
+/** The changes that replace these blocks by a checkpoint. A block that was hidden before keeps its replacement text for later checkpoints. */
+export function foldBlocks(blocks: readonly Block[], checkpointPath: string | undefined): readonly BlocksHidden[] {
+  const fold = (ids: readonly string[], replacement_text: string): BlocksHidden => ({
+    type: 'blocks.hidden',
+    ids,
+    replacement_text,
+    reason: 'compaction',
+  })
+  const others = blocks.filter((block) => !replacementOf(block)).map(({ id }) => id)
+  return [
+    ...(others.length > 0 ? [fold(others, `${FOLDED_INTO}${checkpointPath}`)] : []),
+    ...blocks.flatMap((block) => {
+      const words = replacementOf(block)
+      return words ? [fold([block.id], words)] : []
+    }),
+  ]
 }
 
 const PARAMS_CHARS = 1800
@@ -176,13 +209,14 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
     `  result: ${result.path ?? 'not addressable'}`,
     `  result_tokens_estimate: ${tokens.content(result)}`,
     ...(value === undefined ? [] : [`  result_shape: ${shapeOf(value, shapeLimits).replaceAll('\n', ' / ')}`]),
-    `  result_hint: ${oneLine(scrubBase64(hideReplacement(result) ?? stripHostingHandles(text)), HINT_CHARS)}`,
+    `  result_hint: ${oneLine(scrubBase64(replacementOf(result) ?? stripHostingHandles(text)), HINT_CHARS)}`,
   ]
 }
 
-/** The replacement text of a result that was hidden or has expired. A result that a checkpoint replaced has none that describes it. */
-function hideReplacement({ meta }: Block): string | undefined {
-  return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
+/** The replacement text of a block that was hidden or has expired, also after a checkpoint replaced the block. */
+export function replacementOf({ meta }: Block): string | undefined {
+  if (meta?.hidden !== true) return undefined
+  return meta.hidden_reason === 'compaction' && meta.replacement_text?.startsWith(FOLDED_INTO) ? undefined : meta.replacement_text
 }
 
 /** A call in one line with the path of its result. The model can derive the path of the call, which differs only in the last word. */

@@ -200,14 +200,25 @@ describe('a compaction', () => {
     expect(blocksOf(timeline).filter(({ type }) => type === 'react.plan')).toHaveLength(1)
   })
 
-  it('keeps the newest 32 notes visible and the others in the index', () => {
-    const many = Array.from({ length: 40 }, (_, i) => noteDrafts('t1', `n${i}`, `[P] preference number ${i}`)).flat()
-    const { timeline } = compact(timelineOf([...turn(1, 1, many), ...turns(2, 5), ...open(6)]), { limit: 900 })
-    const notes = blocksOf(timeline).filter(({ type }) => type === 'react.note.preserved')
-    expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([32, '[P] preference number 8', '[P] preference number 39'])
-    const digest = summaryOf(timeline).meta?.compaction_digest as { notes: readonly { text: string }[] }
-    expect(digest.notes.map(({ text }) => text)).toEqual(Array.from({ length: 8 }, (_, i) => `[P] preference number ${i}`))
-    expect(summaryOf(timeline).text?.match(/- preference number/g)).toHaveLength(12)
+  it('keeps the newest 64 preferences and the newest 32 other notes visible, and the rest in the index', () => {
+    const preferences = Array.from({ length: 70 }, (_, i) => noteDrafts('t1', `p${i}`, `[P] preference number ${i}`)).flat()
+    const others = Array.from({ length: 40 }, (_, i) => noteDrafts('t2', `d${i}`, `[D] decision number ${i}`)).flat()
+    const start = timelineOf([...turn(1, 1, preferences), ...turn(2, 1, others), ...turns(3, 5), ...open(6)])
+    const once = compact(start, { limit: 20_000, force: true, attempt: 3 }).timeline
+    const later = [
+      completion(words(900), 't6', 6),
+      ...turn(7, 1, noteDrafts('t7', 'last', '[D] the last decision')),
+      ...turns(8, 9),
+      ...open(10),
+    ]
+    const twice = compact(withDrafts(once, later), { limit: 20_000, force: true, attempt: 3 }).timeline
+    const texts = (kind: string, from: number, to: number) => Array.from({ length: to - from }, (_, i) => `${kind} number ${from + i}`)
+    const kept = (timeline: Timeline) => blocksOf(timeline).flatMap(({ type, text }) => (type === 'react.note.preserved' ? [text] : []))
+    expect(kept(once)).toEqual([...texts('[P] preference', 6, 70), ...texts('[D] decision', 8, 40)])
+    expect(kept(twice)).toEqual([...texts('[P] preference', 6, 70), ...texts('[D] decision', 9, 40), '[D] the last decision'])
+    const digest = summaryOf(twice).meta?.compaction_digest as CompactionDigest
+    expect(digest.notes.map(({ text }) => text)).toEqual([...texts('[P] preference', 0, 6), ...texts('[D] decision', 0, 9)])
+    for (const timeline of [once, twice]) expect(summaryOf(timeline).text?.match(/- preference number/g)).toHaveLength(64)
   })
 
   it('lists the read files and the changed files, each once', () => {
@@ -238,7 +249,7 @@ describe('a compaction', () => {
   })
 
   it('old notes and old plans stay in the index of every later summary', () => {
-    const notes = Array.from({ length: 40 }, (_, i) => noteDrafts('t1', `n${i}`, `[P] preference number ${i}`)).flat()
+    const notes = Array.from({ length: 40 }, (_, i) => noteDrafts('t1', `n${i}`, `[S] fact number ${i}`)).flat()
     const plans = Array.from({ length: 30 }, (_, i) => planDraft(`p${i}`, [`step of ${i}`], 't1', { closed_ts: minute(2) }))
     const first = timelineOf([...turn(1, 1, [...notes, ...plans]), ...turns(2, 5), ...open(6)])
     const once = compact(first, { limit: 900 }).timeline
@@ -249,7 +260,7 @@ describe('a compaction', () => {
     const twice = compact(withDrafts(once, [...more, ...open(8)]), { limit: 3000, keepRecentTurns: 1, force: true, attempt: 3 }).timeline
     const digest = summaryOf(twice).meta?.compaction_digest as CompactionDigest
     expect(digest.plans.map(({ plan_id }) => plan_id)).toEqual(Array.from({ length: 30 }, (_, i) => `p${i}`))
-    expect(digest.notes.map(({ text }) => text)).toEqual(Array.from({ length: 28 }, (_, i) => `[P] preference number ${i}`))
+    expect(digest.notes.map(({ text }) => text)).toEqual(Array.from({ length: 28 }, (_, i) => `[S] fact number ${i}`))
     const journal = { atPath: (path: string) => blocksOf(first).filter((block) => block.path === path), ofTurn: () => [] }
     expect(resolvePath(twice, 'ar:plan.latest:p0', journal)).toMatchObject({ status: 'blocks', from: 'history' })
     expect(shownText(twice)).toContain("... 18 older plans are listed by the summary's path")

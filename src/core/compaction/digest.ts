@@ -8,6 +8,7 @@ import { sourcesPath } from '../path/build.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { unsafeReason } from '../path/safety.ts'
 import { cutText, oneLine } from '../render/text.ts'
+import { replacementOf } from './checkpoint.ts'
 import { PlanEntry } from './plans.ts'
 
 const list = <T extends z.ZodType>(item: T) => z.array(item).catch([])
@@ -189,10 +190,15 @@ function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDiges
   ]
 }
 
+/**
+ * The entry of a hidden block. A block that only a checkpoint replaced has none: there may be thousands, and the turn index lists them.
+ * Feedback that newer feedback replaced has none, either.
+ */
 function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
+  const replacement_text = replacementOf(block)
   if (!isHidden(block) || block.path === undefined) return []
+  if ((block.meta?.hidden_reason === 'compaction' || block.type === 'turn.feedback') && !replacement_text) return []
   const { path, type, turn_id, ts, mime } = block
-  const replacement_text = block.meta?.replacement_text
   return [omitUndefined({ path, type, turn_id, ts, mime, replacement_text: replacement_text && cutText(replacement_text, 200) })]
 }
 

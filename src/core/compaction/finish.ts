@@ -7,7 +7,7 @@ import type { Slice } from '../render/types.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOfChange, type Change } from '../timeline/change.ts'
 import { assignIds, blockById, positionOf, type Timeline } from '../timeline/timeline.ts'
-import { checkpointBlock, foldedByCheckpoint } from './checkpoint.ts'
+import { checkpointBlock, foldBlocks, foldedByCheckpoint } from './checkpoint.ts'
 import type { CompactionKind, CompactionPlan } from './compaction.ts'
 import { coveredTurnIds, narrativeOf, summaryBlocks } from './summary.ts'
 
@@ -72,8 +72,8 @@ function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | un
   return fallbackSummary(blocks, previous && narrativeOf(previous))
 }
 
-/** The most characters of a checkpoint's list of calls: 24,000 for the usual limit of 80,000 tokens. A checkpoint shows at most 28,000. */
-const maxCallListChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
+/** The most characters of a checkpoint's list of calls: 24,000 for the usual limit of 80,000 tokens. A checkpoint shows at most 26,000. */
+const maxCallListChars = (limit: number) => Math.min(26_000, Math.max(2000, Math.floor(0.3 * limit)))
 
 function checkpointChanges(
   timeline: Timeline,
@@ -89,10 +89,7 @@ function checkpointChanges(
   if (!last || folded.length === 0) return []
   const input = { turnId: plan.currentTurnId, now, text, folded, maxCallListChars: maxCallListChars(plan.limit) }
   const draft = checkpointBlock(prefix, input, tokens)
-  return [
-    { type: 'blocks.hidden', ids: folded.map(({ id }) => id), replacement_text: `folded into ${draft.path}`, reason: 'compaction' },
-    { type: 'blocks.inserted', after_id: last.id, blocks: assignIds(timeline, [draft]) },
-  ]
+  return [...foldBlocks(folded, draft.path), { type: 'blocks.inserted', after_id: last.id, blocks: assignIds(timeline, [draft]) }]
 }
 
 /** The changes that hide these blocks. There is one change for each path. */

@@ -1,14 +1,14 @@
 import type { Block, BlockType, Draft } from '../block/block.ts'
 import { noteSegments, noteTags } from '../block/round.ts'
 import { preservedNotePath } from '../path/build.ts'
-import { cutText, oneLine } from '../render/text.ts'
+import { cutText, lastLinesWithin, oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
 import { originalPath, preservedCopy } from './plans.ts'
 
-const MAX_NOTES = 32
+const MAX_PREFERENCES = 64
+const MAX_OTHER_NOTES = 32
 const MAX_EVENTS = 16
 const EVENT_CHARS = 4000
-const MAX_PREFERENCES = 12
 
 /** The newest note at each path, oldest first. */
 export function currentNotes(blocks: readonly Block[]): readonly Block[] {
@@ -21,11 +21,17 @@ export interface NoteSplit {
   readonly dropped: readonly Block[]
 }
 
-/** Splits notes, oldest first, into the newest, which stay visible, and the others, which go into the index of the summary. */
+/**
+ * Splits notes, oldest first, into those that stay visible and the others, which go into the index of the summary. The newest preferences
+ * and the newest other notes stay. They are counted apart, so that later notes never push out what the user prefers.
+ */
 export function splitNotes(notes: readonly Block[]): NoteSplit {
-  const start = Math.max(0, notes.length - MAX_NOTES)
-  return { kept: notes.slice(start), dropped: notes.slice(0, start) }
+  const newest = (wanted: boolean, count: number) => notes.filter((note) => isPreference(note) === wanted).slice(-count)
+  const kept = new Set([...newest(true, MAX_PREFERENCES), ...newest(false, MAX_OTHER_NOTES)])
+  return { kept: notes.filter((note) => kept.has(note)), dropped: notes.filter((note) => !kept.has(note)) }
 }
+
+const isPreference = ({ text }: Block) => noteTags(text ?? '').includes('P')
 
 /** Copies of the notes with their full text. Each copy gets a new path. */
 export function preservedNotes(notes: readonly Block[], turnId: string): readonly Draft[] {
@@ -59,12 +65,13 @@ function shortened(draft: Draft): Draft {
 }
 
 /** The user's preferences from the notes, newest first, each once. The summary contains them, so that the model need not read the notes. */
-export function preferenceDigest(notes: readonly Block[]): string | undefined {
+export function preferenceDigest(notes: readonly Block[], maxChars: number): string | undefined {
   const preferences = notes
     .toReversed()
     .flatMap(({ text }) => noteSegments(text ?? '').filter(({ tag }) => tag === 'P'))
     .map(({ text }) => oneLine(text, 220))
     .filter((text) => text !== '')
-  const lines = [...new Set(preferences)].slice(0, MAX_PREFERENCES).map((text) => `- ${text}`)
+  const newest = [...new Set(preferences)].slice(0, MAX_PREFERENCES).map((text) => `- ${text}`)
+  const lines = lastLinesWithin(newest.toReversed(), maxChars).toReversed()
   return lines.length === 0 ? undefined : ['[INTERNAL MEMORY DIGEST]', 'Active conversation preferences:', ...lines].join('\n')
 }

@@ -138,7 +138,7 @@ function appendix(
     ...pathList('modified-files', [...modified], path),
     ...(recoverable.length > 0 ? [`<recoverable-tool-results>\n${recoverable.join('\n')}\n</recoverable-tool-results>`] : []),
     index.join('\n'),
-    ...([preferenceDigest([...notes.dropped, ...notes.kept])].filter((text) => text !== undefined) as readonly string[]),
+    ...([preferenceDigest(notes.kept, LISTED_CHARS)].filter((text) => text !== undefined) as readonly string[]),
   ]
 }
 
