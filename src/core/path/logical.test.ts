@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { conversationKey } from '../scope.ts'
 import { canonicalPath, dropOwnConversation, formatPath, type LogicalPath, maximumPathLength, parsePath } from './logical.ts'
 
 describe('parsing and formatting', () => {
@@ -149,6 +150,11 @@ describe('a path with the id of its own conversation', () => {
 
   it('is recognised whatever characters the id has', () => {
     expect(dropOwnConversation('fi:conv_a.b (c).t1.files/a.md', 'a.b (c)')).toBe('fi:t1.files/a.md')
+  })
+
+  it('is recognised by the name that the conversation has in its scope', () => {
+    const key = conversationKey({ tenant: 'acme', project: 'p', user: 'u' }, 'talk')
+    expect(dropOwnConversation('fi:conv_talk.t1.files/a.md', key)).toBe('fi:t1.files/a.md')
   })
 })
 

@@ -1,3 +1,4 @@
+import { parseConversationKey } from '../scope.ts'
 import { isId, unsafeReason } from './safety.ts'
 import { formatSelector, parseSelector } from './selector.ts'
 import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
@@ -155,8 +156,9 @@ export function formatPath(path: LogicalPath): string {
  */
 export function dropOwnConversation(text: string, conversationId: string): string {
   const [prefix, space] = /^(?:conv:)?(ar|su|ws|tc|fi|so):conv_/.exec(text) ?? []
-  if (prefix === undefined || !text.startsWith(`${conversationId}.`, prefix.length)) return text
-  return `${space}:${text.slice(prefix.length + conversationId.length + 1)}`
+  if (prefix === undefined) return text
+  const own = `${parseConversationKey(conversationId).name}.`
+  return text.startsWith(own, prefix.length) ? `${space}:${text.slice(prefix.length + own.length)}` : text
 }
 
 /** Whether a path leads into another conversation. Call `dropOwnConversation` before the path is parsed. */
