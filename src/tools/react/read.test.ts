@@ -9,6 +9,7 @@ import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import type { Outcome } from '../tool.ts'
 import { createReadTool } from './read.ts'
+import { textFacts } from './text-artifact.ts'
 
 const fi = (name: string, turnId = 't1') => `fi:${turnId}.files/${name}`
 const file = (
@@ -172,7 +173,7 @@ describe('react.read', () => {
     const ask = { paths: [], items: [{ path: 'tc:t1.r.result', line_start: 2, line_count: 2 }] }
     const [block] = contentOf(await fixture.run(read, ask))
     expect(block).toMatchObject({
-      text: '[READ RANGE]\npath: tc:t1.r.result\nlines: [2-3]/5\npartial_line: false\n     2\tb\n     3\tc\nomitted: 2 lines, 4 symbols\ncontinue: react.read({"paths":["tc:t1.r.result"],"items":[{"path":"tc:t1.r.result","line_start":4,"line_count":2}]})',
+      text: '[READ RANGE]\npath: tc:t1.r.result\nlines: [2-3]/5\npartial_line: false\n     2\tb\n     3\tc\nomitted: 2 lines, 3 symbols\ncontinue: react.read({"paths":["tc:t1.r.result"],"items":[{"path":"tc:t1.r.result","line_start":4,"line_count":2}]})',
       meta: { partial: true, read_range: { line_start: 2, line_count: 2, total_lines: 5 } },
     })
     const symbols = { paths: [], items: [{ path: 'tc:t1.r.result', offset_text_symbols: 2, max_text_symbols: 3 }] }
@@ -189,6 +190,16 @@ describe('react.read', () => {
     expect((await shown('lines'))?.slice(0, 2)).toEqual(['     1\tl1', '     2\tl2'])
     expect((await shown('sparsed'))?.filter((line) => /\d\t/.test(line))).toEqual(['     1\tl1', '    10\tl10'])
     expect(await shown('disabled')).toEqual(undefined)
+  })
+
+  it('a file of n lines that ends in a newline has n lines, in the status of a read and in a digest', async () => {
+    const fixture = await toolFixture([header()])
+    await fixture.workspace.files.write('t1/files/a.md', Buffer.from('one\ntwo\n'))
+    const stats = await fixture.run(read, { paths: [fi('a.md')], stats_only: true })
+    expect(rowsOf(stats)).toMatchObject([{ line_count: 2, text_symbols: 8 }])
+    expect(textFacts('one\ntwo\n', 'text/markdown', fixture.call)).toMatchObject({ line_count: 2 })
+    expect(textFacts('one\ntwo', 'text/markdown', fixture.call)).toMatchObject({ line_count: 2 })
+    expect(textFacts('', 'text/markdown', fixture.call)).toMatchObject({ line_count: 0 })
   })
 
   it('tools 18.46: stats_only returns the status and no content', async () => {
@@ -374,6 +385,13 @@ describe('reading sources', () => {
     const fixture = await toolFixture([header()], { sources })
     const outcome = await fixture.run(read, { paths: ['so:sources_pool[1-2]'], max_text_symbols: 8_000 })
     expect(contentOf(outcome)[0]?.text).toContain('[S:2] B')
+    const long = [1, 2].map((n) => ({ url: `https://${n}.example/`, title: `row ${n}`, text: '🙂'.repeat(600) }))
+    const cut = await (await toolFixture([header()], { sources: long })).run(read, {
+      paths: ['so:sources_pool[1-2]'],
+      max_text_symbols: 1_002,
+    })
+    const rows = [1, 2].map((n) => `[S:${n}] row ${n}\nhttps://${n}.example/\n${'🙂'.repeat(250)}`)
+    expect(contentOf(cut)[0]?.text).toBe(rows.join('\n\n'))
     const none = await fixture.run(read, { paths: ['so:sources_pool[9]'] })
     expect(none.output).toMatchObject({ missing: ['so:sources_pool[9]'] })
   })

@@ -14,7 +14,7 @@ import { findRecord, findSources, missingContent, type PathContent, visiblePathO
 import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/knowledge.ts'
 import { type ReadRequest, requestsOf } from '../read/request.ts'
 import { findVisibleCopy, missingNotice, type ReadResult, readStatus, revealContent, type StatusRow } from '../read/reveal.ts'
-import { type ReadLimits, readLimits } from '../read/window.ts'
+import { linesOf, type ReadLimits, readLimits } from '../read/window.ts'
 import type { Call, Tool } from '../tool.ts'
 
 const lineNumbers = z.union([z.enum(['disabled', 'lines', 'sparsed']), z.boolean()])
@@ -97,7 +97,8 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   async function readSources(path: string, sids: readonly number[], request: ReadRequest): Promise<void> {
     const { files, contents } = findSources(path, sids, call, request.maxSymbols)
     for (const file of files) await showFile(await findFile(file, call), request, file)
-    for (const content of contents) show(content, request)
+    const { maxSymbols: _applied, ...rest } = request // `findSources` has already cut the rows
+    for (const content of contents) show(content, rest)
   }
 
   async function find(parsed: LogicalPath, path: string): Promise<PathContent> {
@@ -167,7 +168,7 @@ function statsOf(content: Exclude<PathContent, { kind: 'missing' }>, { visiblePr
     mime,
     bytes: Buffer.byteLength(text),
     text_symbols: text.length,
-    line_count: text.split('\n').length,
+    line_count: linesOf(text).length,
     tokens: visiblePrompt.tokens(text),
   }
 }

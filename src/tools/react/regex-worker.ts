@@ -38,6 +38,7 @@ const content = pattern === undefined ? undefined : new RegExp(pattern)
 const names = (paths) => paths.map((path) => name === undefined || name.test(path))
 function lines(text, max) {
   const all = text.split(/\\r\\n|\\n/)
+  if (all.at(-1) === '') all.pop() // a newline at the end begins no line
   const matches = []
   for (let at = 0; at < all.length; at++) {
     if (!content.test(all[at].slice(0, maxLineLength))) continue

@@ -105,11 +105,11 @@ describe('react.search_files', () => {
           path: 'app/main.ts',
           size_bytes: 18,
           logical_path: 'fi:turn_c.files/app/main.ts',
-          line_count: 4,
+          line_count: 3,
           text_symbols: 18,
           matches: [
             { line: 2, preview: 'one\ntwo\nthree two', read_item: { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 } },
-            { line: 3, preview: 'two\nthree two\n', read_item: { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 } },
+            { line: 3, preview: 'two\nthree two', read_item: { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 } },
           ],
         },
       ],

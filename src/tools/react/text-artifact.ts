@@ -5,6 +5,7 @@ import type { Target } from '../../core/path/physical.ts'
 import { isSid } from '../../core/sources/source.ts'
 import { mimeOf } from '../mime.ts'
 import { failed } from '../outcome.ts'
+import { linesOf } from '../read/window.ts'
 import type { Call, Outcome } from '../tool.ts'
 
 // react.write and react.patch share this code: the audience, digest fields and notices of a text artifact.
@@ -38,7 +39,7 @@ export function textFacts(text: string, mime: string, { visiblePrompt }: Pick<Ca
   const sids = citedSids(text, mime)
   return {
     text_symbols: text.length,
-    line_count: text === '' ? 0 : text.split('\n').length,
+    line_count: linesOf(text).length,
     tokens: visiblePrompt.tokens(text),
     ...(sids.length > 0 && { sources_used: [...sids] }),
   }

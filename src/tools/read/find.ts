@@ -8,6 +8,7 @@ import { selectSources } from '../../core/sources/pool.ts'
 import type { IncomingSource, SourceRow } from '../../core/sources/source.ts'
 import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
+import { truncateText } from '../artifacts/payload.ts'
 import type { Call } from '../tool.ts'
 
 /** The content that a logical path leads to. How much of it the model is shown is decided later. */
@@ -165,6 +166,6 @@ function sourceRowText({ sid, title = '', mime, url, domain, content, text }: So
     `[S:${sid}] ${title}`,
     ...(mime ? [`mime: ${mime}`] : []),
     ...(location ? [location] : []),
-    ...(body ? [maxSymbols === undefined ? body : body.slice(0, maxSymbols)] : []),
+    ...(body ? [maxSymbols === undefined ? body : truncateText(body, maxSymbols)] : []),
   ].join('\n')
 }

@@ -1,4 +1,5 @@
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import { splitLines } from '../../core/patch/hunk.ts'
 import { truncateText } from '../artifacts/payload.ts'
 import type { Numbering, Range, ReadRequest } from './request.ts'
 
@@ -32,118 +33,148 @@ export function showText(
   limits: ReadLimits,
   tokens: TokenCounter,
 ): TextView {
-  const cap = Math.min(limits.symbols, request.maxSymbols ?? limits.symbols)
   const { range, numbering } = request
-  if (range?.unit === 'symbols') return symbolWindow(text, request.path, range, limits.symbols)
+  if (range?.unit === 'symbols') return symbolWindow(text, request.path, range, limits, tokens)
+  const cap = Math.min(limits.symbols, request.maxSymbols ?? limits.symbols)
   if (!range && text.length <= cap && (text.length <= limits.tokens || tokens(text) <= limits.tokens)) {
     const plain = numbering === 'default' || numbering === 'disabled'
-    return { text: plain ? text : numberLines(text.split('\n'), 1, numbering).join('\n'), truncated: false, partial: !plain }
+    return { text: plain ? text : numberLines(linesOf(text), numbering).join('\n'), truncated: false, partial: !plain }
   }
-  return lineWindow(text, request.path, range, numbering === 'default' ? 'lines' : numbering, { cap, limits, tokens })
+  return lineWindow(text, request, cap, limits, tokens)
 }
 
-interface WindowLimits {
-  readonly cap: number
-  readonly limits: ReadLimits
-  readonly tokens: TokenCounter
-}
+/** The lines of a text. A newline at its end ends the last line; it does not begin another one. */
+export const linesOf = (text: string): readonly string[] => splitLines(text, { uniform: false }).lines
 
+/** A window of complete lines. */
 function lineWindow(
   text: string,
-  path: string,
-  range: Range | undefined,
-  numbering: Numbering,
-  { cap, limits, tokens }: WindowLimits,
+  { path, range, numbering }: ReadRequest & { readonly path: string },
+  cap: number,
+  limits: ReadLimits,
+  tokens: TokenCounter,
 ): TextView {
-  const lines = text.split('\n')
-  const first = Math.min(range?.start ?? 1, lines.length)
-  const requested = lines.slice(first - 1, range?.count === undefined ? undefined : first - 1 + range.count)
-  let room = Math.max(1, Math.min(cap, limits.symbols) - labelLength - 2 * path.length)
+  const lines = linesOf(text)
+  const first = Math.min(range?.start ?? 1, lines.length) // 0 when there are no lines
+  const from = Math.max(0, first - 1)
+  const requested = lines.slice(from, range?.count === undefined ? undefined : from + range.count)
+  const numbers = numbering === 'default' ? 'lines' : numbering
+  const body = withinLimits(cap - labelLength - 2 * path.length, limits, tokens, (room) => fitLines(requested, first, numbers, room))
+  return labelLines(body, { text, path, lines, first, requested: requested.length, isRange: range !== undefined, numbering })
+}
+
+/** Makes the largest body that fits into `room` characters and into the limit of tokens. */
+function withinLimits<T extends { readonly text: string }>(
+  symbols: number,
+  limits: ReadLimits,
+  tokens: TokenCounter,
+  makeBody: (room: number) => T,
+): T {
+  let room = Math.max(1, symbols)
   for (;;) {
-    const body = fitLines(numberLines(requested, first, numbering), room)
+    const body = makeBody(room)
     const spent = tokens(body.text)
-    if (spent <= limits.tokens || room <= 200) return labelWindow(body, { path, lines, first, requested: requested.length, range })
+    if (spent <= limits.tokens || room <= 200) return body
     room = Math.floor(room * Math.min(0.95, (limits.tokens / spent) * 0.98))
   }
 }
 
-interface WindowBody {
+interface LinesBody {
   readonly text: string
   readonly count: number
-  readonly partialLine: boolean
+  /** How many symbols of the first line are shown, if it alone is too long. */
+  readonly partialLine?: number
 }
 
 /** As many complete lines as fit into `room` characters. If the first line alone is too long, its beginning. */
-function fitLines(lines: readonly string[], room: number): WindowBody {
-  let [size, count] = [0, 0]
-  for (const line of lines) {
-    if (size + line.length + 1 > room) break
-    size += line.length + 1
-    count++
+function fitLines(lines: readonly string[], first: number, numbering: Numbering, room: number): LinesBody {
+  const shown: string[] = []
+  let size = 0
+  for (const [index, line] of lines.entries()) {
+    const numbered = lineNumber(first + index, index === 0, numbering) + line
+    size += numbered.length + 1
+    if (size > room) break
+    shown.push(numbered)
   }
-  if (count > 0 || lines.length === 0) return { text: lines.slice(0, count).join('\n'), count, partialLine: false }
-  return { text: truncateText(lines[0] ?? '', room), count: 1, partialLine: true }
+  if (shown.length > 0 || lines.length === 0) return { text: shown.join('\n'), count: shown.length }
+  const number = lineNumber(first, true, numbering)
+  const part = cutAt(lines[0] ?? '', room - number.length)
+  return { text: number + part, count: 1, partialLine: part.length }
 }
 
-interface WindowPosition {
+interface LinesPosition {
+  readonly text: string
   readonly path: string
   readonly lines: readonly string[]
   readonly first: number
   readonly requested: number
-  readonly range: Range | undefined
+  readonly isRange: boolean
+  readonly numbering: Numbering
 }
 
-function labelWindow({ text, count, partialLine }: WindowBody, { path, lines, first, requested, range }: WindowPosition): TextView {
-  const last = first + count - 1
-  const truncated = count < requested || partialLine
+function labelLines({ text: body, count, partialLine }: LinesBody, position: LinesPosition): TextView {
+  const { text, path, lines, first, requested, isRange, numbering } = position
+  const last = Math.max(0, first + count - 1)
+  const truncated = count < requested || partialLine !== undefined
   const head = [
-    range ? '[READ RANGE]' : '[READ PREVIEW]',
+    isRange ? '[READ RANGE]' : '[READ PREVIEW]',
     `path: ${path}`,
     `lines: [${first}-${last}]/${lines.length}`,
-    `partial_line: ${partialLine}`,
+    `partial_line: ${partialLine !== undefined}`,
   ]
-  const next = partialLine
-    ? symbolItem(path, lines, first, text.length)
-    : { path, line_start: last + 1, line_count: Math.min(Math.max(count, 1), lines.length - last) }
-  const rest = lines.slice(last).reduce((sum, line) => sum + line.length + 1, 0)
+  const next =
+    partialLine === undefined
+      ? { path, line_start: last + 1, line_count: Math.min(Math.max(count, 1), lines.length - last), ...numberingItem(numbering) }
+      : { path, offset_text_symbols: offsetOf(lines, first - 1) + partialLine, max_text_symbols: 20_000 }
+  const rest = Math.max(0, text.length - offsetOf(lines, last))
   const foot = [`omitted: ${lines.length - last} lines, ${rest} symbols`, `continue: ${readCall(path, next)}`]
   return {
-    text: [...head, text, ...(truncated || last < lines.length ? foot : [])].join('\n'),
+    text: [...head, body, ...(truncated || last < lines.length ? foot : [])].join('\n'),
     truncated,
     partial: true,
     range: { line_start: first, line_count: count, total_lines: lines.length },
   }
 }
 
-function symbolItem(path: string, lines: readonly string[], first: number, shown: number) {
-  const before = lines.slice(0, first - 1).reduce((sum, line) => sum + line.length + 1, 0)
-  return { path, offset_text_symbols: before + Math.max(0, shown - 7), max_text_symbols: 20_000 }
-}
+/** The position in the text at which the line with this index begins. */
+const offsetOf = (lines: readonly string[], index: number) => lines.slice(0, index).reduce((sum, line) => sum + line.length + 1, 0)
+
+/** The numbering that the call that reads on must repeat. Windows of lines are numbered by default. */
+const numberingItem = (numbering: Numbering) => (numbering === 'disabled' || numbering === 'sparsed' ? { line_numbers: numbering } : {})
 
 const readCall = (path: string, item: object) => `react.read(${JSON.stringify({ paths: [path], items: [item] })})`
 
-function symbolWindow(text: string, path: string, range: Range, cap: number): TextView {
-  const start = Math.min(range.start, text.length)
-  const room = Math.max(1, cap - labelLength - 2 * path.length)
-  const requested = Math.min(range.count ?? room, text.length - start)
-  const shown = truncateText(text.slice(start, start + requested), room)
+/** A window by symbols. It never begins or ends inside a surrogate pair, and it shows at least one character. */
+function symbolWindow(text: string, path: string, range: Range, limits: ReadLimits, tokens: TokenCounter): TextView {
+  const offset = Math.min(range.start, text.length)
+  const start = isInsidePair(text, offset) ? offset - 1 : offset
+  const room = Math.max(1, limits.symbols - labelLength - 2 * path.length)
+  const requested = cutAt(text.slice(start), offset - start + (range.count ?? room))
+  const { text: shown } = withinLimits(room, limits, tokens, (size) => ({ text: cutAt(requested, size) }))
   const end = start + shown.length
   const head = ['[READ RANGE]', `path: ${path}`, `symbols: [${start}-${end}]/${text.length}`]
   const next = { path, offset_text_symbols: end, max_text_symbols: Math.min(room, Math.max(1, text.length - end)) }
   const foot = [`omitted: ${text.length - end} symbols`, `continue: ${readCall(path, next)}`]
   return {
     text: [...head, shown, ...(end < text.length ? foot : [])].join('\n'),
-    truncated: shown.length < requested,
+    truncated: shown.length < requested.length,
     partial: true,
     range: { offset_text_symbols: start, text_symbols: shown.length, total_text_symbols: text.length },
   }
 }
 
-function numberLines(lines: readonly string[], first: number, numbering: Numbering): readonly string[] {
-  if (numbering === 'disabled') return lines
-  return lines.map((line, index) => {
-    const number = first + index
-    const shown = numbering === 'lines' || index === 0 || number % 10 === 0
-    return `${shown ? String(number).padStart(6) : '      '}\t${line}`
-  })
+const isInsidePair = (text: string, at: number) => /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1)) && at > 0
+
+/** The beginning of a text, at most `length` symbols but at least one character. No surrogate pair is split. */
+function cutAt(text: string, length: number): string {
+  return truncateText(text, Math.max(1, length)) || text.slice(0, 2) // the first character may be a surrogate pair
+}
+
+function numberLines(lines: readonly string[], numbering: Numbering): readonly string[] {
+  return lines.map((line, index) => lineNumber(index + 1, index === 0, numbering) + line)
+}
+
+function lineNumber(number: number, isFirst: boolean, numbering: Numbering): string {
+  if (numbering === 'disabled') return ''
+  return numbering === 'lines' || isFirst || number % 10 === 0 ? `${String(number).padStart(6)}\t` : '      \t'
 }
