@@ -1,3 +1,6 @@
+import { isObject } from './json.ts'
+import { redact } from './secrets.ts'
+
 /** The events of a model's answer, the same for every provider. A stream is any number of deltas, then one `finish` or one `error`. */
 export type ModelEvent =
   | { readonly type: 'text.delta'; readonly text: string }
@@ -49,16 +52,97 @@ export interface ServiceError {
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }
 
+const serviceErrorKinds = [
+  'aborted',
+  'authentication',
+  'connection',
+  'content_filter',
+  'context_overflow',
+  'invalid_request',
+  'malformed_response',
+  'overloaded',
+  'rate_limited',
+  'timeout',
+  'unknown',
+] as const
+
 /** The kinds of errors of a model provider. */
-export type ServiceErrorKind =
-  | 'aborted'
-  | 'authentication'
-  | 'connection'
-  | 'content_filter'
-  | 'context_overflow'
-  | 'invalid_request'
-  | 'malformed_response'
-  | 'overloaded'
-  | 'rate_limited'
-  | 'timeout'
-  | 'unknown'
+export type ServiceErrorKind = (typeof serviceErrorKinds)[number]
+
+const finishReasons: readonly FinishReason[] = ['stop', 'length', 'content_filter', 'error', 'other']
+
+/**
+ * Checks an event of a model adapter, which anybody may have written. An invalid field is left out or replaced, so that it never costs the
+ * answer. Undefined for a value that is no known event.
+ */
+export function parseModelEvent(value: unknown, modelName: string): ModelEvent | undefined {
+  if (!isObject(value)) return undefined
+  switch (value.type) {
+    case 'text.delta':
+    case 'reasoning.delta':
+      return typeof value.text === 'string' ? (value as ModelEvent) : undefined // the cast is safe: both fields are checked
+    case 'finish': {
+      const usage = parseModelUsage(value.usage)
+      return {
+        type: 'finish',
+        finishReason: finishReasons.find((known) => known === value.finishReason) ?? 'other',
+        modelName: typeof value.modelName === 'string' ? value.modelName : modelName,
+        ...(usage && { usage }),
+        ...(typeof value.providerMessageId === 'string' && { providerMessageId: value.providerMessageId }),
+      }
+    }
+    case 'error': {
+      const usage = parseModelUsage(value.usage)
+      return { type: 'error', error: parseServiceError(value.error, modelName), ...(usage && { usage }) }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The largest plausible number of tokens of a call. A larger one is an error of the provider or its adapter. */
+export const MAX_CALL_TOKENS = 1_000_000_000
+
+/** Token counts as an adapter reported them. Undefined when a count is missing or impossible: then the tokens are estimated. */
+export function parseModelUsage(value: unknown): ModelUsage | undefined {
+  if (!isObject(value)) return undefined
+  const { uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning = 0 } = value
+  if (!isCount(uncached) || !isCount(cacheRead) || !isCount(cacheWrite) || !isCount(output) || !isCount(reasoning)) return undefined
+  if (cacheWriteLong === undefined) return { uncached, cacheRead, cacheWrite, output, reasoning }
+  if (!isCount(cacheWriteLong) || cacheWriteLong > cacheWrite) return undefined
+  return { uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }
+}
+
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_CALL_TOKENS
+
+const NO_REASON = 'The provider failed and did not say why.'
+
+function parseServiceError(value: unknown, modelName: string): ServiceError {
+  const error = isObject(value) ? value : {}
+  const kind = serviceErrorKinds.find((known) => known === error.kind)
+  const message = textIn(error.message) ?? NO_REASON
+  const code = textIn(error.code)
+  const seconds = error.retry_after_seconds
+  return {
+    kind: kind ?? 'unknown',
+    service_name: textIn(error.service_name) ?? 'model',
+    provider: textIn(error.provider) ?? 'unknown',
+    model_name: textIn(error.model_name) ?? modelName,
+    error_type: textIn(error.error_type) ?? 'unknown',
+    message: kind === undefined ? redact(message) : message, // without a kind it may be any error, whose message may hold a key
+    stage: error.stage === 'after_output' ? 'after_output' : 'before_output',
+    ...(Number.isInteger(error.http_status) && { http_status: error.http_status as number }),
+    ...(code !== undefined && { code }),
+    retryable: error.retryable === true,
+    ...(typeof seconds === 'number' && seconds >= 0 && seconds < Number.POSITIVE_INFINITY && { retry_after_seconds: seconds }),
+    ...(isObject(error.context) && { context: plainFields(error.context) }),
+  }
+}
+
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const plainFields = (fields: object): NonNullable<ServiceError['context']> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)),
+  )

@@ -9,6 +9,7 @@ import type { ModelRequest } from '../../src/ports/model.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../src/testing/harness.ts'
 import { type Reply, reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { contextWithRoom } from '../support/context-size.ts'
 import { library, slowTool, weather } from '../support/scenario-tools.ts'
 
 /** The limits are short, so that the tests are quick. The clock of the harness stands still: only the timer ends the time. */
@@ -136,20 +137,18 @@ describe('the time limit of a turn', () => {
   })
 
   it('ends a summary that is silent', async () => {
-    const pages = [1, 2, 3, 4].map((page) => reply.call('library.fetch', { page }))
-    const compacting: Stream = (request, signal) => (request.role === 'compaction' ? deaf() : pagesModel.stream(request, signal))
-    const pagesModel = scriptedModel([
-      ...pages,
-      reply.answer('Read.'),
-      ...pages,
-      reply.answer('As far as I got.'),
-      reply.answer('never asked for'),
-    ])
-    const model = { ...pagesModel, left: 0, stream: compacting }
-    const settings = { contextTokens: 9_000, keepRecentTurns: 0, wrapUpSeconds: 0.1, decision: { maxTokens: 100, temperature: 0 } }
-    const harness = createTestHarness([], { model, tools: [library()], settings })
-    await harness.say('Read it.')
-    expect(await harness.say('Again.')).toMatchObject({ exitReason: 'time' })
+    const pages = [1, 2].map((page) => reply.call('library.fetch', { page }))
+    const script = scriptedModel([...pages, reply.answer('Read.'), reply.answer('never asked for')])
+    const stream: Stream = (request, signal) => (request.role === 'compaction' ? deaf() : script.stream(request, signal))
+    const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1, maxSeconds: 0.5, wrapUpSeconds: 0.1 }
+    const harness = createTestHarness([], { model: { ...script, left: 0, stream }, tools: [library()], settings })
+    await harness.say('Read one and two.')
+    const said = await harness.say(`Which colour? ${'Tell me exactly. '.repeat(200)}`)
+    expect(said).toMatchObject({ exitReason: 'time', answer: expect.stringMatching(/^I reached the time limit/) })
+    const summaries = (await harness.journal()).flatMap((change) =>
+      change.type === 'response.received' && change.role === 'compaction' ? [change.finish_reason] : [],
+    )
+    expect(summaries).toEqual(['interrupted', 'interrupted']) // before the first decision, and again in the wrap-up
   })
 
   it('may be longer than the longest timer', async () => {

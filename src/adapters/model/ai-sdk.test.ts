@@ -190,6 +190,20 @@ describe('an AI SDK model passed to modelFrom', () => {
     expect(last(await ask(dated, hello))).toMatchObject({ modelName: 'acme/rocket-1' })
   })
 
+  it.each([
+    ['no usage', { usage: undefined }, 'stop'],
+    ['an unknown finish reason', { finishReason: { unified: 'end_turn', raw: 'end_turn' } }, 'other'],
+    ['a finish reason as a text', { finishReason: 'stop' }, 'other'],
+    ['no finish reason', { finishReason: undefined }, 'other'],
+  ])('loses no answer when its finish part has %s', async (_, fields, finishReason) => {
+    const odd = { type: 'text-delta', id: '1', delta: 5 } as unknown as LanguageModelV3StreamPart
+    const parts = [odd, { type: 'text-delta', id: '1', delta: 'Hi.' }, { ...finish, ...fields }] as readonly LanguageModelV3StreamPart[]
+    expect(await ask(modelFrom(v3Model(parts)), hello)).toMatchObject([
+      { type: 'text.delta', text: 'Hi.' },
+      { type: 'finish', finishReason },
+    ])
+  })
+
   it('has failed when its stream ends without a finish part or with finish reason error', async () => {
     expect(last(await ask(modelFrom(v3Model([])), hello))).toMatchObject({ error: { kind: 'connection', retryable: true } })
     const failed = v3Model([{ ...finish, finishReason: { unified: 'error', raw: 'x' } }])

@@ -6,6 +6,7 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider'
 import { Failure } from '../../core/failure.ts'
+import { isObject } from '../../core/json.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
 import { type Interruption, type WaitOptions, withIdleTimeout } from './idle-timeout.ts'
@@ -96,9 +97,9 @@ async function openStream(model: SdkModel, call: LanguageModelV4CallOptions): Pr
 }
 
 function deltaOf(part: StreamPart): Extract<ModelEvent, { readonly text: string }> | undefined {
-  if (part.type === 'text-delta' && part.delta !== '') return { type: 'text.delta', text: part.delta }
-  if (part.type === 'reasoning-delta' && part.delta !== '') return { type: 'reasoning.delta', text: part.delta }
-  return undefined
+  if (part.type !== 'text-delta' && part.type !== 'reasoning-delta') return undefined
+  if (typeof part.delta !== 'string' || part.delta === '') return undefined
+  return { type: part.type === 'text-delta' ? 'text.delta' : 'reasoning.delta', text: part.delta }
 }
 
 /** Adds the token counts that the provider reported to an error event. A call that fails half-way is billed for what it read and wrote. */
@@ -158,7 +159,9 @@ function finishEvent(
   }
 }
 
-function finishReasonOf({ finishReason: { unified, raw } }: Pick<FinishPart, 'finishReason'>): FinishReason | undefined {
+function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>): FinishReason | undefined {
+  if (!isObject(finishReason)) return 'other'
+  const { unified, raw } = finishReason
   switch (unified) {
     case 'stop':
     case 'length':
@@ -173,7 +176,8 @@ function finishReasonOf({ finishReason: { unified, raw } }: Pick<FinishPart, 'fi
     case 'error':
       return undefined
     default:
-      return unified satisfies never
+      unified satisfies never
+      return 'other' // a provider of another author may send any value; the answer is complete
   }
 }
 

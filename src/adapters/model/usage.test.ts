@@ -147,6 +147,24 @@ describe.each(Object.keys(usages))('the usage reported by %s with a response in 
   })
 })
 
+it.each([
+  ['nothing', undefined],
+  ['no counts', {}],
+  ['null', { inputTokens: null, outputTokens: null }],
+  ['no output', { inputTokens: { total: 10 } }],
+  ['a text as the input', { inputTokens: { total: '10' }, outputTokens: { total: 2 } }],
+  ['a text as uncached tokens', { inputTokens: { noCache: '10' }, outputTokens: { total: 2 } }],
+  ['NaN as uncached tokens', { inputTokens: { noCache: Number.NaN }, outputTokens: { total: 2 } }],
+  ['infinity as the output', { inputTokens: { total: 10 }, outputTokens: { total: Number.POSITIVE_INFINITY } }],
+])('an SDK provider that reports %s has no usage', (_, reported) => {
+  expect(parseUsage(reported as never, undefined, true)).toBeUndefined()
+})
+
+it('counts that an SDK provider reports as null are 0', () => {
+  const reported = { inputTokens: { total: 10, cacheRead: null }, outputTokens: { total: 2, reasoning: null } }
+  expect(parseUsage(reported as never, undefined, true)).toEqual({ uncached: 10, cacheRead: 0, cacheWrite: 0, output: 2, reasoning: 0 })
+})
+
 type GeneratingModel = Pick<LanguageModelV4, 'doGenerate'>
 
 const json = (body: object) => async () => Response.json(body)

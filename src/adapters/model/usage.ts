@@ -1,18 +1,20 @@
 import type { LanguageModelV4Usage } from '@ai-sdk/provider'
 import { isObject } from '../../core/json.ts'
-import type { ModelUsage } from '../../core/model-event.ts'
+import { MAX_CALL_TOKENS, type ModelUsage } from '../../core/model-event.ts'
 
 /**
  * The token counts of a call: `uncached`, `cacheRead`, `cacheWrite` and `output` do not overlap. Undefined when the provider sent no counts
  * or impossible ones. Then callers estimate the tokens and do not assume zero.
  */
 export function parseUsage(
-  { inputTokens, outputTokens, raw }: LanguageModelV4Usage,
+  reported: LanguageModelV4Usage | undefined,
   longWritesPath: readonly string[] | undefined,
   hasOutput: boolean,
 ): ModelUsage | undefined {
-  const reported = [inputTokens.total, inputTokens.cacheRead, inputTokens.cacheWrite, outputTokens.total, outputTokens.reasoning]
-  if (reported.some(isAbsurd) || isNothing(inputTokens.total ?? inputTokens.noCache)) return undefined
+  const { inputTokens, outputTokens, raw } = withAllFields(reported)
+  const { total, noCache } = inputTokens
+  if ([total, inputTokens.cacheRead, inputTokens.cacheWrite, outputTokens.total, outputTokens.reasoning].some(isAbsurd)) return undefined
+  if (isNothing(total ?? noCache) || !Number.isFinite(noCache ?? 0)) return undefined // a negative `noCache` means 0: the SDK computes it as a difference
   if (hasOutput && isNothing(outputTokens.total)) return undefined
   const cacheRead = tokenCount(inputTokens.cacheRead)
   const cacheWrite = tokenCount(inputTokens.cacheWrite)
@@ -28,11 +30,17 @@ export function parseUsage(
   }
 }
 
-/** The largest plausible token count of a call. A larger count is treated as an error of the provider. */
-const maxTokens = 1_000_000_000
+/** The usage with empty counts for what it lacks. Some SDK providers leave out what the type requires. */
+function withAllFields(reported: Partial<LanguageModelV4Usage> | undefined) {
+  const { inputTokens, outputTokens, raw } = reported ?? {}
+  const input: Partial<LanguageModelV4Usage['inputTokens']> = inputTokens ?? {}
+  const output: Partial<LanguageModelV4Usage['outputTokens']> = outputTokens ?? {}
+  return { inputTokens: input, outputTokens: output, raw }
+}
 
-const isAbsurd = (value: number | undefined) => value !== undefined && !(value >= 0 && value <= maxTokens)
-const isNothing = (value: number | undefined) => value === undefined || value === 0
+const isAbsurd = (value: unknown) =>
+  (value ?? undefined) !== undefined && !(typeof value === 'number' && value >= 0 && value <= MAX_CALL_TOKENS)
+const isNothing = (value: unknown) => (value ?? 0) === 0
 
 /** The value as a whole number of at least 0; 0 when it is not a number. */
 const tokenCount = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0)

@@ -49,7 +49,7 @@ export function createSpending(priceOf: PriceOf): Spending {
 function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
     const price = priceOf(...used)
-    return price !== undefined && price >= 0 ? price : undefined
+    return Number.isFinite(price) && (price as number) >= 0 ? price : undefined
   } catch {
     return undefined
   }

@@ -111,6 +111,7 @@ function callOnce(
   }
   return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, {
     graceMs: agent.settings.stopGraceMs,
+    modelName: agent.models.decision.name,
     channels: decisionChannels,
     createLanes: () => createResponseLanes(ledger, origin),
     earlyCheck: createEarlyCheck(),

@@ -1,4 +1,5 @@
 import type { BlobRef } from '../../core/block/index.ts'
+import { parseModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { wasInterrupted } from '../conversation/inbox.ts'
@@ -26,8 +27,10 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   const stopTimer = createStopTimer()
 
   async function readEvents(): Promise<void> {
-    for await (const event of model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)) {
+    for await (const received of model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)) {
       if (stopTimer.expired) break
+      const event = parseModelEvent(received, model.name)
+      if (!event) continue
       if (event.type === 'text.delta') raw += event.text
       else if (event.type === 'error') {
         finish_reason = 'error'

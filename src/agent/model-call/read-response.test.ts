@@ -21,6 +21,7 @@ async function readWith(watcher: 'present' | 'late' | 'absent', text: string, ea
   const deltas: LaneEvent['delta'][] = []
   let join = () => {}
   const response = await readResponse(() => inPieces(text), openActivity(), {
+    modelName: 'test',
     graceMs: 1_000,
     channels: decisionChannels,
     createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }),

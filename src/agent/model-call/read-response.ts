@@ -3,7 +3,7 @@ import { collectChannels, type ReceivedChannel } from '../../core/decision/decis
 import { readPlainChannels } from '../../core/decision/fast-channels.ts'
 import type { EarlyCheck } from '../../core/decision/violations.ts'
 import type { LaneEvent } from '../../core/event.ts'
-import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../../core/model-event.ts'
+import { type FinishReason, type ModelEvent, type ModelUsage, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
@@ -38,6 +38,8 @@ export interface ModelResponse {
 export interface ReadOptions {
   /** How long the model may take to stop after the call was aborted. */
   readonly graceMs: number
+  /** The name of the model, for a response that does not say which model wrote it. */
+  readonly modelName: string
   readonly channels: readonly Channel[]
   createLanes(): Lanes
   /** Checks the start of the response. A violation ends the call at once. */
@@ -73,7 +75,9 @@ export async function readResponse(
   }
   const liveOutput = () => parse().liveOutput
 
-  function receive(event: ModelEvent): void {
+  function receive(received: ModelEvent): void {
+    const event = parseModelEvent(received, options.modelName)
+    if (!event) return
     if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()

@@ -1,4 +1,5 @@
 import type { Block } from '../../core/block/index.ts'
+import { fromUsageRecord } from '../../core/cost/cost.ts'
 import { Failure } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
@@ -85,13 +86,12 @@ export function recordedModel(
 function* endEvents({ finish_reason, usage, error, prompt }: ResponseReceived): Generator<ModelEvent> {
   if (error && isAdapterError(error)) throw new Error('The adapter of the model threw an error.')
   if (error || finish_reason === 'error') return yield { type: 'error', error: error ?? unknownError }
-  if (!usage) return // the call was aborted because the response broke the protocol
-  const { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning = 0 } = usage
+  if (!usage && finish_reason === 'other') return // the call was aborted because the response broke the protocol
   yield {
     type: 'finish',
     finishReason: finish_reason as FinishReason, // the cast is safe: the journal holds what a model returned
     modelName: prompt?.model ?? '',
-    usage: { uncached, cacheRead, cacheWrite, output, reasoning },
+    ...(usage && { usage: fromUsageRecord(usage) }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SourceMap } from '../../core/citations/replace.ts'
 import { errorMessage } from '../../core/failure.ts'
-import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
+import { type ModelEvent, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import { createStopTimer } from '../model-call/read-response.ts'
@@ -73,8 +73,10 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     let stopped = false
 
     async function readEvents(): Promise<void> {
-      for await (const event of typeof stream === 'function' ? stream(signal) : stream) {
+      for await (const received of typeof stream === 'function' ? stream(signal) : stream) {
         if (stopTimer.expired) break
+        const event = parseModelEvent(received, '')
+        if (!event) continue
         hasOutput ||= event.type === 'text.delta' || event.type === 'reasoning.delta'
         try {
           handling = receive(event)
@@ -153,7 +155,8 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     unknownChannels,
     problems: listeners.problems,
     ...(serviceError !== undefined && { serviceError }),
-    ...(finish !== undefined && { modelName: finish.modelName, finishReason: finish.finishReason }),
+    ...(finish !== undefined && { finishReason: finish.finishReason }),
+    ...(finish !== undefined && finish.modelName !== '' && { modelName: finish.modelName }),
     ...(finish?.usage !== undefined && { usage: finish.usage }),
     ...(finish?.providerMessageId !== undefined && { providerMessageId: finish.providerMessageId }),
   }

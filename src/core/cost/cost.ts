@@ -147,7 +147,7 @@ export function callUsages(response: ResponseReceived): readonly CallUsage[] {
   const { retried = [], usage, prompt } = response
   const model = prompt?.model ?? ''
   const discarded = retried.map((attempt) => ({
-    usage: fromRecord(attempt.usage),
+    usage: fromUsageRecord(attempt.usage),
     model: attempt.model ?? model,
     estimated: attempt.estimated === true,
     discarded: true,
@@ -162,7 +162,7 @@ export function callUsages(response: ResponseReceived): readonly CallUsage[] {
  * received text.
  */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
-  return usage ? fromRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
+  return usage ? fromUsageRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
 }
 
 /** Estimates the usage of a call for which the provider reported none, from the sent tokens and the received text. */
@@ -174,7 +174,8 @@ export const estimatedUsage = (sent: number, raw: string): ModelUsage => ({
   reasoning: 0,
 })
 
-function fromRecord({
+/** Journaled token usage in the form in which a model reports it. */
+export function fromUsageRecord({
   uncached,
   cache_read: cacheRead,
   cache_write: cacheWrite,
