@@ -215,7 +215,7 @@ describe('the return value of a tool', () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     const details = { ok: false, error: { code: 'a', message: 'b', details: { n: 1n } } }
-    const junk = [{ sources: [null] }, { sources: [{ url: 5 }] }, { drafts: [{}] }, { changes: [{ type: 'x' }] }]
+    const junk = [{ drafts: [{}] }, { changes: [{ type: 'x' }] }]
     const outcomes = junk.map((each) => succeeded(each as unknown as Parameters<typeof succeeded>[0]))
     for (const returned of [1n, { n: 1n }, circle, () => 1, Symbol('s'), { ok: true, ret: 1n }, details, ...outcomes]) {
       const harness = createHarness({ replies: [reply.call('t.odd'), reply.answer('Then not.')], tools: [oddTool(() => returned)] })

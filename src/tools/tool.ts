@@ -107,6 +107,10 @@ export interface Outcome {
   readonly after?: readonly Draft[]
   /** Other changes of the timeline, such as a hide. */
   readonly changes?: readonly Change[]
+  /**
+   * The pages that the tool found. The `sid` of a row is its number in this result. The runtime replaces it by the number of the source in the
+   * conversation, also in the output and in its citations.
+   */
   readonly sources?: readonly IncomingSource[]
 }
 

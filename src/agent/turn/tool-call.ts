@@ -15,7 +15,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { type PlanAcks, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { mergeSources } from '../../core/sources/pool.ts'
+import { mergeSources, type SourcePool } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { declaresFiles } from '../../tools/artifacts/declared.ts'
@@ -25,6 +25,7 @@ import { withContract } from '../../tools/exec/prepare.ts'
 import { type Invocation, invoke } from '../../tools/invoke.ts'
 import { failed, resultDrafts } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
+import { type PoolNumbers, poolNumbersOf, withParsedSources, withPoolNumbers } from '../../tools/source-numbers.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
@@ -64,11 +65,12 @@ export async function runToolCall(turn: Turn, progress: Progress, origin: BlockO
   const activity = conversation.inbox.beginActivity()
   emitToolStatus(conversation.live, origin, call, 'tool.started')
   const running = invokeTool(turn, progress, origin, call, seen, activity)
-  const { outcome, stopped } = running instanceof Promise ? await running : running
+  const { outcome: returned, stopped } = running instanceof Promise ? await running : running
   activity.end()
+  const { outcome, numbers } = numberSources(turn, call.tool.id, returned)
   workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
   emitToolStatus(conversation.live, origin, call, 'tool.ended')
-  return stopped && conversation.signal.aborted ? progress : await commitResult(turn, progress, origin, call.tool.id, outcome)
+  return stopped && conversation.signal.aborted ? progress : await commitResult(turn, progress, origin, call.tool.id, outcome, numbers)
 }
 
 function emitToolStatus(
@@ -142,6 +144,26 @@ function invokeTool(
   return invoke(prepared, params, call, { stopGraceMs: agent.settings.stopGraceMs })
 }
 
+interface NumberedOutcome {
+  readonly outcome: Outcome
+  readonly numbers?: PoolNumbers | undefined
+}
+
+/** The outcome with parsed sources and the numbers that the pool has for them. The built-in tools use these numbers already. */
+function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): NumberedOutcome {
+  if (isBuiltIn(toolId)) return { outcome: returned }
+  try {
+    const outcome = withParsedSources(returned)
+    const numbers = poolNumbersOf(outcome, conversation.ledger.timeline.sources)
+    return numbers ? { outcome: withPoolNumbers(outcome, numbers), numbers } : { outcome }
+  } catch (error) {
+    agent.onProblem({ where: `sources of ${toolId}`, error })
+    return { outcome: unfitResult }
+  }
+}
+
+const isBuiltIn = (toolId: string) => toolId.startsWith('react.')
+
 /** Commits the result of a call. If the result can not be delivered or journaled, the call counts as failed, and the turn goes on. */
 export async function commitResult(
   turn: Turn,
@@ -149,18 +171,19 @@ export async function commitResult(
   origin: BlockOrigin,
   toolId: string,
   outcome: Outcome,
+  numbers?: PoolNumbers,
 ): Promise<Progress> {
   const { agent, conversation } = turn
   const resultOrigin = { ...origin, ts: agent.clock.now() }
   const exec = agent.toolbox.find(toolId)?.exec === true
   let delivered: DeliveredOutcome = outcome
   try {
-    if (hasFiles(outcome)) delivered = await deliver(resultOrigin, toolId, outcome, { ...deliveryTarget(turn), exec })
-    await commitOutcome(conversation.ledger, resultOrigin, delivered, exec)
+    if (hasFiles(outcome)) delivered = await deliver(resultOrigin, toolId, outcome, { ...deliveryTarget(turn), exec, numbers })
+    await commitOutcome(conversation.ledger, resultOrigin, delivered, toolId, exec)
   } catch (error) {
     agent.onProblem({ where: `result of ${toolId}`, error })
     delivered = unfitResult
-    await commitOutcome(conversation.ledger, resultOrigin, unfitResult, exec) // throws again when the journal itself has failed
+    await commitOutcome(conversation.ledger, resultOrigin, unfitResult, toolId, exec) // throws again when the journal itself has failed
   }
   return progressAfterCall(progress, toolId, delivered)
 }
@@ -187,13 +210,21 @@ function violationCode({ ok, error, notices }: DeliveredOutcome): string | undef
   return notices?.find(({ code }) => code === `protocol_violation.${error.code}`)?.code
 }
 
-function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
+function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, toolId: string, exec: boolean): Promise<void> {
   const { changes = noChanges } = delivered
   return ledger.commit((timeline) => {
-    const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, delivered, { exec })) }
-    const merged = mergeSourcesChange(timeline, delivered, origin.ts)
+    const outcome = isBuiltIn(toolId) ? delivered : withCurrentNumbers(delivered, timeline.sources)
+    const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, outcome, { exec })) }
+    const merged = mergeSourcesChange(timeline, outcome, origin.ts)
     return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
   })
+}
+
+/** The outcome with the numbers of this pool. They differ from those in the outcome if the pool has grown since the tool returned. */
+function withCurrentNumbers(outcome: DeliveredOutcome, pool: SourcePool): DeliveredOutcome {
+  const numbers = poolNumbersOf(outcome, pool)
+  const isCurrent = numbers?.sources.every(({ sid }, index) => [sid, undefined].includes(outcome.sources?.[index]?.sid)) ?? true
+  return numbers && !isCurrent ? withPoolNumbers(outcome, numbers) : outcome
 }
 
 const noChanges: readonly Change[] = []

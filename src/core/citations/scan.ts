@@ -11,6 +11,8 @@ export interface Citation {
 export interface CitationScannerOptions {
   /** True when citations in fenced code blocks are ignored. */
   readonly fences: boolean
+  /** True when a citation between backticks counts. */
+  readonly inCode?: boolean
   /** True when `<sup class="cite">` is a citation, too. */
   readonly superscripts: boolean
   /** True when `replace` may change citations. Only then is an unfinished citation held back. */
@@ -67,7 +69,7 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
         at++
         continue
       }
-      if (!(previous === backtick && text.charCodeAt(match.end) === backtick)) {
+      if (options.inCode || !(previous === backtick && text.charCodeAt(match.end) === backtick)) {
         const source = text.slice(at, match.end)
         const replacement = options.replace({ kind: match.kind, ids: match.ids, text: source })
         if (replacement !== source) {

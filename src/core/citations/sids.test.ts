@@ -35,6 +35,10 @@ describe('new numbers for cited sources', () => {
     expect(rewriteSids('a [[ S : 5 ]] `[[S:1]]`', renumbered)).toBe('a [[ S : 5 ]] `[[S:1]]`')
   })
 
+  it('are written into code when the format is any', () => {
+    expect(rewriteSids('`[[S:1]]` `[[S:8]]`\n```\n[[S:1,8]]\n```', renumbered, 'any')).toBe('`[[S:11]]` ``\n```\n[[S:11]]\n```')
+  })
+
   it('are written into superscripts, too', () => {
     expect(rewriteSids("<sup class='cite' data-sids='1'>[[S:1]]</sup>", renumbered, 'html')).toBe(
       '<sup class="cite" data-sids="11">[[S:11]]</sup>',

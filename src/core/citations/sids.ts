@@ -1,7 +1,7 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** The format of a text with citations. Only in markdown, citations in fenced code are ignored. */
-export type CitedTextFormat = 'markdown' | 'html'
+/** The format of a text with citations. In markdown, citations in fenced code are ignored. In `any`, citations count in code, too. */
+export type CitedTextFormat = 'markdown' | 'html' | 'any'
 
 /** The source ids that a text cites, ascending. Citations in code and ids in `[[USAGE:…]]` do not count. */
 export function extractSids(text: string, format: CitedTextFormat = 'markdown'): readonly number[] {
@@ -44,6 +44,7 @@ const mayCite = (text: string): boolean => text.includes('[') || text.includes('
 
 function scanAll(text: string, format: CitedTextFormat, replace: (citation: Citation) => string): string {
   const fences = format === 'markdown'
-  const scanner = createCitationScanner({ fences, superscripts: true, changesCitations: true, changesUsage: true, replace })
+  const inCode = format === 'any'
+  const scanner = createCitationScanner({ fences, inCode, superscripts: true, changesCitations: true, changesUsage: true, replace })
   return scanner.push(text) + scanner.flush()
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { documentEligibleMimes, isCitable, isEligibleMime, parseSourceRow } from './source.ts'
+import { cleanPoolRow, documentEligibleMimes, isCitable, isEligibleMime, parseSourceRow, parseToolSource } from './source.ts'
 
 describe('parsing a row', () => {
   it.each([
@@ -145,4 +145,67 @@ describe('which files are sources', () => {
       false,
     ])
   })
+})
+
+describe('a row of a tool', () => {
+  it.each([
+    [
+      { url: ' https://a.b ', title: 'T' },
+      { url: 'https://a.b', title: 'T' },
+    ],
+    [{ href: 'https://a.b' }, { url: 'https://a.b' }],
+    [{ value: 'https://a.b' }, { url: 'https://a.b' }],
+    [
+      { sid: '7', url: 'doi:10.1/2', title: 'T' },
+      { sid: 7, url: 'doi:10.1/2', title: 'T' },
+    ],
+    [
+      {
+        url: 'https://a.b',
+        title: 'T',
+        base64: 'A'.repeat(4_000),
+        rank: 3,
+        note: 'short',
+        deep: { base64: 'A' },
+        image: 'A'.repeat(4_001),
+      },
+      { url: 'https://a.b', title: 'T', base64: 'A'.repeat(4_000), rank: 3, note: 'short' },
+    ],
+    [
+      { url: 'https://a.b', title: 'T', base64: 'A'.repeat(4_001) },
+      { url: 'https://a.b', title: 'T' },
+    ],
+  ])('%.80j has the known fields, its address in `url`, and no large bytes', (given, row) => {
+    expect(parseToolSource(given)).toEqual(row)
+  })
+
+  it('has no field that leads to a file, names a hosted object, or says what the conversation did', () => {
+    const foreign = {
+      physical_path: '/etc/passwd',
+      local_path: '/etc/passwd',
+      artifact_path: 'fi:t1.files/a',
+      rn: 'r',
+      hosted_uri: 'h',
+      key: 'k',
+    }
+    const given = { url: 'https://a.b', title: 'T', ...foreign, turn_id: 't9', used: true, source_type: 'file' }
+    expect(parseToolSource(given)).toEqual({ url: 'https://a.b', title: 'T' })
+  })
+
+  it.each([null, 7, [], {}, { title: 'T' }, { url: '' }, { url: 7 }, { value: 'words' }, { physical_path: 't1/files/a.png' }])(
+    'without an address is none: %j',
+    (given) => expect(parseToolSource(given)).toBeUndefined(),
+  )
+
+  it.each(['data:text/html;base64,AAAA', 'javascript:alert(1)', 'file:///etc/passwd', `https://a.b/${'x'.repeat(4_000)}`])(
+    'does not lead to %.40s',
+    (url) => expect(parseToolSource({ url, title: 'T' })).toBeUndefined(),
+  )
+})
+
+it('an imported row loses handles, unsafe paths and fields of a wrong type, and keeps its sid and everything else', () => {
+  const kept = { sid: 4, url: 'https://a.b', odd: [1], artifact_path: 'fi:t1.files/a.png' }
+  const foreign = { rn: 'r', hosted_uri: 'h', key: 'k', local_path: '/tmp/a', physical_path: '/etc/passwd', base64: 'A'.repeat(4_001) }
+  expect(cleanPoolRow({ ...kept, ...foreign, title: 7 } as never)).toEqual(kept)
+  expect(cleanPoolRow({ sid: 5 })).toEqual({ sid: 5 })
 })

@@ -1,3 +1,4 @@
+import { isObject } from '../json.ts'
 import { unsafeReason } from '../path/safety.ts'
 
 const sourceTypes = ['web', 'file', 'attachment', 'manual'] as const
@@ -53,6 +54,8 @@ export type IncomingSource = SourceFields & { readonly sid?: number } & ({ reado
 export const isSid = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0 // safe integers are numbers
 
 const maximumBase64 = 4000
+/** The most characters of an address, and of a field that is not known here. A longer one is content in the wrong place. */
+const maximumText = 4000
 
 /** Parses a row from a tool or a file. Undefined when it has neither a URL nor a safe path. Known fields of a wrong type are left out. */
 export function parseSourceRow(value: unknown): IncomingSource | undefined {
@@ -70,6 +73,65 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   if (physical_path !== undefined) return { ...fields, ...(url === undefined ? {} : { url }), physical_path }
   return url === undefined ? undefined : { ...fields, url }
 }
+
+/** A row of a pool that was imported, without the fields that no row may have. It is kept without an address, too: answers may cite it. */
+export const cleanPoolRow = ({ sid, ...row }: SourceRow): SourceRow => ({
+  ...Object.fromEntries(Object.entries(row).filter(([name, field]) => isPoolField(name, field))),
+  sid,
+})
+
+function isPoolField(name: string, field: unknown): boolean {
+  if (name === 'title' || name === 'url' || name === 'text') return isText(field)
+  if (name === 'physical_path') return isFilled(field) && unsafeReason(field) === undefined
+  return name !== 'local_path' && isValidField(name, field)
+}
+
+/** Fields that only the runtime sets. They lead to files of a conversation, or they say what the conversation did with the source. */
+const runtimeFields: ReadonlySet<string> = new Set([
+  ...['physical_path', 'local_path', 'artifact_path', 'rn', 'hosted_uri', 'key', 'turn_id', 'used'],
+])
+
+/** Addresses that are no places on the web: they hold their content, run as a program, or lead into the machine of the reader. */
+const refusedAddress = /^(?:data|javascript|vbscript|blob|file):/i
+
+/**
+ * Parses a row that a tool returned. Undefined when the row has no address. Fields that only the runtime sets are left out, so that a tool
+ * can not lead a reader to a file. Fields of other names are kept when they hold a short text, a number or a truth value.
+ */
+export function parseToolSource(value: unknown): IncomingSource | undefined {
+  if (!isObject(value)) return undefined
+  const fields = Object.entries(value).filter(([name, field]) => !runtimeFields.has(name) && isToolField(name, field))
+  const url = addressOf(value)
+  const row = url === undefined ? undefined : parseSourceRow({ ...Object.fromEntries(fields), url, sid: sidOf(value.sid) })
+  if (url === undefined || row?.title !== url) return row
+  const { title: _address, ...untitled } = row // an address is no title
+  return { ...untitled, url }
+}
+
+/** The address in a row of a tool; undefined when it has none. The field `value` holds an address only in some formats. */
+export function addressOf(row: { readonly [field: string]: unknown }): string | undefined {
+  const address = [row.url, row.href, isWebAddress(row.value) ? row.value : undefined].find(isFilled)?.trim()
+  return address === undefined || address.length > maximumText || refusedAddress.test(address) ? undefined : address
+}
+
+/** The number in a row of a tool. Some tools write it as a text. */
+export function sidOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return isSid(number) ? number : undefined
+}
+
+/** Whether a value is the address of a page on the web. */
+export const isWebAddress = (value: unknown): value is string =>
+  typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+
+function isToolField(name: string, field: unknown): boolean {
+  if (name === 'href' || name === 'value') return false // the address is in `url`
+  if (name === 'source_type') return field === 'web' || field === 'manual'
+  if (fieldChecks.has(name) || readByName.has(name)) return true // `parseSourceRow` checks these
+  return typeof field === 'string' ? field.length <= maximumText : typeof field === 'boolean' || Number.isFinite(field)
+}
+
+const readByName: ReadonlySet<string> = new Set(['title', 'description', 'text', 'body'])
 
 /** Returns the first of these fields that has text and removes it. The field `names[0]` is removed in any case; the others stay. */
 function takeText(remaining: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
@@ -101,7 +163,8 @@ const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map<st
   ['source_type', (value) => sourceTypes.some((type) => type === value)],
   ['base64', (value) => typeof value === 'string' && value.length <= maximumBase64],
   ['used', (value) => typeof value === 'boolean'],
-  ...['content', 'mime', 'artifact_path', 'turn_id', 'rn', 'hosted_uri', 'key', 'domain', 'favicon', 'authority', 'provider'].map(asText),
+  ...['content', 'mime', 'artifact_path', 'turn_id', 'domain', 'favicon', 'authority', 'provider'].map(asText),
+  ...['rn', 'hosted_uri', 'key'].map((field) => [field, () => false] as const), // a row of the pool has no hosting handles
   ...['published_time_iso', 'modified_time_iso', 'fetched_time_iso', 'fetch_status'].map(asText),
   ...['content_length', 'size_bytes', 'provider_rank', 'weighted_rank', 'objective_relevance', 'query_relevance'].map(asNumber),
 ])
@@ -135,5 +198,5 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
 /** Whether an answer may cite this source. Only web pages can be cited; files are embedded instead. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
-  return row.url !== undefined && /^https?:\/\//i.test(row.url) && URL.canParse(row.url)
+  return isWebAddress(row.url)
 }

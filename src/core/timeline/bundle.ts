@@ -3,7 +3,7 @@ import { completeBlock, type IncompleteBlock, isoTime, parseBlock } from '../blo
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { applyMerge, emptyPool, mergeSources, type SourcePool } from '../sources/pool.ts'
-import { type IncomingSource, isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
+import { cleanPoolRow, type IncomingSource, isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
 import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
 import { nextBlockNumber, turnIdsOf } from './timeline.ts'
@@ -138,7 +138,7 @@ function parsePool(value: unknown): Bundle['sources_pool'] {
   const highest = sids.reduce<number>((most, sid) => Math.max(most, sid ?? 0), 0)
   if (value.next_sid > MAXIMUM_NUMBER) throw invalid(`next_sid must be at most ${MAXIMUM_NUMBER}`)
   if (!Number.isSafeInteger(value.next_sid) || value.next_sid <= highest) throw invalid(`next_sid must be greater than ${highest}`)
-  return { sources_pool: rows as readonly SourceRow[], next_sid: value.next_sid }
+  return { sources_pool: (rows as readonly SourceRow[]).map(cleanPoolRow), next_sid: value.next_sid } // each has a sid
 }
 
 function parseTurnLog(value: unknown): TurnLog {

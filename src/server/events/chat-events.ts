@@ -74,7 +74,7 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
     case 'turn.started':
       return [statusEvent('in_progress', event.turnId, event.ts)]
     case 'turn.ended':
-      return turnEndedEvents(event)
+      return turnEndedEvents(event, sources)
     case 'title':
       return [stepEvent('chat.conversation.title', 'conversation_title', 'completed', inConversation(event), { title: event.title })]
     case 'response':
@@ -164,9 +164,9 @@ const statusEvent = (state: 'in_progress' | 'idle' | 'error', turnId: string, ts
     'conv_status',
   )
 
-function turnEndedEvents(event: TurnEnded): readonly ChatEvent[] {
+function turnEndedEvents(event: TurnEnded, sources: KnownSources): readonly ChatEvent[] {
   const { turnId, ts, exitReason, failed, sourcesUsed } = event
-  const data = { exit_reason: exitReason, citation_count: sourcesUsed.length }
+  const data = { exit_reason: exitReason, citation_count: sources.citedPages(sourcesUsed).length }
   return [
     stepEvent('chat.conversation.turn.completed', 'turn', failed ? 'error' : 'completed', event, data),
     ...(failed ? [chatEvent('chat.error', ['turn', 'error'], event, { error: turnFailedText, error_type: exitReason }, 'chat_error')] : []),

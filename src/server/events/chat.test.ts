@@ -94,6 +94,16 @@ it('lists the cited web pages without their content, and leaves out files and un
   })
 })
 
+it('counts the cited web pages at the end of a turn, and not the files', () => {
+  const sources = [
+    { sid: 1, title: 'Guide', url: 'https://guide.example/' },
+    { sid: 2, title: 'a.png', source_type: 'attachment' as const, physical_path: 'turn_1/attachments/a.png' },
+  ]
+  const change = { type: 'turn.closed' as const, turn_id: 't1', ts: now(), exit_reason: 'complete', sources_used: [1, 2] }
+  const [ended] = envelopes([{ type: 'entry', seq: 1, change }], format({ sources }))
+  expect(ended?.data).toMatchObject({ citation_count: 1 })
+})
+
 it('sends the envelopes that the filter allows, and only answers when the filter throws', async () => {
   const events = await turnEvents()
   const some = envelopes(events, format({ allow: ({ route }) => route === 'chat_complete' }))

@@ -4,6 +4,8 @@ import { omitUndefined } from '../../core/json.ts'
 import type { Scope } from '../../core/scope.ts'
 import { type IncomingSource, isEligibleMime } from '../../core/sources/source.ts'
 import type { Hosting, HostingHandles } from '../../ports/hosting.ts'
+import { decodeText, isTextMime } from '../mime.ts'
+import { type PoolNumbers, renumberText } from '../source-numbers.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { type DeclaredFile, declaredFilesOverLimit, parseDeclaredFiles, stripFileHandles } from './declared.ts'
 import { examine, explainProblem } from './examine.ts'
@@ -29,6 +31,8 @@ export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'tim
   readonly conversationId: string
   /** Files of these types become sources. */
   readonly eligibleMimes: readonly string[]
+  /** The numbers of the tool's sources in the pool. Undefined when the tool returned no sources. */
+  readonly numbers?: PoolNumbers | undefined
   /** True for a tool that runs programs. Such a tool reports broken files in its own output, so no notice is added. */
   readonly exec: boolean
   /** Reports hosting errors to the operator. The model does not read them, because they may name buckets and folders. */
@@ -78,8 +82,13 @@ interface DeliveryResult {
   readonly sources: readonly IncomingSource[]
 }
 
-async function deliverArtifact(made: MadeArtifact, origin: BlockOrigin, toolId: string, context: DeliveryContext): Promise<DeliveryResult> {
-  const bytes = await artifactBytes(made, context)
+async function deliverArtifact(
+  returned: MadeArtifact,
+  origin: BlockOrigin,
+  toolId: string,
+  context: DeliveryContext,
+): Promise<DeliveryResult> {
+  const { made, bytes } = await renumberArtifact(returned, context)
   const name = made.digest.physical_path ?? made.digest.artifact_path
   const { problem, warning } = made.isPatch ? {} : examine(name, bytes)
   const digest: Digest = omitUndefined({ ...made.digest, size_bytes: made.digest.size_bytes ?? bytes?.length, write_warning: warning })
@@ -110,6 +119,27 @@ async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Prom
   if (made.bytes !== undefined) return made.bytes
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
   return made.digest.physical_path === undefined ? undefined : readWorkspaceFile(made.digest.physical_path, context)
+}
+
+/**
+ * Gives the citations in an artifact the numbers of the pool: in its text, and in its file, because that is read later, too. Artifacts of a
+ * tool without sources stay as they are.
+ */
+async function renumberArtifact(returned: MadeArtifact, context: DeliveryContext) {
+  const bytes = await artifactBytes(returned, context)
+  const { numbers } = context
+  if (!numbers || returned.isPatch) return { made: returned, bytes }
+  const made = returned.text === undefined ? returned : { ...returned, text: renumberText(returned.text, numbers) }
+  const text = bytes && isTextMime(made.mime) ? decodeText(bytes) : undefined
+  const renumbered = text === undefined ? undefined : renumberText(text, numbers)
+  if (renumbered === undefined || renumbered === text) return { made, bytes }
+  const content = Buffer.from(renumbered)
+  const { physical_path, size_bytes } = made.digest
+  if (physical_path !== undefined && (await readWorkspaceFile(physical_path, context)) !== undefined) {
+    await (await context.workspace()).files.write(physical_path, content)
+  }
+  const digest = size_bytes === undefined ? made.digest : { ...made.digest, size_bytes: content.length }
+  return { made: { ...made, digest, ...(made.bytes && { bytes: content }) }, bytes: content }
 }
 
 /** The bytes of a file in OUT_DIR. Undefined when it is missing, a link, a device or too large. */

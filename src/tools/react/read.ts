@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isHidden } from '../../core/block/index.ts'
 import { planReveal } from '../../core/hide/reveal.ts'
 import { isInOtherConversation, type LogicalPath, parsePath } from '../../core/path/logical.ts'
+import { mergeSources } from '../../core/sources/pool.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blocksAtPath } from '../../core/timeline/timeline.ts'
@@ -83,6 +84,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   const changes: Change[] = []
   const results: ReadResult[] = []
   const sources: IncomingSource[] = []
+  let pool = call.timeline.sources // with the sources of the skills that were read before, so that each skill gets other numbers
   const readPaths = new Set<string>()
 
   async function read(request: ReadRequest): Promise<void> {
@@ -103,7 +105,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
 
   async function find(parsed: LogicalPath, path: string): Promise<PathContent> {
     if (parsed.space === 'ks') return findKnowledge(path, knowledge, call)
-    if (parsed.space === 'sk') return findSkill(path, skills, call)
+    if (parsed.space === 'sk') return findSkill(path, skills, call, pool)
     if (parsed.space === 'fi' && parsed.kind === 'folder') return missingContent(path, 'folder')
     if (parsed.space === 'fi' && parsed.kind === 'file') return findFile(parsed, call)
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
@@ -148,7 +150,10 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     const result = revealContent(content, request, limits, call)
     rows.push(result.row)
     results.push(result)
-    if (content.kind === 'text' && content.sources) sources.push(...content.sources)
+    if (content.kind === 'text' && content.sources) {
+      sources.push(...content.sources)
+      pool = mergeSources(pool, content.sources).pool
+    }
   }
 
   return { rows, changes, results, sources, read }

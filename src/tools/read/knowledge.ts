@@ -1,7 +1,7 @@
 import { digestText } from '../../core/block/index.ts'
-import { rewriteSids } from '../../core/citations/sids.ts'
-import { mergeSources } from '../../core/sources/pool.ts'
-import type { IncomingSource } from '../../core/sources/source.ts'
+import type { SourcePool } from '../../core/sources/pool.ts'
+import { type IncomingSource, parseToolSource } from '../../core/sources/source.ts'
+import { poolNumbersOf, renumberText } from '../source-numbers.ts'
 import type { Call } from '../tool.ts'
 import { missingContent, type PathContent } from './find.ts'
 
@@ -49,12 +49,13 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
 
-/** The content of an `sk:` path. Its sources are added to the conversation's pool, so its citations are renumbered. */
-export async function findSkill(path: string, skills: Skills | undefined, call: Call): Promise<PathContent> {
+/** The content of an `sk:` path. Its sources are added to `pool`, so its citations are renumbered. */
+export async function findSkill(path: string, skills: Skills | undefined, call: Call, pool: SourcePool): Promise<PathContent> {
   const skill = await tryRead('skills', async () => skills?.read(path, call), call)
   if (!skill || skill === readFailed) return missingContent(path, 'skill_missing')
-  const { sources = [] } = skill
-  const text = sources.length === 0 ? skill.text : rewriteSids(skill.text, mergeSources(call.timeline.sources, sources).renumbered)
+  const sources = skill.sources?.flatMap((row) => parseToolSource(row) ?? []) ?? []
+  const numbers = skill.sources === undefined ? undefined : poolNumbersOf({ sources }, pool)
+  const text = numbers === undefined ? skill.text : renumberText(skill.text, numbers)
   return {
     kind: 'text',
     path: skill.path,

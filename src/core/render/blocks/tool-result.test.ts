@@ -83,11 +83,18 @@ describe('tool results', () => {
   })
 
   it('rows that do not fit are left out whole, and the rest is still JSON', () => {
-    const rows = Array.from({ length: 100 }, (_, n) => ({ sid: n + 1, text: 'w '.repeat(700) }))
+    const rows = Array.from({ length: 100 }, (_, n) => ({ sid: n + 1, url: `https://a.example/${n}`, text: 'w '.repeat(700) }))
     const text = last(call('c1'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
     const shown = JSON.parse(text.slice(text.indexOf('payload:\n') + 9))
     expect(shown).toEqual(rows.slice(0, shown.length))
     expect(text).toContain(`rows: ${shown.length} of 100 shown`)
+  })
+
+  it('objects that have a number but no address are no sources: a `sid` alone may be anything', () => {
+    const text = JSON.stringify([{ sid: 5, name: 'Bob' }])
+    const shown = last(call('c1'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text }))[0]
+    expect(shown).toContain('logical_path: tc:t1.c1.result')
+    expect(shown).not.toContain('so:')
   })
 
   it('a result without a call id is shown with a placeholder', () => {

@@ -3,7 +3,7 @@ import { type Digest, readDigest } from '../../block/round.ts'
 import { isObject, type Json, parseJson } from '../../json.ts'
 import { sourcesPath } from '../../path/build.ts'
 import { unsafeReason } from '../../path/safety.ts'
-import { isSid } from '../../sources/source.ts'
+import { sourceRowsIn } from '../../sources/rows.ts'
 import type { Caps } from '../caps.ts'
 import { clip, joinLines, omitHostingFields, oneLine, preview, scrubBase64, shownPath, stripHostingHandles, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
@@ -228,34 +228,25 @@ function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps)
   })
 }
 
-/** The sids of a search result (a list of rows) or a fetch result (an object with URLs as keys). Empty for any other payload. */
-export function rowSids(payload: Json | undefined): readonly number[] {
-  const rows = Array.isArray(payload) ? payload : isObject(payload) ? Object.values(payload) : undefined
-  if (rows === undefined) return []
-  const sids: number[] = []
-  for (const row of rows) {
-    if (!isObject(row) || !isSid(row.sid)) return []
-    sids.push(row.sid)
-  }
-  return sids
-}
+/** The sids of a search or fetch result. Empty for any other payload. */
+export const rowSids = (payload: Json | undefined): readonly number[] => sourceRowsIn(payload).map(({ sid }) => sid)
 
 /**
  * Renders a search or fetch result with its path and its rows. Rows that exceed the cap are left out whole, so what is shown stays
  * valid JSON.
  */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
-  const [shown, count] = rowsThatFit(payload, limits)
+  const [shown, count, total] = rowsThatFit(payload, limits)
   return joinLines(
     `logical_path: ${oneLine(sourcesPath(sids), limits.path)}`,
     'mime: application/json',
-    count < sids.length ? `rows: ${count} of ${sids.length} shown` : undefined,
+    count < total ? `rows: ${count} of ${total} shown` : undefined,
     'payload:',
     shown,
   )
 }
 
-function rowsThatFit(payload: Json, limits: Caps): readonly [text: string, count: number] {
+function rowsThatFit(payload: Json, limits: Caps): readonly [text: string, count: number, total: number] {
   const entries: readonly (readonly [string | undefined, Json])[] = Array.isArray(payload)
     ? payload.map((row) => [undefined, row] as const)
     : Object.entries(payload as { readonly [url: string]: Json }) // it is a list or an object, because `rowSids` found rows in it
@@ -268,5 +259,5 @@ function rowsThatFit(payload: Json, limits: Caps): readonly [text: string, count
     kept.push(text)
   }
   const body = kept.join(',')
-  return [Array.isArray(payload) ? `[${body}]` : `{${body}}`, kept.length]
+  return [Array.isArray(payload) ? `[${body}]` : `{${body}}`, kept.length, entries.length]
 }

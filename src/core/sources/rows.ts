@@ -1,0 +1,32 @@
+import { isObject } from '../json.ts'
+import { addressOf, isWebAddress, sidOf } from './source.ts'
+
+/** A row of a search or fetch result, with its number and its address. */
+export interface ResultRow {
+  readonly [field: string]: unknown
+  readonly sid: number
+  readonly url: string
+}
+
+/**
+ * The rows of a search result, which is a list of rows, or of a fetch result, which is an object with addresses as keys. A row has a `sid` and
+ * the address of a web page; one such row among objects is enough. Any other value has no rows: a `sid` alone may be anything.
+ */
+export function sourceRowsIn(value: unknown): readonly ResultRow[] {
+  if (Array.isArray(value)) return rowsOf(value, () => undefined)
+  if (!isObject(value)) return []
+  const keys = Object.keys(value)
+  return rowsOf(Object.values(value), (index) => keys[index])
+}
+
+function rowsOf(items: readonly unknown[], keyAt: (index: number) => string | undefined): readonly ResultRow[] {
+  const rows: ResultRow[] = []
+  for (const [index, item] of items.entries()) {
+    if (!isObject(item)) return []
+    const sid = sidOf(item.sid)
+    if (sid === undefined) continue
+    const url = addressOf(item) ?? keyAt(index)
+    if (isWebAddress(url)) rows.push({ ...item, sid, url })
+  }
+  return rows
+}

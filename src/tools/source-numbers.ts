@@ -1,0 +1,170 @@
+import type { Meta } from '../core/block/index.ts'
+import { rewriteSids } from '../core/citations/sids.ts'
+import { isObject, type Json, maximumJsonDepth, omitUndefined } from '../core/json.ts'
+import { mergeSources, type SourcePool, sourceKey } from '../core/sources/pool.ts'
+import { sourceRowsIn } from '../core/sources/rows.ts'
+import { addressOf, type IncomingSource, isWebAddress, parseToolSource, sidOf } from '../core/sources/source.ts'
+import type { DeliveredOutcome } from './artifacts/deliver.ts'
+import type { Outcome } from './tool.ts'
+
+// A tool numbers its sources from 1 in every result. The pool gives each source one number for the whole conversation. Before the result of
+// a tool is shown anywhere, the numbers in it become those of the pool, or a citation would lead to the source of another result.
+
+/** The outcome with parsed source rows. Rows without an address are left out. An output that consists of rows is taken as sources, too. */
+export function withParsedSources(outcome: Outcome): Outcome {
+  const given: unknown = outcome.sources
+  if (given !== undefined) return withParts(outcome, { sources: Array.isArray(given) ? parseRows(given) : [] })
+  const { output } = outcome
+  return sourceRowsIn(output).length === 0 ? outcome : withParts(outcome, { sources: parseRows(itemsOf(output)) })
+}
+
+/** The items of a list or an object. A key that is an address is the address of its item. */
+function itemsOf(output: Json | undefined): readonly unknown[] {
+  if (!isObject(output)) return Array.isArray(output) ? output : []
+  return Object.entries(output).map(([key, row]) =>
+    isObject(row) ? { ...row, url: addressOf(row) ?? (isWebAddress(key) ? key : undefined) } : row,
+  )
+}
+
+/** The rows with an address. A number that a row without an address has, too, is removed: its citations may mean either row. */
+function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
+  const parsed = rows.flatMap((row) => parseToolSource(row) ?? [])
+  if (parsed.length === rows.length) return parsed
+  const dropped = rows.filter((row) => parseToolSource(row) === undefined)
+  const lost = new Set(dropped.flatMap((row) => (isObject(row) ? (sidOf(row.sid) ?? []) : [])))
+  return parsed.map(({ sid, ...row }) => (sid === undefined || lost.has(sid) ? row : { ...row, sid }) as IncomingSource)
+}
+
+/** The numbers of a tool's sources in the pool. */
+export interface PoolNumbers {
+  /** The rows with their numbers in the pool. */
+  readonly sources: readonly IncomingSource[]
+  /** Maps a number of the tool. A number that two different sources have names neither of them. */
+  readonly bySid: ReadonlyMap<number, number>
+  readonly byKey: ReadonlyMap<string, number>
+}
+
+/** Looks up the numbers that the pool has, or will give, for the sources of an outcome. Undefined when the tool returned no rows. */
+export function poolNumbersOf({ sources }: Pick<Outcome, 'sources'>, pool: SourcePool): PoolNumbers | undefined {
+  if (sources === undefined) return undefined
+  const { sids } = mergeSources(pool, sources)
+  const bySid = new Map<number, number>()
+  const ambiguous = new Set<number>()
+  const byKey = new Map<string, number>()
+  for (const [index, row] of sources.entries()) {
+    const sid = sids[index] as number // there is one for each row
+    byKey.set(sourceKey(row), sid)
+    if (row.sid === undefined) continue
+    if ((bySid.get(row.sid) ?? sid) !== sid) ambiguous.add(row.sid)
+    bySid.set(row.sid, sid)
+  }
+  for (const sid of ambiguous) bySid.delete(sid)
+  return { sources: sources.map((row, index) => renumberRow(row, sids[index] as number, bySid)), bySid, byKey }
+}
+
+function renumberRow(row: IncomingSource, sid: number, bySid: PoolNumbers['bySid']): IncomingSource {
+  const { title, text, content } = row
+  const rewrite = (field: string | undefined) => field && rewriteSids(field, bySid, 'any')
+  return { ...row, ...omitUndefined({ title: rewrite(title), text: rewrite(text), content: rewrite(content) }), sid }
+}
+
+/** Gives the citations in a text the numbers of the pool. Citations of other numbers are left out, also in code. */
+export const renumberText = (text: string, { bySid }: PoolNumbers): string => rewriteSids(text, bySid, 'any')
+
+/** An outcome before or after its files were delivered. */
+type AnyOutcome = Outcome & Pick<DeliveredOutcome, 'delivered'>
+
+/**
+ * The outcome with the numbers of the pool: in its rows, in every `sid` of the output, and in every citation. The content of artifacts is
+ * renumbered when they are delivered, together with their files.
+ */
+export function withPoolNumbers<T extends AnyOutcome>(outcome: T, numbers: PoolNumbers): T {
+  const { output, error, notices, drafts, after, artifacts, delivered } = outcome
+  const renumber = <V>(value: V): V => renumberJson(value as Json, numbers) as V // the walk keeps the shape
+  return withParts<AnyOutcome>(outcome, {
+    sources: numbers.sources,
+    ...(output !== undefined && { output: renumber(output) }),
+    ...(error && { error: renumber(error) }),
+    ...(notices && { notices: renumber(notices) }),
+    ...(drafts && { drafts: drafts.map((draft) => renumberContent(draft, numbers)) }),
+    ...(after && { after: after.map((draft) => renumberContent(draft, numbers)) }),
+    ...(artifacts && { artifacts: artifacts.map((made) => ({ ...made, ...renumberNote(made, numbers), digest: renumber(made.digest) })) }),
+    ...(delivered && { delivered: delivered.map((made) => ({ ...renumberContent(made, numbers), digest: renumber(made.digest) })) }),
+  }) as T
+}
+
+/** Copies an outcome with other parts. The copy keeps the prototype that marks outcomes. */
+const withParts = <T extends object>(outcome: T, parts: Partial<T>): T =>
+  Object.assign(Object.create(Object.getPrototypeOf(outcome)), outcome, parts)
+
+interface Content {
+  readonly text?: string
+  readonly note?: string
+  readonly meta?: Meta
+}
+
+/** Renumbers the text of a block or of a delivered artifact, its note, and the list of sources in its `meta`. */
+function renumberContent<T extends Content>(content: T, numbers: PoolNumbers): T {
+  const { text, meta } = content
+  const cited = meta?.sources_used && renumberList(meta.sources_used, numbers)
+  return {
+    ...content,
+    ...renumberNote(content, numbers),
+    ...(text !== undefined && { text: renumberText(text, numbers) }),
+    ...(cited && { meta: { ...meta, sources_used: cited } }),
+  }
+}
+
+const renumberNote = ({ note }: Content, numbers: PoolNumbers) => (note === undefined ? {} : { note: renumberText(note, numbers) })
+
+/** Keys of lists of source numbers. */
+const listKeys: ReadonlySet<string> = new Set(['sids', 'sources_used'])
+
+const renumberList = (sids: readonly unknown[], { bySid }: PoolNumbers): readonly number[] => [
+  ...new Set(sids.flatMap((sid) => bySid.get(sidOf(sid) ?? 0) ?? [])),
+]
+
+/** Renumbers a JSON value: its citations, the `sid` of each object in it, and lists of sids. */
+function renumberJson(root: Json, numbers: PoolNumbers): Json {
+  const seen = new Map<object, Json>() // a value of a tool may contain itself
+
+  function walk(value: Json, address: string | undefined, depth: number): Json {
+    if (typeof value === 'string') return renumberText(value, numbers)
+    if (typeof value !== 'object' || value === null || depth > maximumJsonDepth) return value
+    const known = seen.get(value)
+    if (known !== undefined) return known
+    seen.set(value, value)
+    const renumbered = Array.isArray(value)
+      ? value.map((item: Json) => walk(item, undefined, depth + 1))
+      : walkObject(value, address, depth)
+    seen.set(value, renumbered)
+    return renumbered
+  }
+
+  function walkObject(value: object, address: string | undefined, depth: number): Json {
+    const result = new Map<string, Json>()
+    for (const [key, field] of Object.entries(value) as readonly (readonly [string, Json])[]) {
+      const name = uniqueKey(renumberText(key, numbers), result)
+      if (listKeys.has(key) && Array.isArray(field)) result.set(name, renumberList(field, numbers))
+      else if (key !== 'sid' || sidOf(field) === undefined) result.set(name, walk(field, key, depth + 1))
+      else {
+        const sid = sidInPool({ ...value, sid: field }, address, numbers)
+        if (sid !== undefined) result.set(name, sid)
+      }
+    }
+    return Object.fromEntries(result)
+  }
+
+  return walk(root, undefined, 0)
+}
+
+/** The pool's number for an object with a `sid`. Its address decides, or the key under which it stands, and else its number. */
+function sidInPool(row: { readonly [field: string]: unknown }, key: string | undefined, { bySid, byKey }: PoolNumbers): number | undefined {
+  const url = addressOf(row) ?? (isWebAddress(key) ? key : undefined)
+  return url === undefined ? bySid.get(sidOf(row.sid) ?? 0) : byKey.get(sourceKey({ url }))
+}
+
+/** Two keys may become equal when the sources that they cite are the same. The later one gets a number, so that no value is lost. */
+function uniqueKey(key: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let number = 2, unique = key; ; unique = `${key} (${number++})`) if (!taken.has(unique)) return unique
+}
