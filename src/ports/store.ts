@@ -15,9 +15,9 @@ export interface ConversationStore {
 
   /**
    * Takes the lease of a conversation, which is created if it is new. The epoch is incremented, so that the next append of the previous
-   * owner fails. While the lease of another owner is alive, `claim` throws `conversation.busy`, unless `takeOver` is 'always'. A lease ends
-   * when it expires, when it is released, or when its process ran on this host and is dead. An id may be any well-formed text, such as
-   * `../x`: an adapter that uses it in a path has to encode it.
+   * owner fails. While another owner holds the lease, `claim` throws `conversation.busy` with `owner` and `expiresAt` in its details,
+   * unless `takeOver` is 'always'. A lease ends when it expires, when it is released, or when its owner is proven dead. `owner` must
+   * describe the calling process. An id may be any well-formed text, such as `../x`: an adapter that uses it in a path has to encode it.
    */
   claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
   /** Extends the lease. Throws `conversation.superseded` when it is lost. */
@@ -70,11 +70,21 @@ export interface ConversationStore {
   close(): Promise<void>
 }
 
-/** A process that writes. Other processes on the same host can find out by `pid` that it is dead. */
+/**
+ * An agent in a process that writes. `id` is different for every agent, also for two agents in one process. The other fields identify the
+ * process: by them a later process can prove that this one is dead, and need not wait until its leases expire. Fields that can not be found
+ * out are left out; then the expiry decides.
+ */
 export interface Owner {
   readonly id: string
   readonly host: string
   readonly pid: number
+  /** When the process started. On Linux in clock ticks since boot, as in `/proc/<pid>/stat`; elsewhere as ISO 8601. Texts are compared. */
+  readonly startedAt?: string
+  /** Identifies the boot of the machine. Only on Linux. */
+  readonly bootId?: string
+  /** The namespaces in which `pid` and `startedAt` are counted, such as `pid:[4026531836] time:[4026531834]`. Only on Linux. */
+  readonly pidNs?: string
 }
 
 /** The right to append to a conversation, until another owner claims it. */

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import type { EntryEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
@@ -41,9 +40,6 @@ export async function startConversation(
   await releaseClaim(agent, claim)
   return undefined
 }
-
-/** The owner of claims made by this process. */
-export const createOwner = (clock: Clock): Owner => ({ id: clock.randomHex(16), host: hostname(), pid: process.pid })
 
 /** Releases a claim. A failure is only reported, because the claim then expires by itself. */
 const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim): Promise<void> =>

@@ -12,7 +12,7 @@ import { createEventHub } from '../events/event-hub.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
 import { createToolbox } from '../tools.ts'
-import { createOwner } from './conversation.ts'
+import { createOwner } from './owner.ts'
 import { createRenderers } from './renderers.ts'
 import { createRunningConversations } from './running.ts'
 

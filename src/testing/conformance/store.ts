@@ -1,3 +1,4 @@
+import { createOwner } from '../../agent/conversation/owner.ts'
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
 import { describeBundles } from './store-bundles.ts'
@@ -36,7 +37,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       const { expiresAt } = await store.claim('c1', owner('a'))
       const refused = await store.claim('c1', owner('b')).catch((error: unknown) => error)
       expect(refused).toMatchObject({ code: 'conversation.busy', details: { owner: owner('a'), expiresAt } })
-      expect(String(refused).includes(expiresAt) && String(refused).includes('a (process 4711 on host-of-a)')).toBe(true)
+      expect(String(refused).includes(expiresAt) && String(refused).includes('process 4711 on host-of-a')).toBe(true)
       await store.claim('c2', owner('b'))
     })
 
@@ -78,14 +79,32 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await store.append(second, [appended([prompt('y')])])
     })
 
-    it('takes over at once from a dead process of this host, and never from a running one', async () => {
-      const { store } = await create()
-      const here = (id: string, pid: number): Owner => ({ id, host: 'here', pid })
-      await store.claim('c1', here('running', process.pid))
-      await expect(store.claim('c1', here('b', 1))).rejects.toMatchObject({ code: 'conversation.busy' })
-      await store.claim('c2', here('dead', 2 ** 30)) // no process has such a large pid
-      await expect(store.claim('c2', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' }) // a claim from another host can not check whether the process is alive
-      await store.claim('c2', here('b', 1))
+    it('takes over at once from an owner whose process is dead, and never from one that may be running', async () => {
+      const { store, clock } = await create()
+      const here = (id: string, facts: Partial<Owner> = {}): Owner => ({ ...createOwner(clock), id, ...facts })
+      const dead = 2 ** 30 // no process has such a large pid
+      const busy = { code: 'conversation.busy' }
+
+      await store.claim('same process', here('a'))
+      await expect(store.claim('same process', here('b'))).rejects.toMatchObject(busy) // two agents may live in one process
+      await store.claim('pid gone', here('a', { pid: dead }))
+      await expect(store.claim('pid gone', owner('b'))).rejects.toMatchObject(busy) // another host can not look for the process
+      await store.claim('pid gone', here('b'))
+      await store.claim('pid given away', here('a', { startedAt: '1' }))
+      await store.claim('pid given away', here('b'))
+      for (const elsewhere of [{ host: 'h' }, { bootId: 'b' }, { pidNs: 'n' }]) {
+        const name = Object.keys(elsewhere)[0] as string // each has one field
+        await store.claim(name, here('a', { pid: dead, startedAt: '1', ...elsewhere }))
+        await expect(store.claim(name, here('b'))).rejects.toMatchObject(busy)
+      }
+    })
+
+    it('knows the process of an owner also after a renewal', async () => {
+      const { store, clock } = await create()
+      await store.renew(await store.claim('dead', { ...createOwner(clock), startedAt: '1' }))
+      await store.claim('dead', createOwner(clock))
+      await store.renew(await store.claim('alive', createOwner(clock)))
+      await expect(store.claim('alive', createOwner(clock))).rejects.toMatchObject({ code: 'conversation.busy' })
     })
 
     it('rejects an append or a renewal from an owner that lost its claim, and keeps its earlier entries', async () => {

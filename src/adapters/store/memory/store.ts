@@ -7,22 +7,19 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, ConversationInfo, ConversationStore, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
 import {
-  checkClaim,
   checkConversationName,
-  checkLeaseFree,
   compareInListOrder,
   conversationExists,
   conversationMissing,
   cursorOf,
   foldTitle,
-  isAlive,
   isUnfinished,
-  leaseExpiry,
   pageOf,
   pageSize,
   parseCursor,
 } from '../shared/conversation-info.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
+import { checkClaim, checkLeaseFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/validate.ts'
 import {
@@ -233,7 +230,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         for (const [conversationId, conversation] of conversations) {
           const { info, lease } = conversation
           const isIdle = conversationsIdleSince !== undefined && (info.lastActivityAt ?? '') < conversationsIdleSince
-          if (isIdle && !isUnfinished(info) && !isAlive(lease, now)) {
+          if (isIdle && !isUnfinished(info) && !isHeld(lease, now)) {
             report.conversations += 1
             report.blobs += await remove(conversationId)
           } else if (historyBefore !== undefined) {

@@ -1,16 +1,6 @@
 import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../../ports/store.ts'
-import {
-  checkClaim,
-  checkConversationName,
-  checkLeaseFree,
-  foldTitle,
-  type InfoFields,
-  type Lease,
-  leaseExpiry,
-  pageOf,
-  pageSize,
-  parseCursor,
-} from '../shared/conversation-info.ts'
+import { checkConversationName, foldTitle, type InfoFields, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
+import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database, Statement } from './database.ts'
 
 /** A row of the table `conversations`. */
@@ -32,6 +22,11 @@ export interface ConversationRow {
   readonly owner_id: string | null
   readonly owner_host: string | null
   readonly owner_pid: number | null
+  readonly owner_started_at: string | null
+  readonly owner_boot_id: string | null
+  readonly owner_pid_ns: string | null
+  /** The epoch of the claim that wrote the three columns before. Older versions write a claim without them. */
+  readonly owner_epoch: number | null
   readonly lease_expires_at: string | null
 }
 
@@ -44,7 +39,9 @@ export function createConversations(database: Database) {
   )
   const insert = database.writeStatement('INSERT INTO conversations (id, epoch) VALUES (?, ?)')
   const setLease = database.writeStatement(
-    'UPDATE conversations SET epoch = ?, owner_id = ?, owner_host = ?, owner_pid = ?, lease_expires_at = ? WHERE id = ?',
+    `UPDATE conversations SET epoch = ?, owner_id = ?, owner_host = ?, owner_pid = ?, owner_started_at = ?, owner_boot_id = ?,
+     owner_pid_ns = ?, owner_epoch = ?, lease_expires_at = ?
+     WHERE id = ?`,
   )
   const setInfo = database.writeStatement(
     `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, last_seq = ?, indexed_seq = ?,
@@ -59,7 +56,9 @@ export function createConversations(database: Database) {
     conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined
 
   function writeLease(conversationId: string, { epoch, owner, expiresAt }: Lease): void {
-    setLease.run(epoch, owner?.id ?? null, owner?.host ?? null, owner?.pid ?? null, expiresAt, conversationId)
+    const { id, host, pid, startedAt, bootId, pidNs }: Partial<Owner> = owner ?? {}
+    const values = [id, host, pid, startedAt, bootId, pidNs].map((value) => value ?? null)
+    setLease.run(epoch, ...values, owner && epoch, expiresAt, conversationId)
   }
 
   /** The next epoch. The whole store has one counter, so that a conversation that is deleted and created again never repeats an epoch. */
@@ -148,8 +147,15 @@ export function claimedRow(claim: Claim, row: ConversationRow | undefined): Conv
 
 export function leaseOf(row: ConversationRow): Lease {
   const { owner_id: id, owner_host: host, owner_pid: pid } = row
-  const owner = id === null || host === null || pid === null ? null : { id, host, pid }
+  const owner = id === null || host === null || pid === null ? null : { id, host, pid, ...processOf(row) }
   return { epoch: row.epoch, owner, expiresAt: row.lease_expires_at }
+}
+
+/** Empty when an older version has claimed the conversation: then the columns still describe an earlier owner. */
+function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'> {
+  const { owner_started_at: startedAt, owner_boot_id: bootId, owner_pid_ns: pidNs } = row
+  if (row.owner_epoch !== row.epoch) return {}
+  return { ...(startedAt !== null && { startedAt }), ...(bootId !== null && { bootId }), ...(pidNs !== null && { pidNs }) }
 }
 
 export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRow => ({

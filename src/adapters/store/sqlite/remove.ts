@@ -2,7 +2,8 @@ import type { BlobRef } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { RetentionPolicy, RetentionReport } from '../../../ports/store.ts'
-import { isAlive, isUnfinished } from '../shared/conversation-info.ts'
+import { isUnfinished } from '../shared/conversation-info.ts'
+import { isHeld } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { type ConversationRow, type Conversations, infoOf, leaseOf } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -93,7 +94,7 @@ export function createRemover(database: Database, conversations: Conversations, 
         conversationsIdleSince !== undefined &&
         row.last_activity_at < conversationsIdleSince &&
         !isUnfinished(infoOf(row)) &&
-        !isAlive(leaseOf(row), now)
+        !isHeld(leaseOf(row), now)
       const removed = await database.write(() => {
         const idle = allConversations.all().filter(isIdle)
         for (const { key } of idle) removeConversation(key)

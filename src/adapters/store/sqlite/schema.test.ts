@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, it } from 'vitest'
+import { createOwner } from '../../../agent/conversation/owner.ts'
 import type { Change } from '../../../core/timeline/change.ts'
+import { LEASE_MS } from '../../../ports/store.ts'
 import { prompt } from '../../../testing/blocks.ts'
 import { accepted, appended, closed, folded, journalOf, opened, owner } from '../../../testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
@@ -50,7 +52,7 @@ function look<T>(file: string, sql: string): T {
 
 it('released steps are never changed: files of users depend on them', () => {
   const hashes = migrations.map((step) => createHash('sha256').update(step).digest('hex').slice(0, 16))
-  expect(hashes).toEqual(['6df3d35c8ee27992', 'd6257a07d682b888'])
+  expect(hashes).toEqual(['6df3d35c8ee27992', 'd6257a07d682b888', 'da54f99c78e6a20b'])
 })
 
 const turn = [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2)]
@@ -110,4 +112,36 @@ it('migrates once when two processes open an old file at the same time', async (
   const stores = await Promise.all([open(file), open(file)])
   for (const store of stores) expect((await store.list({ open: true })).conversations).toMatchObject([{ waiting: ['e1'] }])
   for (const store of stores) await store.close()
+})
+
+const deadPid = 2 ** 30 // no process has such a large pid
+
+it.skipIf(process.platform !== 'linux')(
+  'a lease of an older version counts until it expires: its pid may belong to another namespace',
+  async () => {
+    const file = firstVersion('leased.db', { c1: turn })
+    const clock = createFixedClock()
+    const expiresAt = new Date(Date.parse(clock.now()) + LEASE_MS).toISOString()
+    edit(
+      file,
+      `UPDATE conversations SET owner_id = 'old', owner_host = '${hostname()}', owner_pid = ${deadPid}, lease_expires_at = '${expiresAt}'`,
+    )
+    const store = await createSqliteStore({ file, blobs: createMemoryBlobs(), clock })
+    await expect(store.claim('c1', createOwner(clock))).rejects.toMatchObject({ code: 'conversation.busy', details: { expiresAt } })
+    clock.advance(LEASE_MS)
+    await store.claim('c1', createOwner(clock))
+    await store.close()
+  },
+)
+
+it('an owner of an older version that stayed open is not judged by the process of the owner before it', async () => {
+  const file = join(folder, 'mixed.db')
+  const clock = createFixedClock()
+  const store = await createSqliteStore({ file, blobs: createMemoryBlobs(), clock })
+  await store.claim('c1', { ...createOwner(clock), startedAt: '1' }) // this owner is dead
+  const expiresAt = new Date(Date.parse(clock.now()) + LEASE_MS).toISOString()
+  // the columns that version 2 writes for a claim
+  edit(file, `UPDATE conversations SET epoch = 99, owner_id = 'old', owner_pid = ${process.pid}, lease_expires_at = '${expiresAt}'`)
+  await expect(store.claim('c1', createOwner(clock))).rejects.toMatchObject({ details: { owner: { id: 'old' } } })
+  await store.close()
 })

@@ -97,6 +97,13 @@ export const migrations: readonly string[] = [
   )
   UPDATE conversations SET waiting = ids FROM waiting WHERE conversation = key;
   `,
+  // A process of an older version may stay open and go on claiming. It does not write these columns, and it increments only `epoch`.
+  `
+  ALTER TABLE conversations ADD COLUMN owner_started_at TEXT;
+  ALTER TABLE conversations ADD COLUMN owner_boot_id TEXT;
+  ALTER TABLE conversations ADD COLUMN owner_pid_ns TEXT;
+  ALTER TABLE conversations ADD COLUMN owner_epoch INTEGER;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -1,0 +1,52 @@
+import { Failure } from '../../../core/failure.ts'
+import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
+import { conversationMissing } from './conversation-info.ts'
+import { findProcess, isProvenDead } from './owner-death.ts'
+
+/** The right to write to a conversation. It is free when `owner` is null. */
+export interface Lease {
+  readonly epoch: number
+  readonly owner: Owner | null
+  readonly expiresAt: string | null
+}
+
+/** When a lease expires that is claimed or renewed at `now`. */
+export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
+
+/** Whether a lease is neither expired nor released. Its owner may be dead. */
+export const isHeld = ({ owner, expiresAt }: Lease, now: string): boolean => owner !== null && expiresAt !== null && expiresAt > now
+
+/** Throws `conversation.busy` while another owner holds the lease, unless that owner is proven dead. */
+export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
+  const { owner, expiresAt } = lease
+  if (owner === null || owner.id === claimant.id || !isHeld(lease, now) || isProvenDead(owner, claimant, findProcess)) return
+  throw new Failure(
+    'conversation.busy',
+    `conversation ${conversationId} is in use by ${describeOwner(owner, claimant)} until ${expiresAt}, or longer if it goes on working: try again then, or end it first`,
+    { details: { conversationId, owner, expiresAt } },
+  )
+}
+
+function describeOwner(owner: Owner, claimant: Owner): string {
+  const { host, pid, startedAt, bootId, pidNs } = owner
+  const isNamespaceOther = host === claimant.host && (bootId !== claimant.bootId || pidNs !== claimant.pidNs)
+  if (isNamespaceOther) return `process ${pid} on ${host} (in another container or before a restart)`
+  const isSameProcess = host === claimant.host && pid === claimant.pid && startedAt === claimant.startedAt
+  return `process ${pid} on ${host}${isSameProcess ? ' (another agent in this process)' : ''}`
+}
+
+/**
+ * Throws `conversation.superseded` unless the claim is the latest of its conversation. `lease` is undefined when the conversation was
+ * deleted; that throws `conversation.missing`.
+ */
+export function checkClaim(claim: Claim, lease: Lease | undefined): void {
+  const { conversationId, ownerId, epoch } = claim
+  if (lease === undefined) throw conversationMissing(conversationId)
+  if (lease.epoch === epoch && lease.owner?.id === ownerId) return
+  const reason = lease.owner === null ? 'was given back' : `was lost to ${lease.owner.id}`
+  throw new Failure(
+    'conversation.superseded',
+    `the lease on ${conversationId} ${reason}: nothing was written; claim it again and load what happened since`,
+    { details: { conversationId, epoch, currentEpoch: lease.epoch } },
+  )
+}
