@@ -10,6 +10,7 @@ export type { TurnHandle } from './agent/events/turn-handle.ts'
 export type { FoldedEvent, HookFunctions } from './agent/hooks.ts'
 export type { Accepted, EventOptions, FeedbackOptions, NotifyOptions, RunOptions, SendOptions, SteerOptions } from './agent/message.ts'
 export { lintAgent, type StandingParts } from './agent/prompts/lint.ts'
+export type { RecoverOptions, Recovery, SkippedConversation } from './agent/recovery/recover.ts'
 export {
   type BlockDivergence,
   type DecisionDivergence,

@@ -31,7 +31,7 @@ describe('closing an agent', () => {
     const entries = await before()
     expect(result).toMatchObject({ exitReason: 'cancelled', answer: '' })
     expect((await next.timeline()).openTurn).toMatchObject({ turn_id: result.turnId })
-    expect(await next.agent.recover()).toMatchObject([{ turnId: result.turnId, answer: 'Done.' }])
+    expect(await next.agent.recover()).toMatchObject({ results: [{ turnId: result.turnId, answer: 'Done.' }] })
     expect((await next.journal()).slice(0, entries).map(({ type }) => type)).not.toContain('turn.closed')
     expect((await next.timeline()).openTurn).toBeUndefined()
   })
@@ -40,7 +40,7 @@ describe('closing an agent', () => {
     const harness = createHarness({ tools: [slowTool()], replies: [reply.call('slow.work')] })
     const { next } = await closedAt(harness, ({ status }) => status === 'tool.started', [reply.answer('Then not.')])
     expect(await blockTypes(next)).not.toContain('react.tool.result')
-    expect(await next.agent.recover()).toMatchObject([{ answer: 'Then not.' }])
+    expect(await next.agent.recover()).toMatchObject({ results: [{ answer: 'Then not.' }] })
     expect(JSON.stringify(await next.journal())).toContain('outcome_unknown')
   })
 
@@ -48,7 +48,7 @@ describe('closing an agent', () => {
     const harness = createHarness({ replies: [], model: scriptedModel([stalled], { title: null }) })
     const { next, result } = await closedAt(harness, ({ type }) => type === 'entry', [reply.answer('Done.')])
     expect(result.exitReason).toBe('cancelled')
-    expect(await next.agent.recover()).toMatchObject([{ answer: 'Done.' }])
+    expect(await next.agent.recover()).toMatchObject({ results: [{ answer: 'Done.' }] })
     expect((await next.timeline()).title).toBe('A scripted conversation')
   })
 

@@ -31,7 +31,7 @@ import {
   type SendOptions,
   type SteerOptions,
 } from './message.ts'
-import { recoverAll } from './recovery/recover.ts'
+import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recover.ts'
 import type { AgentSettings } from './settings.ts'
 import type { BuiltInOptions } from './tools.ts'
 import type { TurnResult } from './turn/finish.ts'
@@ -95,8 +95,12 @@ export interface Agent {
   readonly running: Iterable<string>
   /** Lists, renames, forks, exports and deletes conversations. */
   readonly archive: Archive
-  /** Resumes every unfinished turn and starts every waiting followup, except in conversations that another process is running. */
-  recover(): Promise<readonly TurnResult[]>
+  /**
+   * Resumes every unfinished turn and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
+   * another owner holds are skipped and reported, with the time at which to try again: the owner may be at work, or its death can not be
+   * proven, as after a container was replaced.
+   */
+  recover(options?: RecoverOptions): Promise<Recovery>
   /** Resolves when no conversation is running, or after `withinMs`. */
   drain(withinMs: number): Promise<void>
   /** Interrupts running turns. They stay open in the journal, and the next process resumes them. */
@@ -221,7 +225,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       },
     }),
     follow: (conversationId, options = {}) => follow(conversationId, options, hub, store, closed.signal),
-    recover: () => recoverAll(store, conversations),
+    recover: (options = {}) => recoverAll(store, conversations, clock, options),
     drain: (withinMs) => conversations.drain(withinMs),
     async close() {
       await conversations.close()

@@ -26,7 +26,6 @@ function describeKnown(error: unknown): string | undefined {
 const advice: Readonly<Record<string, string>> = {
   'conversation.missing': 'daybook list shows the conversations',
   'conversation.exists': 'choose another name',
-  'conversation.busy': 'another process is working on it: wait for it, or end it',
   'turn.missing': 'daybook show <conversation> lists its turns',
   'token.refused': 'give another one with --token or DAYBOOK_TOKEN',
   'store.damaged': 'import an exported copy into another folder with --data',

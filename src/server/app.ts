@@ -4,7 +4,7 @@ import { type App, createRoutes, type Env, type ServerParts } from './handler.ts
 import { dataPolicy, securityHeaders } from './headers.ts'
 import { checkBody, limitSize } from './limits/body.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany, userKey } from './limits/quotas.ts'
-import { problemOf, RequestProblem } from './problem.ts'
+import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { costRoutes } from './routes/cost.ts'
 import { eventRoutes } from './routes/events.ts'
@@ -36,7 +36,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.onError((error, c) => {
     const problem = problemOf(error)
     if (problem.status >= 500) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
-    return problemResponse(c, problem, error instanceof RequestProblem ? error.headers : {})
+    return problemResponse(c, problem, errorHeaders(error, nowMs()))
   })
   app.notFound(() => {
     throw routeMissing()

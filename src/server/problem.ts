@@ -85,9 +85,24 @@ export function problemOf(error: unknown): Problem {
   if (!(error instanceof Failure))
     return { type: 'about:blank', status: 500, title: 'The server failed unexpectedly; its log has the details.', code: 'internal' }
   const status = statuses[error.code]
-  const title = status < 500 ? error.message : 'The server cannot do this right now; try again later.'
+  const title = titleOf(error, status)
   const issues = error.code === 'attachment.rejected' ? attachmentIssues(error) : undefined
   return { type: 'about:blank', status, title, code: error.code, ...(issues && { issues }) }
+}
+
+function titleOf(error: Failure, status: number): string {
+  if (status >= 500) return 'The server cannot do this right now; try again later.'
+  // The message names a host and a process, which are not the client's concern.
+  if (error.code === 'conversation.busy')
+    return `Another process is working on this conversation until ${error.details.expiresAt}, or longer: try again then.`
+  return error.message
+}
+
+/** The headers of an error response. `nowMs` is the current time. */
+export function errorHeaders(error: unknown, nowMs: number): Readonly<Record<string, string>> {
+  if (error instanceof RequestProblem) return error.headers
+  const until = error instanceof Failure && error.code === 'conversation.busy' ? Date.parse(String(error.details.expiresAt)) : Number.NaN
+  return Number.isNaN(until) ? {} : { 'retry-after': String(Math.max(1, Math.ceil((until - nowMs) / 1000))) }
 }
 
 /** The name of each rejected attachment, and why it was rejected. */

@@ -4,6 +4,7 @@ import { createLocalAuth } from './auth/authenticate.ts'
 import { createBearerAuth } from './auth/bearer.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
+import { startRecovery } from './recovery.ts'
 
 /** A server that accepts requests until it is drained. */
 export interface RunningServer {
@@ -12,7 +13,7 @@ export interface RunningServer {
   drain(): Promise<void>
 }
 
-/** Starts a server. It resumes turns that an earlier process left unfinished. Without bearer tokens it listens on the loopback only. */
+/** Starts a server. It resumes turns that other processes left unfinished, also later than at its start. Without bearer tokens it listens on the loopback only. */
 export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
   const { settings, agent, log } = parts
   if (settings.auth.kind === 'local' && !loopbackHosts.has(settings.host)) {
@@ -22,17 +23,14 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
   const authenticate = settings.auth.kind === 'local' ? createLocalAuth() : await createBearerAuth(settings.auth)
   const app = createApp({ ...parts, shutdown: shutdown.signal }, authenticate)
   const server = await listen(app, { ...settings, log })
-  const recover = () => agent.recover().catch((error: unknown) => log('error', 'recover.failed', { error }))
-  void recover()
-  const recovery = setInterval(recover, recoverEveryMs)
-  recovery.unref()
+  const stopRecovery = startRecovery(agent, log, parts.now)
 
   const { port } = server.address() as AddressInfo
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
   return {
     url: `http://${host}:${port}`,
     async drain() {
-      clearInterval(recovery)
+      stopRecovery()
       shutdown.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const sweep = setInterval(() => server.closeIdleConnections(), 20) // `close` alone would wait for clients that keep a connection alive
@@ -47,9 +45,6 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
 }
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
-
-/** How often the server looks for unfinished turns. After this time, the lease of a process that died has expired. */
-const recoverEveryMs = 30_000
 
 /** How long responses may take to be sent after the last turn has ended. */
 const closeGraceMs = 1_000

@@ -17,7 +17,7 @@ const print = (line: string) => writeSync(1, `${line}\n`)
 
 if (mode === 'recover') {
   const agent = createAgentFrom({ model: scriptedModel([reply.answer('The second answer.')]), store, clock })
-  for (const { answer } of await agent.recover()) print(answer)
+  for (const { answer } of (await agent.recover()).results) print(answer)
   await agent.close()
   await store.close()
 } else {

@@ -106,7 +106,7 @@ async function failAndResume(at: { readonly append: number; readonly side: Failu
   clock.advance(LEASE_MS + 1) // a dead process does not release its lease
   const before = decisions.length
   const next = agent()
-  const results = await next.recover()
+  const { results } = await next.recover()
   if (crashed.length === 0) await runOn(next).result // nothing was recorded: the user sends the message again
   const after = await journalOf(store)
   const { lines, unknown } = normalizedLines(await timelineOf(store))

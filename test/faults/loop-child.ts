@@ -31,7 +31,7 @@ const agent = createAgentFrom({
 })
 
 if (mode === 'recover') {
-  for (const { exitReason } of await agent.recover()) print(exitReason)
+  for (const { exitReason } of (await agent.recover()).results) print(exitReason)
   await agent.close()
   await store.close()
 } else {

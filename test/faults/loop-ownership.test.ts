@@ -62,8 +62,8 @@ describe('a conversation that another process took over', () => {
     expect(await timelineTextOf(store)).toBe(before)
     await store.release(claim)
 
-    const [result] = await agentOf([reply.answer('Clear.')]).recover()
-    expect(result).toMatchObject({ exitReason: 'complete', answer: 'Clear.' })
+    const { results } = await agentOf([reply.answer('Clear.')]).recover()
+    expect(results).toMatchObject([{ exitReason: 'complete', answer: 'Clear.' }])
   })
 
   it('is detected by the next heartbeat, which aborts the running model call', async () => {
@@ -141,12 +141,14 @@ describe('recover', () => {
     const setup = setUp()
     for (const conversationId of ['c1', 'c2', 'c3']) await crashDuringCall(setup, conversationId)
     await setup.agentOf([reply.answer('Done.')]).run('closed', 'Hello').result
-    await setup.store.claim('c2', otherProcess)
+    const { expiresAt } = await setup.store.claim('c2', otherProcess)
     const agent = setup.agentOf([reply.answer('Clear.'), reply.answer('Clear.')])
-    const results = await agent.recover()
+    const skipped = [{ conversationId: 'c2', until: expiresAt, owner: { host: 'elsewhere', pid: 1 } }]
+    const { results, ...rest } = await agent.recover()
+    expect(rest).toEqual({ skipped })
     expect(results.map(({ answer }) => answer)).toEqual(['Clear.', 'Clear.'])
     expect((await setup.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c2'])
-    expect(await agent.recover()).toEqual([])
+    expect(await agent.recover()).toEqual({ results: [], skipped })
   })
 
   it('resumes the other turns while one turn is slow', async () => {
@@ -158,7 +160,7 @@ describe('recover', () => {
     const recovered = agent.recover()
     await expect.poll(async () => (await setup.store.list({ open: true })).conversations.length).toBe(1)
     model.resume()
-    expect((await recovered).map(({ answer }) => answer).sort()).toEqual(['Quick.', 'Slow.'])
+    expect((await recovered).results.map(({ answer }) => answer).sort()).toEqual(['Quick.', 'Slow.'])
   })
 
   it('resumes the remaining turns when one can not be resumed, and then rejects with the error', async () => {
@@ -174,8 +176,8 @@ describe('recover', () => {
   it('reports an unknown outcome when the tool no longer exists, and the model decides how to continue', async () => {
     const setup = setUp()
     await crashDuringCall(setup, 'c1')
-    const [result] = await setup.agentOf([reply.answer('I could not find out.')], { tools: [] }).recover()
-    expect(result).toMatchObject({ exitReason: 'complete' })
+    const { results } = await setup.agentOf([reply.answer('I could not find out.')], { tools: [] }).recover()
+    expect(results).toMatchObject([{ exitReason: 'complete' }])
     expect(await timelineTextOf(setup.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
 
@@ -185,8 +187,8 @@ describe('recover', () => {
     const claim = await setup.store.claim('c1', otherProcess)
     await setup.store.append(claim, [accepted('e1', 1, 'steer')])
     await setup.store.release(claim)
-    const [result] = await setup.agentOf([reply.answer('As you wish.')]).recover()
-    expect(result).toMatchObject({ exitReason: 'complete', answer: 'As you wish.' })
+    const { results } = await setup.agentOf([reply.answer('As you wish.')]).recover()
+    expect(results).toMatchObject([{ exitReason: 'complete', answer: 'As you wish.' }])
     expect(await timelineTextOf(setup.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
 

@@ -151,7 +151,7 @@ async function converse(conversation: readonly (readonly Search[])[]): Promise<{
     const { exitReason } = await harness.say('Find something.')
     for (let reason: string | undefined = exitReason; reason === 'cancelled'; ) {
       harness = create(harness)
-      reason = (await harness.agent.recover())[0]?.exitReason
+      reason = (await harness.agent.recover()).results[0]?.exitReason
     }
   }
   return { harness, shown }

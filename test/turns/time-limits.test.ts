@@ -175,7 +175,7 @@ describe('the time limit of a turn', () => {
       tools: [tool],
       settings: { maxSeconds: 60 },
     })
-    expect(await second.agent.recover()).toMatchObject([{ exitReason: 'time', answer: 'Unfinished.' }])
+    expect(await second.agent.recover()).toMatchObject({ results: [{ exitReason: 'time', answer: 'Unfinished.' }] })
     expect([runs, await resultsOf(second)]).toEqual([
       1,
       [expect.objectContaining({ error: expect.objectContaining({ code: 'outcome_unknown' }) })],

@@ -123,7 +123,7 @@ describe('a limit on money', () => {
       clock: first.clock,
       settings: { maxMoney: 6, priceOf },
     })
-    expect(await second.agent.recover()).toMatchObject([{ exitReason: 'budget', answer: 'That is all.' }])
+    expect(await second.agent.recover()).toMatchObject({ results: [{ exitReason: 'budget', answer: 'That is all.' }] })
   })
 
   it('is restored from the entries of the turn only, however long the conversation is', async () => {
@@ -146,7 +146,7 @@ describe('a limit on money', () => {
     const store = { ...harness.store, readJournal }
     const settings = { maxMoney: 6, priceOf }
     const second = createHarness({ replies: [reply.answer('That is all.')], tools: [weather()], store, clock: harness.clock, settings })
-    expect(await second.agent.recover()).toHaveLength(1)
+    expect((await second.agent.recover()).results).toHaveLength(1)
     expect(from.length).toBeGreaterThan(0)
     expect(Math.min(...from)).toBeGreaterThan(0)
   })

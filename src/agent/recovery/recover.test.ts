@@ -90,9 +90,9 @@ describe('a followup that was accepted after its turn was closed', () => {
     const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [reply.answer('Two.')] })
     expect((await next.store.list({ open: true })).conversations).toMatchObject([{ openTurn: null, waiting: ['e1'] }])
     expect(await next.agent.archive.head(conversationId)).toMatchObject({ openTurn: null, waiting: ['e1'] })
-    expect(await next.agent.recover()).toMatchObject([{ answer: 'Two.', exitReason: 'complete' }])
+    expect(await next.agent.recover()).toMatchObject({ results: [{ answer: 'Two.', exitReason: 'complete' }], skipped: [] })
     expect((await next.store.list({ open: true })).conversations).toEqual([])
-    expect(await next.agent.recover()).toEqual([])
+    expect(await next.agent.recover()).toEqual({ results: [], skipped: [] })
     expect(decisions(next)).toBe(1)
   })
 
@@ -128,9 +128,10 @@ describe('a followup that was accepted after its turn was closed', () => {
 
   it('is not touched while another process runs the conversation', async () => {
     const { store, clock } = await storeWithWaiting(['e1', 1])
-    await store.claim(conversationId, { id: 'other', host: 'elsewhere', pid: 1 })
+    const { expiresAt } = await store.claim(conversationId, { id: 'other', host: 'elsewhere', pid: 1 })
     const next = createHarness({ store, clock, replies: [] })
-    expect(await next.agent.recover()).toEqual([])
+    const skipped = [{ conversationId, until: expiresAt, owner: { host: 'elsewhere', pid: 1 } }]
+    expect(await next.agent.recover()).toEqual({ results: [], skipped })
     expect((await next.timeline()).inbox).toHaveLength(1)
   })
 })
@@ -141,7 +142,7 @@ it('waiting feedback, late steers and external events do not start a turn', asyn
     replies: [reply.answer('Two.')],
   })
   const before = await next.journal()
-  expect(await next.agent.recover()).toEqual([])
+  expect(await next.agent.recover()).toEqual({ results: [], skipped: [] })
   expect(await next.journal()).toEqual(before)
   expect(decisions(next)).toBe(0)
 })

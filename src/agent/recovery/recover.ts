@@ -1,20 +1,49 @@
-import type { ConversationStore } from '../../ports/store.ts'
+import { Failure } from '../../core/failure.ts'
+import { isObject } from '../../core/json.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.ts'
 import { isBusy, isSuperseded } from '../conversation/conversation.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/finish.ts'
 
+/** What `recover` did. */
+export interface Recovery {
+  /** The results of the turns that were resumed or started. */
+  readonly results: readonly TurnResult[]
+  /** Conversations with unfinished work that another owner holds. */
+  readonly skipped: readonly SkippedConversation[]
+}
+
+/** A conversation that `recover` left alone, because another owner holds it. */
+export interface SkippedConversation {
+  readonly conversationId: string
+  /** When the lease of its owner ends, as ISO 8601. If the owner is dead, `recover` succeeds from then on. A living owner renews its lease. */
+  readonly until: string
+  /** Undefined when another owner took the conversation while it was being resumed. */
+  readonly owner?: Pick<Owner, 'host' | 'pid'>
+}
+
+/** Options of `recover`. */
+export interface RecoverOptions {
+  /** Called for each skipped conversation as soon as it is skipped. `recover` itself resolves only when the resumed turns have ended. */
+  readonly onSkipped?: (skipped: SkippedConversation) => void
+}
+
 /** The number of conversations that are resumed at the same time. One that waits for its model does not hold up the others. */
 const maxConcurrent = 32
 
-/** Resumes all unfinished work in the store, and returns the results. Conversations that another process runs are skipped. */
+/** Resumes all unfinished work in the store. Conversations that another owner holds are skipped. */
 export async function recoverAll(
   store: ConversationStore,
   conversations: Pick<RunningConversations, 'start'>,
-): Promise<readonly TurnResult[]> {
+  clock: Clock,
+  { onSkipped }: RecoverOptions,
+): Promise<Recovery> {
   const unfinished: string[] = []
   // All are listed first, because resuming a conversation reorders the list.
   for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId)
   const results: TurnResult[] = []
+  const skipped: SkippedConversation[] = []
   const failures: unknown[] = []
   const resumeNext = async (): Promise<void> => {
     for (let conversationId = unfinished.shift(); conversationId !== undefined; conversationId = unfinished.shift()) {
@@ -24,12 +53,27 @@ export async function recoverAll(
         if (result) results.push(result)
       } catch (error) {
         if (!isBusy(error) && !isSuperseded(error)) failures.push(error)
+        else {
+          const left = skippedConversation(conversationId, error, clock)
+          skipped.push(left)
+          onSkipped?.(left)
+        }
       }
     }
   }
   await Promise.all(Array.from({ length: maxConcurrent }, resumeNext))
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be resumed`)
-  return results
+  return { results, skipped }
+}
+
+function skippedConversation(conversationId: string, error: unknown, clock: Clock): SkippedConversation {
+  const { expiresAt, owner } = error instanceof Failure ? error.details : {}
+  const known = isObject(owner) && typeof owner.host === 'string' && typeof owner.pid === 'number'
+  return {
+    conversationId,
+    until: typeof expiresAt === 'string' ? expiresAt : new Date(Date.parse(clock.now()) + LEASE_MS).toISOString(),
+    ...(known && { owner: { host: owner.host as string, pid: owner.pid as number } }), // just checked
+  }
 }
 
 /** Conversations with an open turn or a waiting followup, including those that are running now. */

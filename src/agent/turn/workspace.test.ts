@@ -185,7 +185,7 @@ describe('the workspace of a turn', () => {
     await expect(dying.say('Go on.')).rejects.toThrow()
     clock.advance(60_000)
     const heir = createTestHarness([write('files/app/c.md', 'three'), reply.answer('Done after all.')], { store, clock })
-    const [result] = await heir.agent.recover()
+    const [result] = (await heir.agent.recover()).results
     const workspace = await heir.workspaces.open(localScope, 'c1')
     expect(await contentsBelow(workspace, `${result?.turnId}/files`)).toEqual({ 'app/a.md': 'one', 'app/b.md': 'new', 'app/c.md': 'three' })
     expect((await published(heir)).at(-1)?.text).toContain('"files":3')

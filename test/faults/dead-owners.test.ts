@@ -1,0 +1,225 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+
+/*
+ * Which owners of a conversation are declared dead, with real processes and real pid namespaces. A living owner must never be declared
+ * dead, and a dead one must not block its conversation longer than needed.
+ */
+
+const script = join(import.meta.dirname, 'owner-child.ts')
+const codeCache = mkdtempSync(join(tmpdir(), 'daybook-owners-code-'))
+const folders: string[] = []
+const children: ChildProcess[] = []
+
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child)
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+afterAll(() => rmSync(codeCache, { recursive: true, force: true }))
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-owners-'))
+  folders.push(folder)
+  return folder
+}
+
+/** A running command, and the lines that it prints. */
+interface Started {
+  readonly child: ChildProcess
+  readonly pid: number
+  /** The next line as a value. Undefined when the command has ended. */
+  next(): Promise<unknown>
+}
+
+/** Starts `node owner-child.ts` with these arguments. `prefix` is a command that runs the command after it. */
+function start(args: readonly string[], prefix: readonly string[] = []): Started {
+  const [program = '', ...rest] = [...prefix, process.execPath, script, ...args]
+  const env = { ...process.env, NODE_COMPILE_CACHE: codeCache }
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'], env, detached: true }) // with a process group of its own
+  children.push(child)
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    child,
+    pid: child.pid as number, // the command exists
+    async next() {
+      const { value } = await lines.next()
+      return value === undefined ? undefined : JSON.parse(value)
+    },
+  }
+}
+
+/** Kills a command and everything that it started. */
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'close')
+  process.kill(-(child.pid as number), 'SIGKILL') // the whole group
+  await closed
+}
+
+/** Starts a process that runs a turn in `c1` and resolves when the turn waits for its model. */
+async function startOwner(folder: string, prefix?: readonly string[]): Promise<Started> {
+  const owner = start([folder, 'hold'], prefix)
+  expect(await owner.next()).toBe('holding')
+  return owner
+}
+
+/** Everything that a process prints which calls `recover`. */
+async function recover(folder: string, mode: 'recover' | 'wait' = 'recover', prefix?: readonly string[]): Promise<readonly unknown[]> {
+  const process = start([folder, mode], prefix)
+  const printed: unknown[] = []
+  for (let value = await process.next(); value !== undefined; value = await process.next()) printed.push(value)
+  return printed
+}
+
+const recovered = { answers: ['Here I am.'], skipped: [] }
+const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const skipped = (pid: number) => ({
+  answers: [],
+  skipped: [{ conversationId: 'c1', until: expect.stringMatching(iso), owner: { host: hostname(), pid } }],
+})
+const busy = (pid: number) => ({
+  code: 'conversation.busy',
+  message: expect.stringMatching(`^conversation c1 is in use by process ${pid} on .*\\d\\.\\d{3}Z.*try again`),
+})
+
+const stateOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]
+
+describe('an owner on the same machine', () => {
+  it('that runs is skipped by recover, with the end of its lease, and run fails with an error that names it', async () => {
+    const folder = newFolder()
+    const owner = await startOwner(folder)
+    expect(await recover(folder)).toMatchObject([skipped(owner.pid), busy(owner.pid)])
+    owner.child.kill('SIGUSR1')
+    expect(await owner.next()).toBe('complete') // it was not disturbed
+  })
+
+  it('that was killed is replaced at once', async () => {
+    const folder = newFolder()
+    const owner = await startOwner(folder)
+    await kill(owner.child)
+    expect(await recover(folder)).toEqual([recovered])
+  })
+
+  it('that is stopped is alive: it is skipped, and finishes its turn when it continues', async () => {
+    const folder = newFolder()
+    const owner = await startOwner(folder)
+    owner.child.kill('SIGSTOP')
+    expect(await recover(folder)).toMatchObject([skipped(owner.pid), busy(owner.pid)])
+    owner.child.kill('SIGCONT')
+    owner.child.kill('SIGUSR1')
+    expect(await owner.next()).toBe('complete')
+  })
+
+  it.skipIf(process.platform !== 'linux')('that is a zombie is dead', async () => {
+    const folder = newFolder()
+    // the shell becomes `sleep`, which never collects the exit status of its child
+    const owner = await startOwner(folder, ['sh', '-c', '"$@" & exec sleep 600', 'sh'])
+    const pid = Number(childOf(owner.pid))
+    process.kill(pid, 'SIGKILL')
+    await expect.poll(() => stateOf(pid)).toBe('Z')
+    expect(await recover(folder)).toEqual([recovered])
+  })
+})
+
+function childOf(parent: number): string | undefined {
+  return readdirSync('/proc').find((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]) === parent
+    } catch {
+      return false // the process has ended meanwhile
+    }
+  })
+}
+
+/** Writing to this file sets the pid that the kernel gave last. */
+const lastPid = '/proc/sys/kernel/ns_last_pid'
+
+const newNamespace = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
+const can = (command: readonly string[]) => spawnSync(command[0] as string, [...command.slice(1), 'true']).status === 0
+
+/** The pid namespace in which the process with the pid 1 of a `newNamespace` runs, and all its descendants. */
+function namespaceOf({ pid }: Started): string {
+  return spawnSync('readlink', [`/proc/${childOf(pid)}/ns/pid`])
+    .stdout.toString()
+    .trim()
+}
+
+/** A container that is started again: pid 1 in a new pid namespace, whose inode number is that of the earlier one, or not. */
+async function recoverInNewNamespace(folder: string, earlier: string, inode: 'same' | 'other'): Promise<readonly unknown[]> {
+  const comparison = inode === 'same' ? '=' : '!='
+  const prefix = ['sh', '-c', `[ "$(readlink /proc/self/ns/pid)" ${comparison} "${earlier}" ] && exec "$@"`, 'sh']
+  for (;;) {
+    const printed = await recover(folder, 'wait', [...newNamespace, ...prefix])
+    if (printed.length > 0) return printed // otherwise the namespace was not the wanted one: the kernel chooses among a few free numbers
+  }
+}
+
+describe.skipIf(!can(newNamespace))('an owner in a pid namespace of its own', () => {
+  it('that died is replaced at once after a restart in a namespace with the same number, although its pid is in use', async () => {
+    const folder = newFolder()
+    const owner = await startOwner(folder, newNamespace)
+    const namespace = namespaceOf(owner)
+    await kill(owner.child)
+    expect(await recoverInNewNamespace(folder, namespace, 'same')).toEqual([recovered])
+  })
+
+  it('that died is skipped after a restart in a namespace with another number, and replaced at the moment that was reported', async () => {
+    const folder = newFolder()
+    const owner = await startOwner(folder, newNamespace)
+    const namespace = namespaceOf(owner)
+    await kill(owner.child)
+    expect(await recoverInNewNamespace(folder, namespace, 'other')).toMatchObject([skipped(1), busy(1), skipped(1), recovered])
+  })
+
+  it('that runs is skipped from outside and from a sibling namespace, where its pid is another process', async () => {
+    const folder = newFolder()
+    const owner = await startOwner(folder, newNamespace)
+    expect(await recover(folder)).toMatchObject([skipped(1), busy(1)])
+    expect(await recover(folder, 'recover', newNamespace)).toMatchObject([skipped(1), busy(1)])
+    process.kill(Number(childOf(owner.pid)), 'SIGUSR1')
+    expect(await owner.next()).toBe('complete')
+  })
+
+  it.skipIf(!existsSync(lastPid))('that runs is skipped where no process has its pid', async () => {
+    const folder = newFolder()
+    await startOwner(folder, [...newNamespace, 'sh', '-c', `echo 29999 > ${lastPid}; "$@" & wait`, 'sh'])
+    expect(await recover(folder, 'recover', newNamespace)).toMatchObject([skipped(30_000), busy(30_000)])
+  })
+
+  it('that runs is skipped where /proc shows the processes of another namespace', async () => {
+    const folder = newFolder()
+    const withoutProc = newNamespace.filter((option) => option !== '--mount-proc')
+    await startOwner(folder, withoutProc)
+    expect(await recover(folder, 'recover', withoutProc)).toMatchObject([skipped(1), busy(1)])
+  })
+
+  it.skipIf(!existsSync(lastPid))('that died is replaced at once when another program has its pid', async () => {
+    const steps = `
+      "$@" hold > "$3/printed" & owner=$!
+      until grep -q holding "$3/printed"; do sleep 0.05; done
+      kill -9 $owner; wait $owner
+      echo $((owner - 1)) > ${lastPid} # the next process gets the pid after this one
+      sleep 600 > /dev/null &
+      echo "[$owner, $!]"
+      exec "$@" recover`
+    const inNamespace = start([newFolder()], [...newNamespace, 'sh', '-c', steps, 'sh'])
+    const [owner, other] = (await inNamespace.next()) as readonly number[]
+    expect(other).toBe(owner)
+    expect(await inNamespace.next()).toEqual(recovered)
+  })
+})
+
+const otherTime = ['unshare', '--time', '--boottime', '1000', '--fork', '--kill-child']
+
+it.skipIf(!can(otherTime))('an owner that runs in another time namespace is skipped, although its start time looks different', async () => {
+  const folder = newFolder()
+  const owner = await startOwner(folder, otherTime)
+  const pid = Number(childOf(owner.pid))
+  expect(await recover(folder)).toMatchObject([skipped(pid), busy(pid)])
+})

@@ -1,0 +1,63 @@
+/**
+ * A process with one agent on a folder. Started by dead-owners.test.ts:
+ *
+ *   hold           runs a turn in the conversation `c1`, whose model does not answer, and prints `holding`; SIGUSR1 lets the model answer
+ *   recover        calls `recover` and prints its report; when `c1` was skipped, prints the error of `run`, too
+ *   wait           like `recover`, then moves its clock to one millisecond before the end of the lease and to its end, and prints both reports
+ */
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
+import { createAgentFrom } from '../../src/agent/agent.ts'
+import { errorMessage, Failure } from '../../src/core/failure.ts'
+import type { Clock } from '../../src/ports/clock.ts'
+import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+
+const [folder = '', mode = ''] = process.argv.slice(2)
+const print = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
+
+let time: string | undefined // the system's time while undefined
+const system = createSystemClock()
+const clock: Clock = { ...system, now: () => time ?? system.now() }
+const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
+const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
+
+if (mode === 'hold') {
+  const answer = Promise.withResolvers<void>()
+  process.once('SIGUSR1', () => answer.resolve())
+  const silent: Reply = {
+    text: reply.answer('At last.'),
+    async onChunk() {
+      print('holding')
+      await answer.promise
+    },
+  }
+  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
+  const { exitReason } = await createAgentFrom({ model: scriptedModel([silent]), store, clock }).run('c1', 'Anybody there?').result
+  print(exitReason)
+  process.exit(0)
+}
+
+const agent = createAgentFrom({ model: scriptedModel([reply.answer('Here I am.')]), store, clock })
+const recover = async () => {
+  const { results, skipped } = await agent.recover()
+  print({ answers: results.map(({ answer }) => answer), skipped })
+  return skipped
+}
+const [skipped] = await recover()
+if (skipped) {
+  await agent.run('c1', 'Hello?').result.catch((error: unknown) => {
+    print({ code: error instanceof Failure ? error.code : 'none', message: errorMessage(error) })
+  })
+  if (mode === 'wait') {
+    const end = Date.parse(skipped.until)
+    for (const moment of [end - 1, end]) {
+      time = new Date(moment).toISOString()
+      await recover()
+    }
+  }
+}
+await agent.close()
+await store.close()
