@@ -178,8 +178,8 @@ describe('the prefix', () => {
         const anyPath = blockAt(timeline, chosen % timeline.size)?.path ?? 'ar:t1.user.prompt'
         const path = chosen % 4 === 0 ? anyPath : (lastHidden ?? anyPath)
         const before = frozenParts()
-        const plan = planReveal(timeline, createRenderer().slice(timeline, turnId), pointsOf(timeline, turnId), path)
-        if (plan.kind === 'reveal') {
+        const plan = planReveal(timeline, createRenderer().slice(timeline, turnId), pointsOf(timeline, turnId), path, () => true)
+        if (plan) {
           counts.reveals++
           timeline = applyChange(timeline, plan.change)
         }

@@ -21,7 +21,10 @@ import { sliceOf } from './prompts/shown-blocks.ts'
 export async function toolFixture(
   drafts: readonly Draft[] | ((blobs: BlobStore) => Promise<readonly Draft[]>),
   options: {
+    /** The paths whose blocks are hidden. */
     readonly hidden?: readonly string[]
+    /** The ids of further blocks that are hidden. */
+    readonly hide?: readonly string[]
     readonly sources?: readonly IncomingSource[]
     readonly turnId?: string
     readonly workspace?: Workspace
@@ -40,6 +43,8 @@ export async function toolFixture(
     const ids = blocksAtPath(await timelineNow(), path).map(({ id }) => id)
     await store.append(claim, [{ type: 'blocks.hidden', ids, replacement_text: 'folded', reason: 'hide' }])
   }
+  const { hide = [] } = options
+  if (hide.length > 0) await store.append(claim, [{ type: 'blocks.hidden', ids: hide, replacement_text: 'folded', reason: 'hide' }])
   if (sources.length > 0) {
     const { pool, changed } = mergeSources((await timelineNow()).sources, sources)
     await store.append(claim, [{ type: 'sources.merged', ts: clock.now(), rows: changed, next_sid: pool.next_sid }])

@@ -130,7 +130,7 @@ const isAt = (block: Block, address: string): boolean =>
   ownAddress(block) === address || (address.startsWith('so:') && selectorOf(block) === address)
 
 /** The positions of the blocks at a path in the slice, oldest first. A hidden block is included when its replacement line is shown. */
-export function positionsAt({ shown }: Slice, address: string): readonly number[] {
+export function positionsAt({ shown }: Pick<Slice, 'shown'>, address: string): readonly number[] {
   return shown.flatMap(({ block }, position) => (isAt(block, address) ? [position] : []))
 }
 

@@ -1,38 +1,38 @@
-import { type Block, isHidden } from '../block/block.ts'
+import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { Slice } from '../render/types.ts'
 import type { Change } from '../timeline/change.ts'
 import { positionOf, type Timeline } from '../timeline/timeline.ts'
-import { blocksAt, canonicalAddress, positionsAt } from './hide.ts'
+import { blocksAt, canonicalAddress } from './hide.ts'
+
+/** How to make hidden blocks visible again at their place. */
+export interface RevealPlan {
+  readonly change: Extract<Change, { readonly type: 'blocks.revealed' }>
+  readonly blocks: readonly Block[]
+}
 
 /**
- * How to make hidden content visible again without changing the cached prefix. Blocks after the frozen part are revealed in place.
- * Blocks in the frozen part stay hidden, and their content is appended again at the end.
+ * Plans to reveal the current content of a path. `isCurrent` says whether a hidden block holds it. The hidden blocks that the same call
+ * made at this path are revealed with it, such as the description of an attachment. Other versions of the content stay hidden.
+ *
+ * Undefined when no hidden block holds the current content, or when it lies in the frozen part: revealing it there would invalidate the
+ * cached prefix. The caller then appends the content again.
  */
-export type RevealPlan =
-  | { readonly kind: 'reveal'; readonly change: Extract<Change, { readonly type: 'blocks.revealed' }>; readonly blocks: readonly Block[] }
-  /** Copies of these hidden blocks have to be appended. Of several blocks with the same content, there is only one. */
-  | { readonly kind: 'copy'; readonly blocks: readonly Block[] }
-  /** Everything at this path is already visible. */
-  | { readonly kind: 'visible'; readonly blocks: readonly Block[] }
-  /** The timeline has no block at this path. */
-  | { readonly kind: 'missing' }
-
-export function planReveal(timeline: Timeline, slice: Slice, points: CachePoints, path: string): RevealPlan {
-  const address = canonicalAddress(path)
-  const visible = positionsAt(slice, address)
-    .flatMap((position) => slice.shown[position]?.block ?? [])
-    .filter((block) => !isHidden(block))
-  const visibleContents = new Set(visible.map(contentKey))
-  const hidden = blocksAt(timeline, address).filter(({ block }) => isHidden(block))
-  const wanted = hidden.filter(({ block }) => !visibleContents.has(contentKey(block)))
-  if (wanted.length === 0) return visible.length === 0 ? { kind: 'missing' } : { kind: 'visible', blocks: visible }
-
+export function planReveal(
+  timeline: Timeline,
+  slice: Slice,
+  points: CachePoints,
+  path: string,
+  isCurrent: (block: Block) => boolean,
+): RevealPlan | undefined {
   const frozen = frozenPosition(timeline, slice, frozenUntil(points))
-  if (wanted.some(({ position }) => position <= frozen)) return { kind: 'copy', blocks: distinctContents(wanted.map(({ block }) => block)) }
-  // This includes the block that has the replacement text.
-  const blocks = hidden.filter(({ position }) => position > frozen).map(({ block }) => block)
-  return { kind: 'reveal', change: { type: 'blocks.revealed', ids: blocks.map(({ id }) => id) }, blocks }
+  const hidden = blocksAt(timeline, canonicalAddress(path)).flatMap(({ block, position }) =>
+    position > frozen && isHidden(block) ? [block] : [],
+  )
+  const current = hidden.findLast(isCurrent)
+  if (!current) return undefined
+  const blocks = hidden.filter((block) => callIdOf(block) === callIdOf(current) && block.turn_id === current.turn_id)
+  return { change: { type: 'blocks.revealed', ids: blocks.map(({ id }) => id) }, blocks }
 }
 
 /** The timeline position of the last frozen block. Synthetic headers of the slice are skipped, because they are not in the timeline. */
@@ -43,11 +43,4 @@ function frozenPosition(timeline: Timeline, slice: Slice, frozen: number): numbe
     if (position !== undefined) return position
   }
   return -1
-}
-
-/** A key that is equal for blocks with the same content, even if different calls made them. */
-const contentKey = ({ mime, text, blob, base64 }: Block): string => JSON.stringify([mime, text, blob?.sha256 ?? base64])
-
-function distinctContents(blocks: readonly Block[]): readonly Block[] {
-  return [...new Map(blocks.map((block) => [contentKey(block), block])).values()]
 }

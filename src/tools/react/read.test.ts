@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
+import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
-import { artifactContentBlock, artifactDigestBlock, attachmentBlocks, type Draft, type Meta, noticeBlock } from '../../core/block/index.ts'
+import {
+  artifactContentBlock,
+  artifactDigestBlock,
+  attachmentBlocks,
+  type Draft,
+  type Meta,
+  noticeBlock,
+  toolResultBlock,
+} from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
@@ -35,6 +45,16 @@ function withoutDigest(draft: Draft): Draft {
 
 const read = createReadTool()
 const rowsOf = (outcome: Outcome) => (outcome.output as { paths: unknown[] }).paths
+/** The prompt that shows only this outcome. */
+function shownAfter(outcome: Outcome): string {
+  const status = toolResultBlock(blockOrigin('k'), { mime: 'application/json', text: JSON.stringify(outcome.output) })
+  const after = (outcome.after ?? []).map((draft) => ({ ...draft })) // a draft becomes a block of this timeline
+  const timeline = timelineOf([header(), call('k', 'react.read'), status, ...after])
+  return sliceOf(timeline, 't1')
+    .shown.flatMap(({ parts }) => parts)
+    .map((part) => (part.type === 'text' ? part.text : `<${part.type}>`))
+    .join('\n')
+}
 const contentOf = (outcome: Outcome) => (outcome.after ?? []).filter(({ path }) => !path?.startsWith('tc:t1.k.'))
 
 describe('react.read', () => {
@@ -245,15 +265,36 @@ describe('react.read', () => {
     expect(contentOf(outcome)).toMatchObject([{ mime: 'application/pdf', blob: { size: 50 } }])
   })
 
-  it('bytes that no model can be shown become a digest and a block without content', async () => {
+  it('bytes that no model can be shown are described: type, size and physical path', async () => {
     const fixture = await toolFixture(async (blobs) => [
       header(),
       ...file('a.bin', { meta: { keeps: [await blobs.put(sized(7))] } }, 'application/zip'),
     ])
     const outcome = await fixture.run(read, { paths: [fi('a.bin')] })
     expect(rowsOf(outcome)).toEqual([{ path: fi('a.bin'), mime: 'application/zip', bytes: 7 }])
-    expect(contentOf(outcome)).toMatchObject([{ path: fi('a.bin'), meta: { keeps: [{ size: 7 }] } }])
-    expect(contentOf(outcome)[0]).not.toHaveProperty('text')
+    const [block] = contentOf(outcome)
+    expect(block).toMatchObject({ path: fi('a.bin'), mime: 'text/plain', meta: { partial: true, keeps: [{ size: 7 }] } })
+    const shown = shownAfter(outcome)
+    expect(shown).toContain('logical_path: fi:t1.files/a.bin\nphysical_path: t1/files/a.bin')
+    expect(shown).toContain('[BINARY FILE] application/zip, 7 bytes')
+    expect(shown).toContain('- fi:t1.files/a.bin (type=application/zip, bytes=7)')
+    const again = await toolFixture(async (blobs) => {
+      return [
+        header(),
+        ...file('a.bin', { meta: { keeps: [await blobs.put(sized(7))] } }, 'application/zip'),
+        call('k', 'react.read'),
+        ...(outcome.after ?? []),
+      ]
+    })
+    expect(rowsOf(await again.run(read, { paths: [fi('a.bin')] }))).toMatchObject([{ status: 'exists_in_visible_context' }])
+  })
+
+  it('the status shows the model what stats_only is asked for, and the size of an image', async () => {
+    const fixture = await toolFixture(async (blobs) => [header(), ...file('a.png', { blob: await blobs.put(sized(50)) }, 'image/png')])
+    await fixture.workspace.files.write('t1/files/a.md', Buffer.from('one\ntwo\n'))
+    const stats = await fixture.run(read, { paths: [fi('a.md'), fi('a.png')], stats_only: true })
+    expect(shownAfter(stats)).toContain('- fi:t1.files/a.md (tokens=2, type=text/markdown, bytes=8, lines=2, status=stats_only)')
+    expect(shownAfter(stats)).toContain('- fi:t1.files/a.png (type=image/png, bytes=50, status=stats_only)')
   })
 
   it('a file of the current turn is read from the workspace, even if it is not recorded', async () => {
@@ -281,7 +322,9 @@ describe('react.read', () => {
       },
     }
     const linked = await read.run({ paths: [fi('a.md')] }, { ...fixture.call, workspace: async () => refusing })
-    expect(contentOf(linked).map(({ text }) => text)).toEqual([undefined])
+    expect(contentOf(linked).map(({ text }) => text)).toEqual([
+      '[CONTENT NOT AVAILABLE] text/markdown, 5 bytes\nOnly this record of the file is left.',
+    ])
     const none = await read.run(
       { paths: [fi('b.md')] },
       { ...fixture.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) },
@@ -377,7 +420,8 @@ describe('reading sources', () => {
       'so:sources_pool[1-3, 8]',
       '[S:1] A\nhttps://a.example/\nthe whole page of A\n\n[S:2] B\nhttps://b.example/ | b.example\nonly a snippet',
     ])
-    expect(outcome.after?.some(({ path, blob }) => path === fi('pic.png') && blob?.size === 50)).toBe(true)
+    expect(outcome.changes).toMatchObject([{ type: 'blocks.revealed' }])
+    expect(rowsOf(outcome)[0]).toMatchObject({ path: fi('pic.png'), status: 'revealed' })
     expect(rowsOf(outcome).at(-1)).toEqual({ path: 'so:sources_pool[8]', status: 'sources_pool_rows_missing', missing: true })
   })
 

@@ -1,20 +1,18 @@
 import { z } from 'zod'
-import { isHidden } from '../../core/block/index.ts'
-import { planReveal } from '../../core/hide/reveal.ts'
 import { isInOtherConversation, type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import { mergeSources } from '../../core/sources/pool.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { blocksAtPath } from '../../core/timeline/timeline.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
-import { extractDocumentText, isDocument } from '../read/document-text.ts'
+import { extractDocumentText } from '../read/document-text.ts'
 import { findFile, materialize } from '../read/file.ts'
 import { findRecord, findSources, missingContent, type PathContent, visiblePathOf } from '../read/find.ts'
 import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/knowledge.ts'
 import { type ReadRequest, requestsOf } from '../read/request.ts'
-import { findVisibleCopy, missingNotice, type ReadResult, readStatus, revealContent, type StatusRow } from '../read/reveal.ts'
+import { missingNotice, type ReadResult, readStatus, revealContent, type StatusRow } from '../read/reveal.ts'
+import { findVisibleCopy, planRevealOf } from '../read/visible.ts'
 import { linesOf, type ReadLimits, readLimits } from '../read/window.ts'
 import type { Call, Tool } from '../tool.ts'
 
@@ -71,7 +69,7 @@ export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOpt
         changes,
         sources,
         output: readStatus(rows, limits, statsOnly),
-        after: results.flatMap(({ drafts }) => drafts),
+        after: results.flatMap(({ digest, content }) => (digest ? [digest, content] : [content])),
         notices: missingNotice(rows),
       })
     },
@@ -90,7 +88,6 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   async function read(request: ReadRequest): Promise<void> {
     const parsed = request.path === undefined ? undefined : parsePath(request.path)
     if (request.path === undefined || parsed === undefined) return show(missingContent(request.given, 'not_a_logical_path'), request)
-    if (!statsOnly && !request.range && revealHidden(request.path)) return
     if (isInOtherConversation(parsed)) return show(missingContent(request.path, 'in_another_conversation'), request)
     if (parsed.space === 'so') return readSources(request.path, parsed.sids, request)
     await showFile(await find(parsed, request.path), request, parsed)
@@ -111,17 +108,6 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
   }
 
-  /** Makes hidden blocks visible again, unless that would change the cached part of the prompt. False when nothing was revealed. */
-  function revealHidden(path: string): boolean {
-    const hidden = blocksAtPath(call.timeline, path).filter(isHidden)
-    if (hidden.length === 0 || (documents && hidden.some(({ blob, mime }) => blob && isDocument(mime)))) return false
-    const plan = planReveal(call.timeline, call.visiblePrompt.slice(), call.visiblePrompt.points(), path)
-    if (plan.kind !== 'reveal') return false
-    changes.push(plan.change)
-    rows.push({ path, status: 'revealed', tokens: plan.blocks.reduce((sum, { text = '' }) => sum + call.visiblePrompt.tokens(text), 0) })
-    return true
-  }
-
   /** Shows the content of a file. A file of an earlier turn is then copied into the workspace. */
   async function showFile(content: PathContent, request: ReadRequest, parsed: LogicalPath): Promise<void> {
     const before = results.length
@@ -129,6 +115,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     if (results.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
   }
 
+  /** Shows content in the form that was requested, unless it is visible in this form. Content that is hidden is revealed if possible. */
   function show(content: PathContent, request: ReadRequest): void {
     if (content.kind === 'missing') {
       rows.push({ path: content.path, status: content.status, missing: true })
@@ -142,12 +129,19 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
       rows.push(statsOf(content, call))
       return
     }
-    const copy = request.range || isNumbered(request) ? undefined : findVisibleCopy(call.timeline, content)
+    const result = revealContent(content, request, limits, call)
+    const copy = findVisibleCopy(result.content, content.label === 'skill', call)
     if (copy) {
       rows.push({ path: content.path, status: 'exists_in_visible_context', visibleAt: visiblePathOf(copy) })
       return
     }
-    const result = revealContent(content, request, limits, call)
+    const reveal = planRevealOf(result.content, call)
+    if (reveal) {
+      changes.push(reveal.change)
+      const tokens = reveal.blocks.reduce((sum, { text = '' }) => sum + call.visiblePrompt.tokens(text), 0)
+      rows.push({ path: content.path, status: 'revealed', tokens })
+      return
+    }
     rows.push(result.row)
     results.push(result)
     if (content.kind === 'text' && content.sources) {
@@ -158,9 +152,6 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
 
   return { rows, changes, results, sources, read }
 }
-
-/** Whether line numbers were requested. Then the text is shown even if it is already visible without numbers. */
-const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
 
 function statsOf(content: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt }: Call): StatusRow {
   const { path, mime } = content

@@ -22,13 +22,23 @@ export async function extractDocumentText(
     return content
   const bytes = await fetchBlob(content.blob.sha256, blobs)
   if (!bytes) return content
-  const { path, mime, digest, blob } = content
+  const { path, mime, digest, hosting, blob } = content
   const text = await documentText(bytes, documents, content)
-  return { kind: 'text', path, mime, ...(digest !== undefined && { digest }), label: 'extracted_text', text, capped: true, from: blob }
+  return {
+    kind: 'text',
+    path,
+    mime,
+    ...(digest !== undefined && { digest }),
+    ...(hosting && { hosting }),
+    label: 'extracted_text',
+    text,
+    capped: true,
+    from: blob,
+  }
 }
 
 /** True for types that a model may need as extracted text. */
-export const isDocument = (mime: string | undefined): boolean => mime === 'application/pdf'
+const isDocument = (mime: string | undefined): boolean => mime === 'application/pdf'
 
 async function documentText(bytes: Uint8Array, documents: DocumentReader, content: BinaryContent): Promise<string> {
   try {

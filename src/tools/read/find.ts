@@ -1,4 +1,4 @@
-import { type BlobRef, type Block, readDigest, readToolCall } from '../../core/block/index.ts'
+import { type BlobRef, type Block, type Meta, readDigest, readToolCall } from '../../core/block/index.ts'
 import { parseResponse } from '../../core/decision/decision.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
@@ -33,6 +33,8 @@ interface ContentInfo {
   readonly mime: string
   /** The digest of an artifact, exactly as it was stored. */
   readonly digest?: string
+  /** The handles of a hosted file, and the blob that they need. They are stored in `meta` and never shown. */
+  readonly hosting?: Meta
   /** The `kind` that the status of the read shows for this path. */
   readonly label?: string
 }

@@ -1,19 +1,7 @@
-import {
-  type BlobRef,
-  type Block,
-  type BlockOrigin,
-  callIdOf,
-  type Draft,
-  isHidden,
-  type Meta,
-  type Notice,
-  readToolCall,
-  toolResultBlock,
-} from '../../core/block/index.ts'
-import type { Json } from '../../core/json.ts'
+import { type BlobRef, type BlockOrigin, type Draft, type Meta, type Notice, toolResultBlock } from '../../core/block/index.ts'
+import { isObject, type Json, parseJson } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { caps } from '../../core/render/caps.ts'
-import { blocksAtPath, blocksOfCall, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Call } from '../tool.ts'
 import type { MissingStatus, PathContent } from './find.ts'
 import type { ReadRequest } from './request.ts'
@@ -22,7 +10,9 @@ import { type ReadLimits, showText } from './window.ts'
 /** The blocks that show the content of one path, and its row in the status. */
 export interface ReadResult {
   readonly row: StatusRow
-  readonly drafts: readonly Draft[]
+  /** The digest of an artifact. The prompt does not show it. */
+  readonly digest?: Draft
+  readonly content: Draft
 }
 
 type PresentContent = Exclude<PathContent, { kind: 'missing' }>
@@ -36,19 +26,13 @@ export function revealContent(
 ): ReadResult {
   if (content.kind === 'text') return revealText(content, request, limits, origin, visiblePrompt.tokens)
   const digest = digestDraft(content, origin)
-  if (content.kind === 'opaque') {
-    const meta: Meta = content.blob ? { keeps: [content.blob] } : {}
-    return {
-      row: { path: content.path, mime: content.mime, bytes: content.size },
-      drafts: [...digest, contentDraft(content, origin, {}, meta)],
-    }
-  }
+  if (content.kind === 'opaque') return { ...digest, ...describeOpaque(content, origin) }
   const row = { path: content.path, mime: content.mime, bytes: content.blob.size }
   if (content.blob.size <= maxShownBytes(content.mime, limits))
-    return { row, drafts: [...digest, contentDraft(content, origin, { blob: content.blob })] }
+    return { ...digest, row, content: contentDraft(content, origin, { blob: content.blob }) }
   const text = `[TOO LARGE TO SHOW] ${content.mime}, ${content.blob.size} bytes\npath: ${content.path}\nWork on it in code, by its physical path.`
   const marker = contentDraft({ ...content, mime: 'text/plain' }, origin, { text }, { partial: true, keeps: [content.blob] })
-  return { row: { ...row, status: 'too_large_for_visible_context_bytes' }, drafts: [...digest, marker] }
+  return { ...digest, row: { ...row, status: 'too_large_for_visible_context_bytes' }, content: marker }
 }
 
 /** Files up to this size are shown. Larger ones would not be sent to a model. */
@@ -80,15 +64,39 @@ function revealText(
       ...(shown.partial && shown.range && { read_range: shown.range }),
       ...(content.label !== undefined && { kind: content.label }),
     },
-    drafts: [...digestDraft(content, origin), contentDraft({ ...content, mime }, origin, { text: shown.text }, meta)],
+    ...digestDraft(content, origin),
+    content: contentDraft({ ...content, mime }, origin, { text: shown.text }, meta),
   }
 }
 
-const digestDraft = ({ digest }: PresentContent, origin: BlockOrigin): readonly Draft[] =>
-  digest === undefined ? [] : [toolResultBlock(origin, { mime: 'application/json', text: digest })]
+/**
+ * Describes bytes that no model can be shown: their type and size. The heading of the block shows the path and the physical path. Bytes
+ * that are lost are described by their digest.
+ */
+function describeOpaque(content: Extract<PathContent, { kind: 'opaque' }>, origin: BlockOrigin): Pick<ReadResult, 'row' | 'content'> {
+  const { path, mime, blob, digest } = content
+  const bytes = blob ? content.size : digestSize(digest)
+  const facts = bytes === undefined ? mime : `${mime}, ${bytes} bytes`
+  const text = blob
+    ? `[BINARY FILE] ${facts}\nModels are not shown this type. Work on it in code, by its physical path.`
+    : `[CONTENT NOT AVAILABLE] ${facts}\nOnly this record of the file is left.`
+  const meta: Meta = { partial: true, ...(blob && { keeps: [blob] }) }
+  return {
+    row: { path, mime, ...(bytes !== undefined && { bytes }) },
+    content: contentDraft({ ...content, mime: 'text/plain' }, origin, { text }, meta),
+  }
+}
+
+function digestSize(digest: string | undefined): number | undefined {
+  const parsed = parseJson(digest)
+  return isObject(parsed) && typeof parsed.size_bytes === 'number' ? parsed.size_bytes : undefined
+}
+
+const digestDraft = ({ digest }: PresentContent, origin: BlockOrigin): Pick<ReadResult, 'digest'> =>
+  digest === undefined ? {} : { digest: toolResultBlock(origin, { mime: 'application/json', text: digest }) }
 
 function contentDraft(
-  { path, mime, digest }: Pick<PresentContent, 'path' | 'mime' | 'digest'>,
+  { path, mime, digest, hosting }: Pick<PresentContent, 'path' | 'mime' | 'digest' | 'hosting'>,
   origin: BlockOrigin,
   content: { text?: string; blob?: BlobRef },
   meta: Meta = {},
@@ -96,7 +104,7 @@ function contentDraft(
   const { text: _result, ...result } = toolResultBlock(origin, {
     mime,
     text: '',
-    meta: { ...physicalPathMeta(path), ...meta, ...(digest !== undefined && { digest }) },
+    meta: { ...physicalPathMeta(path), ...hosting, ...meta, ...(digest !== undefined && { digest }) },
   })
   return { ...result, path, ...content }
 }
@@ -104,36 +112,6 @@ function contentDraft(
 function physicalPathMeta(path: string): Meta {
   const physical = toPhysical(path)
   return physical === undefined ? {} : { physical_path: physical }
-}
-
-/** The block that already shows the complete content, if any. A skill is compared by its path only. */
-export function findVisibleCopy(timeline: Timeline, content: PathContent): Block | undefined {
-  if (content.kind === 'missing') return undefined
-  return blocksAtPath(timeline, content.path).findLast(
-    (block) => !isHidden(block) && (content.kind === 'text' && content.label === 'skill' ? true : isSameContent(block, content, timeline)),
-  )
-}
-
-function isSameContent(block: Block, content: Exclude<PathContent, { kind: 'missing' }>, timeline: Timeline): boolean {
-  if (content.kind === 'text' && content.from)
-    return block.text === content.text && block.meta?.keeps?.[0]?.sha256 === content.from.sha256 && isFromRead(block, timeline)
-  if (content.kind === 'text') return block.text === content.text && block.meta?.partial !== true && isShownWhole(block, timeline)
-  if (content.kind === 'binary') return block.blob?.sha256 === content.blob.sha256 && isAttached(block, timeline)
-  return block.text === undefined && isFromRead(block, timeline)
-}
-
-/** Whether the prompt shows the whole block. It shows only the beginning of a long result, unless the result came from react.read. */
-const isShownWhole = (block: Block, timeline: Timeline) =>
-  block.type !== 'react.tool.result' || (block.text?.length ?? 0) <= caps.toolResult || isFromRead(block, timeline)
-
-/** Whether the bytes of a block are sent to the model. A PDF that a tool made is sent only after react.read. */
-const isAttached = (block: Block, timeline: Timeline) =>
-  block.type !== 'react.tool.result' || block.mime?.startsWith('image/') === true || isFromRead(block, timeline)
-
-function isFromRead(block: Block, timeline: Timeline): boolean {
-  const callId = callIdOf(block)
-  const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
-  return call !== undefined && readToolCall(call)?.tool_id === 'react.read'
 }
 
 /** One path in the status of a read. A row without `status` means that the complete content follows. */

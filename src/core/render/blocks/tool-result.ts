@@ -200,6 +200,9 @@ function rowLine(row: unknown, visible: ReadonlySet<string>, limits: Caps): stri
   if (visible.has(row.path) || status === 'exists_in_visible_context') return `- ${shortPath(row.path, limits)} (already visible)`
   const facts = [
     typeof row.tokens === 'number' ? `tokens=${row.tokens}` : undefined,
+    typeof row.bytes === 'number' && typeof row.mime === 'string' ? `type=${oneLine(row.mime, limits.mime)}` : undefined,
+    typeof row.bytes === 'number' ? `bytes=${row.bytes}` : undefined,
+    typeof row.line_count === 'number' ? `lines=${row.line_count}` : undefined,
     status === undefined ? undefined : `status=${oneLine(status, 60)}`,
     status === undefined && row.missing === true ? 'status=missing' : undefined,
   ].filter((fact) => fact !== undefined)
