@@ -1,25 +1,29 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { parseProcessStat } from '../../core/process-stat.ts'
 import { errorCode, type OpenFolder, openSubfolder } from './open.ts'
 
 /*
- * Drafts are files and folders that are still being written, in the private folder. The name of a draft begins with the host and the
- * process that writes it, so that other processes can recognise drafts of dead ones.
+ * Drafts are files and folders that are still being written, in the private folder. The name of a draft begins with the process that
+ * writes it, so that other processes can recognise drafts of dead ones: `<place>-<pid>-<start>-<random>`. In the same place, a pid means
+ * the same process, if the start time is the same.
  */
 
-const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
-const ownPrefix = `${host}-${process.pid}-${randomBytes(6).toString('hex')}-`
+const { place, startedAt } = readOwnProcess()
+const ownPrefix = `${place}-${process.pid}-${startedAt}-`
 
 /** A unique name for a draft of this process. */
-export const newDraftId = (): string => ownPrefix + randomBytes(6).toString('hex')
+export const newDraftId = (): string => ownPrefix + randomBytes(12).toString('hex')
 
+/** Whether a draft belongs to this process, in any of its threads. */
 export const isOwnDraft = (name: string): boolean => name.startsWith(ownPrefix)
 
-/** Whether the process of a draft is dead. False for drafts of other hosts, which can not be checked. */
+/** Whether the process of a draft is dead. False for drafts from other places, where the process can not be checked. */
 export function isOrphanedDraft(name: string): boolean {
   const [from, pid] = name.split('-')
-  return from === host && !isOwnDraft(name) && !isRunning(Number(pid))
+  return from === place && !isOwnDraft(name) && !isRunning(Number(pid))
 }
 
 function isRunning(pid: number): boolean {
@@ -30,6 +34,23 @@ function isRunning(pid: number): boolean {
   } catch (error) {
     return errorCode(error) !== 'ESRCH'
   }
+}
+
+/**
+ * The place is a boot of a host and, on Linux, a pid namespace: containers may have the same host name. If it can not be found out, a
+ * random place stands for it, which no other process has.
+ */
+function readOwnProcess(): { readonly place: string; readonly startedAt: string } {
+  const hash = (...facts: readonly string[]) => createHash('sha256').update(facts.join('\n')).digest('hex').slice(0, 16)
+  if (process.platform !== 'linux') return { place: hash(hostname()), startedAt: String(Math.trunc(performance.timeOrigin)) }
+  try {
+    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')
+    const stat = parseProcessStat(readFileSync('/proc/self/stat', 'utf8'))
+    if (stat) return { place: hash(hostname(), bootId, readlinkSync('/proc/self/ns/pid')), startedAt: stat.startedAt }
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+  }
+  return { place: randomBytes(8).toString('hex'), startedAt: '0' }
 }
 
 /**
