@@ -150,26 +150,48 @@ export function createAgentFrom(parts: AgentParts): Agent {
     }
   }
 
-  /** Stops the current turn. Between two turns, it waits for the next turn and stops that one. */
-  async function stopTurn(inbox: Inbox): Promise<void> {
-    while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilTurnStarts()
+  /** Stops the turn that began with this message, unless it has ended. If that turn is about to start, it waits for the start. */
+  async function stopTurnOf(eventId: string | undefined, inbox: Inbox): Promise<void> {
+    while (inbox.openingEvent === eventId && !inbox.closed && !(await inbox.accept(newEvent('steer', '')))) await inbox.untilTurnStarts()
+  }
+
+  /**
+   * Called when the signal of `run` aborts. The turn that began with the message is stopped. A followup that waits is withdrawn. A followup
+   * that is part of a turn of another caller stays in it. In the last two cases, returns the error for the caller of `run`.
+   */
+  async function cancelMessage(eventId: string | undefined, inbox: Inbox, cause: unknown): Promise<Error | undefined> {
+    const isFollowup = eventId !== undefined
+    if (isFollowup && (await inbox.withdraw(eventId, clock.now()))) return abortError('The message was withdrawn: no turn reads it.', cause)
+    if (isFollowup && inbox.openingEvent !== eventId && !inbox.closed)
+      return abortError('The message is already part of a turn. That turn goes on.', cause)
+    await stopTurnOf(eventId, inbox)
+    return undefined
   }
 
   async function runTurn(conversationId: string, text: string, { attachments = [], signal }: RunOptions): Promise<TurnResult> {
     signal?.throwIfAborted()
     const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
-    const result = acceptedEvent ? running?.results.of(acceptedEvent.event_id) : running?.firstResult
-    const stop = () => void (running && stopTurn(running.inbox).catch((error: unknown) => onProblem({ where: 'stop', error })))
-    if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { once: true })
+    const eventId = acceptedEvent?.event_id ?? running?.firstEventId
+    const result = eventId === undefined ? running?.firstResult : running?.results.of(eventId)
+    const cancelled = Promise.withResolvers<never>()
+    const onAbort = () => {
+      if (!running) return
+      cancelMessage(eventId, running.inbox, signal?.reason).then(
+        (error) => error && cancelled.reject(error),
+        (error: unknown) => onProblem({ where: 'stop', error }),
+      )
+    }
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      return (await result) as TurnResult // a message without an event id always leads to a turn
+      // A message without an event id of its sender always leads to a turn.
+      return (await (signal ? Promise.race([result, cancelled.promise]) : result)) as TurnResult
     } catch (error) {
       await releaseBlobs() // does not remove blobs that the journal refers to
       throw error
     } finally {
       if (running?.inbox.closed) await running.finished.catch(() => {}) // wait, so that the caller's next message starts a new turn
-      signal?.removeEventListener('abort', stop)
+      signal?.removeEventListener('abort', onAbort)
     }
   }
 
@@ -233,3 +255,5 @@ export function createAgentFrom(parts: AgentParts): Agent {
     },
   }
 }
+
+const abortError = (message: string, cause: unknown): Error => Object.assign(new DOMException(message, 'AbortError'), { cause })

@@ -6,7 +6,11 @@ import type { SteerMode } from './conversation/inbox.ts'
 export interface RunOptions {
   /** If one file is rejected, the message fails with `attachment.rejected` and nothing is stored. */
   readonly attachments?: readonly Upload[]
-  /** Stops the turn, like `Agent.stop`. To stop only the reading of events, end the iteration. */
+  /**
+   * Takes the message back. If it started a turn, that turn is stopped, as by `Agent.stop`. A followup of a turn that another message
+   * started is withdrawn if the turn has not read it yet, and `result` rejects with an `AbortError`. If the turn has read it, only the wait
+   * ends, with an `AbortError` that says so: the turn goes on. To stop only the reading of events, end the iteration.
+   */
   readonly signal?: AbortSignal
 }
 

@@ -32,6 +32,8 @@ export interface ConversationContext {
 /** A conversation that this process runs. It has one claim, runs one turn at a time, and keeps its inbox open between turns. */
 export interface RunningConversation {
   readonly firstTurnId: string
+  /** Set when the message that started the conversation waits in the inbox, because an earlier turn must be finished first. */
+  readonly firstEventId: string | undefined
   readonly inbox: Inbox
   readonly results: ResultsByEvent
   /** Resolves when the message or event that started the conversation is in the journal, and can no longer be lost. */

@@ -73,6 +73,7 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
     firstTurnId,
+    firstEventId: reason.kind === 'message' ? event?.event_id : undefined,
     inbox,
     results,
     journaled: journaled.promise,
@@ -139,7 +140,7 @@ function onEntry(
   spending?.record(change)
   if (change.type === 'turn.opened') journaled.resolve()
   else if (change.type === 'turn.closed') inbox.endTurn()
-  else if (change.type === 'event.folded' && currentResult) results.assign(change.event_ids, currentResult)
+  else if (change.type === 'event.folded' && change.turn_id !== null && currentResult) results.assign(change.event_ids, currentResult)
   live.emit(event)
   agent.onEntry?.(conversationId, event)
 }

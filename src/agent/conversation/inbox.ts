@@ -20,6 +20,8 @@ export interface Inbox {
    * no turn is open.
    */
   accept(event: NewEvent): Promise<boolean>
+  /** Removes a message that no turn has read. False when a turn has read it or begins with it. */
+  withdraw(eventId: string, ts: string): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** True while a steer for the current turn waits. */
   readonly hasSteer: boolean
@@ -27,6 +29,8 @@ export interface Inbox {
   startTurn(turnId: string): void
   /** The id of the running turn. Undefined between two turns. */
   readonly currentTurn: string | undefined
+  /** The id of the followup that the current turn began with, or that the next one begins with. Undefined for the first turn. */
+  readonly openingEvent: string | undefined
   /** Ends the turn. Until the next turn starts, no steer is accepted. */
   endTurn(): void
   /**
@@ -58,6 +62,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   let turnId = firstTurn
   let closed = false
   let betweenTurns = false
+  let openingEvent: string | undefined
   let timeUp = false
   let limitTimer: NodeJS.Timeout | undefined
   const hasSteer = () => ledger.timeline.inbox.some((event) => interruptsTurn(event, turnId))
@@ -93,6 +98,9 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       betweenTurns = false
       wakeAll()
     },
+    get openingEvent() {
+      return openingEvent
+    },
     get currentTurn() {
       return betweenTurns ? undefined : turnId
     },
@@ -117,6 +125,15 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       if (accepted && needsAnswer(accepted, turnId)) wakeAll()
       if (accepted && interruptsTurn(accepted, turnId)) abortAll(steeredError())
       return !rejected
+    },
+    async withdraw(eventId, ts) {
+      if (closed) return false
+      let withdrawn = false
+      await ledger.commit(({ inbox }) => {
+        withdrawn = !closed && eventId !== openingEvent && inbox.some(({ event_id }) => event_id === eventId)
+        return withdrawn ? [{ type: 'event.folded', ts, event_ids: [eventId], turn_id: null }] : []
+      })
+      return withdrawn
     },
     beginActivity() {
       const activity = openActivity(activities)
@@ -151,6 +168,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       await ledger.commit((timeline) => {
         next = waitingFollowups(timeline)[0]
         closed = next === undefined
+        openingEvent = next?.event_id
         return []
       })
       if (closed) wakeAll()

@@ -1,14 +1,15 @@
 import type { Block } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { type Change, changeTime, type InboxEvent, type ResponseReceived } from '../../core/timeline/change.ts'
+import { type Change, changeTime, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
 import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
+import type { Recording } from './recording.ts'
 
 /**
- * Plays the entries of a recorded turn to the present code, in place of store, models and tools. Inbox events arrive where they arrived
- * in the recording:
+ * Plays the entries of a recorded turn to the present code, in place of store, models and tools. Inbox events, and withdrawals of messages,
+ * arrive where they arrived in the recording:
  *
  *   during a tool call    while the tool runs
  *   during a model call   a steer: after the recorded part of the response; other events: after the call
@@ -26,10 +27,10 @@ export interface Player {
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
   /** The outcome of the tool call that is running. Undefined when the recording ends before that. */
   recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
-  /** Events that arrive before the next entry. */
-  dueEvents(): readonly InboxEvent[]
-  /** Events that arrived after the model had written its whole response. */
-  dueAfterResponse(): readonly InboxEvent[]
+  /** Events and withdrawals that arrive before the next entry. */
+  dueEvents(): readonly Arrival[]
+  /** Events and withdrawals that arrived after the model had written its whole response. */
+  dueAfterResponse(): readonly Arrival[]
   now(): string
   callId(): string
   readonly divergence: Divergence | undefined
@@ -37,22 +38,27 @@ export interface Player {
   end(): void
 }
 
+/** A change that came from outside the turn: an event, or the withdrawal of a message. */
+export type Arrival = Extract<Change, { readonly type: 'event.accepted' | 'event.folded' }>
+
 /** Thrown to end the replayed turn at the first difference, which is in `Player.divergence`. */
 export class DivergenceError extends Error {
   override readonly name = 'DivergenceError'
 }
 
 export function createPlayer(
-  entries: readonly Entry[],
+  { entries, withdrawals }: Pick<Recording, 'entries' | 'withdrawals'>,
   checkPrompt: (present: ResponseReceived, recorded: Entry) => Divergence | undefined,
 ): Player {
   let cursor = 0
   let divergence: Divergence | undefined
   let call: string | undefined
 
+  const isArrival = (entry: Entry | undefined) =>
+    entry !== undefined && (entry.change.type === 'event.accepted' || withdrawals.has(entry.seq))
   const nextIndex = () => {
     let index = cursor
-    while (entries[index]?.change.type === 'event.accepted') index++
+    while (isArrival(entries[index])) index++
     return index
   }
   const next = () => entries[nextIndex()]
@@ -65,15 +71,20 @@ export function createPlayer(
     cursor = end
     return taken
   }
-  const dueEvents = () =>
-    entries.slice(cursor, nextIndex()).flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event] : []))
+  const dueEvents = () => entries.slice(cursor, nextIndex()).map(({ change }) => change as Arrival) // `isArrival` is true for each of them
 
   /** Events that arrived while neither a model call nor a tool call was running. */
   function takeIdleEvents(): readonly Entry[] {
     const following = next()?.change
     if (following === undefined || following.type === 'response.received') return []
     if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
-    return takeUntil(seenUpTo(entries, cursor, nextIndex()))
+    return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
+  }
+
+  /** Whether the present change withdraws the message that the recorded entry withdraws. */
+  function isWithdrawn(present: Change | undefined, recorded: Entry | undefined): boolean {
+    if (present?.type !== 'event.folded' || recorded?.change.type !== 'event.folded') return false
+    return withdrawals.has(recorded.seq) && present.event_ids[0] === recorded.change.event_ids[0]
   }
 
   function compareAll(changes: readonly Change[]): readonly Entry[] {
@@ -105,7 +116,7 @@ export function createPlayer(
     append(changes) {
       if (divergence) throw new DivergenceError()
       const [first] = changes
-      if (first?.type === 'event.accepted') return takeUntil(cursor + 1)
+      if (first?.type === 'event.accepted' || isWithdrawn(first, entries[cursor])) return takeUntil(cursor + 1)
       if (call !== undefined) {
         const result = resultEntry(entries, cursor, call)
         if (result) {
@@ -138,7 +149,7 @@ export function createPlayer(
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
     },
     now() {
-      const upcoming = entries.slice(nextIndex()).find(({ change }) => change.type !== 'event.accepted' && changeTime(change) !== undefined)
+      const upcoming = entries.slice(nextIndex()).find((entry) => !isArrival(entry) && changeTime(entry.change) !== undefined)
       const last = upcoming ?? entries.findLast(({ change }) => changeTime(change) !== undefined)
       return (last && changeTime(last.change)) ?? new Date(0).toISOString()
     },
@@ -158,10 +169,14 @@ export function createPlayer(
 }
 
 /**
- * The index after the last event that the turn saw when it read its inbox. Later events arrived while the turn was committing those it saw.
+ * The index after the last event or withdrawal that the turn saw when it read its inbox. Later events arrived while the turn was committing
+ * those it saw.
  */
-function seenUpTo(entries: readonly Entry[], from: number, until: number): number {
-  const coming = entries.slice(until, until + MAX_FOLD_ENTRIES).map(({ change }) => change)
+function seenUpTo(entries: readonly Entry[], from: number, until: number, withdrawals: ReadonlySet<number>): number {
+  const coming = entries
+    .slice(until, until + MAX_FOLD_ENTRIES)
+    .filter(({ seq }) => !withdrawals.has(seq))
+    .map(({ change }) => change)
   const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
   const fold = coming[end]
   if (fold?.type !== 'event.folded') return until
@@ -169,7 +184,7 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number): numbe
   const folded = [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
   const seen = entries
     .slice(from, until)
-    .findLastIndex(({ change }) => change.type === 'event.accepted' && folded.includes(change.event.event_id))
+    .findLastIndex(({ seq, change }) => (change.type === 'event.accepted' ? folded.includes(change.event.event_id) : withdrawals.has(seq)))
   return from + seen + 1
 }
 

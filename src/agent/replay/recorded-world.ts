@@ -10,13 +10,15 @@ import type { Tool } from '../../tools/tool.ts'
 import type { Inbox } from '../conversation/inbox.ts'
 import { isAdapterError } from '../model-call/read-response.ts'
 import type { TurnWorkspace } from '../turn/workspace.ts'
-import type { Player } from './player.ts'
+import type { Arrival, Player } from './player.ts'
 import type { Recording } from './recording.ts'
 
 /** The inbox of a replay. Events that came after a response arrive again as soon as that response has ended. */
 export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   return {
     accept: inbox.accept,
+    withdraw: inbox.withdraw,
+    openingEvent: undefined,
     get waiting() {
       return inbox.waiting
     },
@@ -48,12 +50,15 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
         end() {
           activity.end()
           // An error is ignored here: the turn's next commit fails with the same error.
-          for (const event of player.dueAfterResponse()) inbox.accept(event).catch(() => {})
+          for (const arrival of player.dueAfterResponse()) deliver(arrival, inbox).catch(() => {})
         },
       }
     },
   }
 }
+
+const deliver = (arrival: Arrival, inbox: Inbox): Promise<boolean> =>
+  arrival.type === 'event.accepted' ? inbox.accept(arrival.event) : inbox.withdraw(arrival.event_ids[0] ?? '', arrival.ts)
 
 /**
  * A model that answers with the recorded response. When the recording has none, it calls `halt`, which stops the turn. When a response was
@@ -75,7 +80,7 @@ export function recordedModel(
       if (response === undefined) return halt()
       if (response.raw !== '') yield { type: 'text.delta', text: response.raw }
       if (response.finish_reason === 'interrupted') {
-        for (const event of player.dueEvents()) await inbox.accept(event)
+        for (const arrival of player.dueEvents()) await deliver(arrival, inbox)
         return signal.aborted ? undefined : endTime()
       }
       yield* endEvents(response)
@@ -118,7 +123,7 @@ export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () 
         halt()
         return { ok: false }
       }
-      for (const event of player.dueEvents()) await inbox.accept(event)
+      for (const arrival of player.dueEvents()) await deliver(arrival, inbox)
       const { ok, code, changes } = outcome
       return { ok, changes, ...(code !== undefined && { error: { code, message: '' } }) }
     },

@@ -17,6 +17,8 @@ export interface Recording {
   readonly start: Timeline
   readonly startSeq: number
   readonly entries: readonly Entry[]
+  /** The `seq` of every entry that withdraws a message. Its sender made it, not the turn. */
+  readonly withdrawals: ReadonlySet<number>
   /** The blocks shown by the last prompt before this turn. */
   readonly shown: RecordedPrompt
   /** True when a retention policy has removed entries before or in the turn. Then the turn's timeline can not be rebuilt. */
@@ -57,10 +59,11 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
     torn ||= seq !== lastSeq + 1
     lastSeq = seq
     if (change.type === 'turn.opened') {
-      open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], shown }
+      open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], withdrawals: new Set(), shown }
     } else if (!open && !precedesTurn(change)) before = undefined
     else if (!open) before ??= timeline
     open?.entries.push(entry)
+    if (isWithdrawal(change, timeline)) open?.withdrawals.add(seq)
     timeline = applyChange(timeline, change)
     if (change.type === 'response.received' && change.role === undefined) shown = withShownBlocks(shown, change.prompt?.shown)
     if (change.type === 'turn.closed' && open?.turnId === change.turn_id) {
@@ -75,15 +78,22 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
 /** Whether a change belongs to the turn that is opened after it. Before a turn is opened, it inserts feedback into earlier turns. */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
+/** Whether the change withdraws a followup. The turn itself removes only steers without reading them. */
+const isWithdrawal = (change: Change, { inbox }: Timeline): boolean =>
+  change.type === 'event.folded' &&
+  change.turn_id === null &&
+  inbox.some(({ event_id, kind }) => kind === 'followup' && change.event_ids.includes(event_id))
+
 interface OpenRecording extends Pick<Recording, 'turnId' | 'before' | 'shown'> {
+  readonly withdrawals: Set<number>
   readonly opened: Timeline
   readonly entries: Entry[]
 }
 
-function recordingOf({ turnId, before, opened, entries, shown }: OpenRecording, torn: boolean): Recording {
+function recordingOf({ turnId, before, opened, entries, withdrawals, shown }: OpenRecording, torn: boolean): Recording {
   const opening = entries.slice(0, openingLength(entries))
   const start = opening.reduce((value, { change }) => applyChange(value, change), opened)
-  return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), shown, torn }
+  return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), withdrawals, shown, torn }
 }
 
 function openingLength(entries: readonly Entry[]): number {

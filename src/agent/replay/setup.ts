@@ -51,7 +51,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const stop = new AbortController()
   const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
   const prompts = comparePrompts(createRenderers(count), recording, parts, () => ledger.timeline)
-  const player = createPlayer(recording.entries, prompts.compare)
+  const player = createPlayer(recording, prompts.compare)
   const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
   const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
   const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }

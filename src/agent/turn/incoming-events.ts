@@ -23,7 +23,10 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
   const named = assignUniqueNames(own.flatMap(attachmentsIn), turnId, ledger.timeline)
   const attached = await hostIfPossible(turn, named, ts)
   let blocks: readonly (readonly Block[])[] = []
+  let withdrawn = false
   await ledger.commit((timeline) => {
+    withdrawn = due.some((event) => !timeline.inbox.includes(event))
+    if (withdrawn) return []
     blocks = blocksFor(own, attached, turnId, timeline)
     return [
       ...(own.length > 0 ? [{ type: 'blocks.appended' as const, blocks: blocks.flat() }] : []),
@@ -32,6 +35,7 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
       ...expiredSteers(due, turnId, ts),
     ]
   })
+  if (withdrawn) return applyInboxEvents(turn, before) // a message was withdrawn after `due` was made
   for (const [index, event] of own.entries()) {
     await agent.hooks.onExternalEvent({ type: event.kind, event, blocks: blocks[index] ?? [] })
   }

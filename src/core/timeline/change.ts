@@ -21,7 +21,7 @@ export type Change =
   | { readonly type: 'source.removed'; readonly ts: string; readonly sid: number }
   | { readonly type: 'title.set'; readonly ts: string; readonly title: string }
   | { readonly type: 'event.accepted'; readonly event: InboxEvent }
-  /** These events leave the inbox because they became part of a turn or expired. */
+  /** These events leave the inbox because they became part of a turn. `turn_id` is null when they expired or were withdrawn. */
   | { readonly type: 'event.folded'; readonly ts: string; readonly event_ids: readonly string[]; readonly turn_id: string | null }
   | { readonly type: 'feedback.seen'; readonly ts: string; readonly until: string }
   /** Sets the visible state of an imported conversation. Occurs only in an empty timeline or after imported turns. */
