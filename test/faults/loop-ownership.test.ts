@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
@@ -80,6 +81,23 @@ describe('a conversation that another process took over', () => {
     await vi.advanceTimersByTimeAsync(HEARTBEAT_MS)
     expect(await stale.result).toMatchObject({ exitReason: 'cancelled' })
   })
+})
+
+it('two agents in one process do not take each other for dead', async () => {
+  const { store, agentOf } = setUp()
+  const model = pausedModel()
+  const turn = agentOf([model.reply(reply.answer('Mine.'))]).run('c1', 'Rome?')
+  await model.called
+  const second = agentOf([])
+  const owner = { host: hostname(), pid: process.pid }
+  expect(await second.recover()).toMatchObject({ results: [], skipped: [{ conversationId: 'c1', owner }] })
+  await expect(second.run('c1', 'Paris?').result).rejects.toMatchObject({
+    code: 'conversation.busy',
+    message: expect.stringContaining(`process ${process.pid} on ${hostname()} (another agent in this process) until`),
+  })
+  model.resume()
+  expect(await turn.result).toMatchObject({ exitReason: 'complete', answer: 'Mine.' })
+  expect((await store.list({ open: true })).conversations).toEqual([])
 })
 
 describe('the lease of a running turn', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { reply } from '../../testing/scripted-model.ts'
+import { openStore } from '../../wiring.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -49,6 +50,18 @@ it('sends attached files, and the model sees them', async () => {
     ?.parts.map((part) => ('text' in part ? part.text : ''))
     .join('\n')
   expect(prompt).toContain('report.txt')
+})
+
+it('says which process uses a busy conversation, until when, and what to do', async () => {
+  line.setReplies(reply.answer('One.'))
+  await line.run('run', 'first', '--conversation', 'c1')
+  const store = await openStore({ data: join(line.folder, 'data') })
+  const { expiresAt } = await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 4711 })
+  await store.close()
+  expect(await line.run('run', 'second', '--conversation', 'c1')).toMatchObject({
+    exitCode: 1,
+    text: `conversation.busy: conversation c1 is in use by process 4711 on elsewhere until ${expiresAt}, or longer if it goes on working: try again then, or end it first`,
+  })
 })
 
 it('continues a conversation', async () => {
