@@ -8,7 +8,7 @@ import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
 import { extractDocumentText } from '../read/document-text.ts'
 import { findFile, materialize } from '../read/file.ts'
-import { findRecord, findSources, missingContent, type PathContent, visiblePathOf } from '../read/find.ts'
+import { findRecord, findSources, missingContent, type PathContent, type PresentContent, visiblePathOf } from '../read/find.ts'
 import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/knowledge.ts'
 import { type ReadRequest, requestsOf } from '../read/request.ts'
 import { missingNotice, type ReadResult, readStatus, revealContent, type StatusRow } from '../read/reveal.ts'
@@ -153,7 +153,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   return { rows, changes, results, sources, read }
 }
 
-function statsOf(content: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt }: Call): StatusRow {
+function statsOf(content: PresentContent, { visiblePrompt }: Call): StatusRow {
   const { path, mime } = content
   if (content.kind !== 'text')
     return { path, status: 'stats_only', mime, bytes: content.kind === 'binary' ? content.blob.size : content.size }

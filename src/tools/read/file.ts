@@ -1,6 +1,7 @@
-import { type BlobRef, type Block, digestText, readDigest } from '../../core/block/index.ts'
+import { createHash } from 'node:crypto'
+import { type BlobRef, type Block, digestText, type Meta, readDigest } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { isObject, parseJson } from '../../core/json.ts'
+import { isObject, omitUndefined, parseJson } from '../../core/json.ts'
 import { type FilePath, formatPath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { blocksAtPath, digestBlocksOf } from '../../core/timeline/timeline.ts'
@@ -8,7 +9,7 @@ import type { Workspace } from '../../ports/workspace.ts'
 import { fetchBlob, historyOf, type RecordedContent, recordedContents } from '../artifacts/history.ts'
 import { decodeText, isTextMime, isVisualMime, mimeOf } from '../mime.ts'
 import type { Call } from '../tool.ts'
-import { missingContent, type PathContent, resolveInHistory } from './find.ts'
+import { missingContent, type PathContent, type PresentContent, resolveInHistory } from './find.ts'
 
 const maxFileBytes = 100 * 1024 * 1024
 
@@ -23,13 +24,13 @@ export async function findFile(file: FilePath, call: Call): Promise<PathContent>
   const visible = blocksAtPath(call.timeline, path)
   const blocks = recordedContents(visible).next().done ? await recordedBlocks(path, call, visible) : visible
   const info = describeFile(path, blocks, call)
-  if (local) return fromBytes(info, local, call)
+  if (local) return withHosting(await fromBytes(info, local, call), local, blocks)
   for (const recorded of recordedContents(blocks)) {
     const content = await fromRecord(info, recorded, call)
-    if (content) return content
+    if (content) return { ...content, ...hostingMeta(recorded.block) }
   }
   const hydrated = await hydrate(file, call)
-  if (hydrated) return fromBytes(info, hydrated, call)
+  if (hydrated) return withHosting(await fromBytes(info, hydrated, call), hydrated, blocks)
   return blocks.length > 0 || info.digest !== undefined ? { ...info, kind: 'opaque', size: 0 } : notFound(path, file.turn, call)
 }
 
@@ -62,7 +63,7 @@ async function recordedBlocks(path: string, call: Call, visible: readonly Block[
   return older.length > 0 ? older : visible
 }
 
-async function fromRecord(info: FileInfo, recorded: RecordedContent, call: Call): Promise<PathContent | undefined> {
+async function fromRecord(info: FileInfo, recorded: RecordedContent, call: Call): Promise<PresentContent | undefined> {
   if (recorded.kind === 'text')
     return { ...withDigest(info, Buffer.byteLength(recorded.text)), kind: 'text', text: recorded.text, capped: true }
   if (recorded.kind === 'base64') return fromBytes(info, Buffer.from(recorded.base64, 'base64'), call)
@@ -73,7 +74,7 @@ async function fromRecord(info: FileInfo, recorded: RecordedContent, call: Call)
   return bytes && fromBytes(info, bytes, call)
 }
 
-async function fromBytes(info: FileInfo, bytes: Uint8Array, { blobs }: Call): Promise<PathContent> {
+async function fromBytes(info: FileInfo, bytes: Uint8Array, { blobs }: Call): Promise<PresentContent> {
   const described = withDigest(info, bytes.length)
   const text = isTextMime(info.mime) || info.mime === 'application/octet-stream' ? decodeText(bytes) : undefined
   if (text !== undefined && !text.includes('\0')) return { ...described, kind: 'text', text, capped: true }
@@ -86,6 +87,23 @@ function withDigest(info: FileInfo, size: number): FileInfo & { readonly digest:
   if (info.digest !== undefined) return { ...info, digest: info.digest }
   const physical_path = toPhysical(info.path)
   return { ...info, digest: digestText({ artifact_path: info.path, physical_path, mime: info.mime, kind: 'file', size_bytes: size }) }
+}
+
+/** Adds the handles of the hosted file with exactly these bytes, if there is one. A hosted block keeps the bytes that it was hosted with. */
+function withHosting(content: PresentContent, bytes: Uint8Array, blocks: readonly Block[]): PresentContent {
+  const hosted = blocks.filter(isHosted)
+  if (hosted.length === 0) return content
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const block = hosted.findLast((each) => blobsOf(each).some((blob) => blob.sha256 === sha256))
+  return block ? { ...content, ...hostingMeta(block) } : content
+}
+
+const isHosted = ({ meta }: Block) => meta?.hosted_uri !== undefined || meta?.rn !== undefined
+const blobsOf = ({ blob, meta }: Block): readonly BlobRef[] => [...(meta?.keeps ?? []), ...(blob ? [blob] : [])]
+
+function hostingMeta(block: Block): { readonly hosting?: Meta } {
+  const { hosted_uri, rn, key } = block.meta ?? {}
+  return isHosted(block) ? { hosting: omitUndefined({ hosted_uri, rn, key, keeps: blobsOf(block) }) } : {}
 }
 
 async function readLocal(path: string, call: Call): Promise<Uint8Array | undefined> {

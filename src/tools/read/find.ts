@@ -28,6 +28,9 @@ export type PathContent =
   | (ContentInfo & { readonly kind: 'opaque'; readonly size: number; readonly blob?: BlobRef })
   | { readonly kind: 'missing'; readonly path: string; readonly status: MissingStatus }
 
+/** The content of a path that leads somewhere. */
+export type PresentContent = Exclude<PathContent, { kind: 'missing' }>
+
 interface ContentInfo {
   readonly path: string
   readonly mime: string

@@ -3,7 +3,7 @@ import { isObject, type Json, parseJson } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { caps } from '../../core/render/caps.ts'
 import type { Call } from '../tool.ts'
-import type { MissingStatus, PathContent } from './find.ts'
+import type { MissingStatus, PathContent, PresentContent } from './find.ts'
 import type { ReadRequest } from './request.ts'
 import { type ReadLimits, showText } from './window.ts'
 
@@ -14,8 +14,6 @@ export interface ReadResult {
   readonly digest?: Draft
   readonly content: Draft
 }
-
-type PresentContent = Exclude<PathContent, { kind: 'missing' }>
 
 /** Shows content to the model in new blocks, as much as the limits allow. */
 export function revealContent(
