@@ -80,7 +80,7 @@ export interface Agent {
    * turn is running.
    */
   steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean>
-  /** Ends the running turn with the answer it has so far. False when no turn is running. */
+  /** Stops the running turn. Its answer is a fixed text, and what it has done so far is kept. False when no turn is running. */
   stop(conversationId: string): Promise<boolean>
   /** Stores an opinion about a past turn. It is announced to the model in the next turn. */
   feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>

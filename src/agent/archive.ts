@@ -37,7 +37,7 @@ export interface Archive {
   sources(key: string): Promise<readonly SourceRow[]>
   /** The prompt of one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
-  /** What the conversation has cost, and what the provider's cache saved. */
+  /** A report about the costs of the conversation and its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>
   /** A hosted file. Undefined when there is no such file, or when it does not belong to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>

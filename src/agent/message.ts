@@ -36,7 +36,7 @@ export interface SteerOptions extends EventOptions {
 
 /** What became of a message that `Agent.send` has accepted. The message is in the journal and can not be lost. */
 export interface Accepted {
-  /** `known` means that a message with this event id was accepted before, so that this one has no effect. */
+  /** `known` means that a message with this event id was accepted before, so this one has no effect. */
   readonly how: 'turn' | 'followup' | 'known'
   /** The turn that reads the message. Undefined while a followup waits between two turns. */
   readonly turnId: string | undefined

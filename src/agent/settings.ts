@@ -28,8 +28,8 @@ export interface AgentSettings {
   /** How long a turn with a finished answer stays open for a late followup. */
   readonly exitGraceMs: number
   /**
-   * How long a tool or a model may take to stop after it was aborted, by a steer, by `maxSeconds` or by the tool's `timeoutMs`. Its result
-   * still counts in this time, except after a steer. Then the turn goes on without it.
+   * How long a tool or a model may take to stop after it was aborted by a steer, by `maxSeconds` or by the tool's `timeoutMs`. A result
+   * within this time still counts, except after a steer. After this time the turn goes on without the tool or the model.
    */
   readonly stopGraceMs: number
   /** The pause before each retry of a failed model call. There are as many retries as pauses. */

@@ -1,4 +1,4 @@
-/** The only source of time and randomness, so that tests can fix both. */
+/** The agent's source of time and randomness. Tests replace it, so that both are fixed. */
 export interface Clock {
   /** The current time as ISO 8601 in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`. */
   now(): string

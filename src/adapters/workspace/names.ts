@@ -1,9 +1,9 @@
 import type { Scope } from '../../core/scope.ts'
 
 /**
- * Encodes a name of a user as part of a folder path or a git ref. Each byte of a character other than lower-case letters, digits, `_` and
- * `-` becomes `%XX`. No two names have the same encoding, also on disks that ignore case. A name that is too long for one path segment
- * continues in the next one. Every segment but the last then ends in a bare `%`.
+ * Encodes a name, such as that of a user or a conversation, as part of a folder path or a git ref. Each byte of a character other than
+ * lower-case letters, digits, `_` and `-` becomes `%XX`. No two names have the same encoding, also on disks that ignore case. A name that is
+ * too long for one path segment continues in the next one. Every segment but the last then ends in a bare `%`.
  */
 export function encodeName(name: string): string {
   const plain = name.replace(/[^a-z0-9_-]/gu, (character) => [...Buffer.from(character)].map(percent).join(''))

@@ -270,5 +270,5 @@ function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversat
 /** Whether an error means that another process has taken over the conversation from this one. */
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
 
-/** Whether an error means that another process holds the claim, so that this one can not get it. */
+/** Whether an error means that another process holds the claim, so this one can not get it. */
 export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'

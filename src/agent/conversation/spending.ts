@@ -68,7 +68,7 @@ export interface Bookkeeping {
 
 export const noBookkeeping: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
 
-/** What a conversation has cost, and what the provider's cache did for it. */
+/** A report about the costs of a conversation and its use of the provider's cache. */
 export interface UsageReport {
   readonly cost: CostReport
   readonly cache: CacheReport

@@ -50,7 +50,7 @@ export function openTurnHandle(
         unread.after = seq
         yield { type: 'entry', seq, change }
       }
-      unread.after = unread.last // a retention policy may have removed some of these entries, so that they were not read
+      unread.after = unread.last // a retention policy may have removed some of these entries, so they were not read
       for (let next = await live.next(); !next.done; next = await live.next()) yield next.value
     } finally {
       await live.return?.()

@@ -267,7 +267,7 @@ export interface Progress {
   readonly stopped: boolean
   /** Set after a compaction that freed nothing. Below this number of tokens, no compaction is tried. */
   readonly compactAbove?: number
-  /** True after the turn has used react.hide. Then the prompt has no cache point at the end of the previous turn. */
+  /** True after the turn has used react.hide. Then the end of the previous turn is no cache point if a later point can replace it. */
   readonly hasHidden: boolean
   /** The state of the workspace at the start of the round, once the turn has opened it. */
   readonly workspace?: AnnouncedWorkspace

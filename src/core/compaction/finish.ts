@@ -110,7 +110,7 @@ function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Chan
 
 export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'
 
-/** A report for hooks and events. It is sent to clients, so that its keys are snake_case. */
+/** A report for hooks and events. Its keys are snake_case, because it is sent to clients. */
 export interface CompactionReport {
   readonly compaction_id: string
   readonly status: 'started' | 'completed' | 'skipped'

@@ -1,4 +1,4 @@
-/** Counts the tokens of a text. Core contains no tokenizer, so that callers pass in a counter. */
+/** Counts the tokens of a text. Core contains no tokenizer, so callers pass in a counter. */
 export type TokenCounter = (text: string) => number
 
 export const CHARACTERS_PER_TOKEN = 4

@@ -11,7 +11,7 @@ import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.t
 export interface ExpirySettings {
   /** How long the provider keeps its cache. When this is null or not positive, nothing ever expires. */
   readonly ttlSeconds: number | null
-  /** Content expires this much earlier than the provider's cache, so that a prompt does not arrive just too late for the cache. */
+  /** Content expires this much earlier than the provider's cache: a prompt that is sent in this time may arrive too late for the cache. */
   readonly bufferSeconds: number
   /** Only turns that are not among this many newest turns are hidden whole. The current turn counts as one of them. */
   readonly keepRecentTurns: number

@@ -56,7 +56,7 @@ export type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'uns
 interface Placement {
   readonly area: WritableArea
   readonly rel: string
-  /** The model named another turn or area, so that it must be told where the file is written. */
+  /** The model named another turn or area, so it must be told where the file is written. */
   readonly moved: boolean
 }
 

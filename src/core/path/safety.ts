@@ -50,7 +50,7 @@ const gitFolder = /^(?:\.git|git~1)[. ]*$/i
 
 const encoder = new TextEncoder()
 
-/** Whether a text has more than `bytes` bytes in UTF-8. A UTF-16 unit takes at most three, so that short texts need not be encoded. */
+/** Whether a text has more than `bytes` bytes in UTF-8. A UTF-16 unit takes at most three, so short texts need not be encoded. */
 function isLongerThan(bytes: number, text: string): boolean {
   if (text.length * 3 <= bytes) return false
   return text.length > bytes || encoder.encode(text).length > bytes

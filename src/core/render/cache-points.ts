@@ -4,8 +4,8 @@ import type { Slice } from './types.ts'
  * The cache points of a prompt: a provider caches the prompt up to a point that is marked. A point is the position of a block in
  * `slice.shown`, and the mark is set *after* this block:
  *
- *   previous turns │ header  prompt │ r0  r1 … │ r(n-4) … r(n-1) │ sources, announce
- *                  ▲ previous turn  ▲ user     ▲ pre-tail        ▲ tail      (never cached)
+ *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce
+ *                  ▲ previous turn            ▲ pre-tail        ▲ tail     ▲ user input     (never cached)
  *
  * The tail moves with every round. The provider still finds the prompt that it cached up to an earlier tail, because that prompt is a
  * prefix of the new one. The pre-tail point stays a few rounds behind the tail. An edit between the two (`react.hide`) then invalidates

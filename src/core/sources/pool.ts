@@ -123,7 +123,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
 const isMissing = (value: unknown) => value === undefined || value === null || value === ''
 const isLonger = (candidate: string | undefined, known: string | undefined) => (candidate?.length ?? 0) > (known?.length ?? 0)
 
-/** Whether `candidate` is the better title. A URL stands for a missing title, so that any other title is better. */
+/** Whether `candidate` is the better title. A URL stands for a missing title, so any other title is better. */
 function isBetterTitle(candidate: string | undefined, known: string | undefined): boolean {
   const isReal = isTitle(candidate)
   return isReal === isTitle(known) ? isLonger(candidate, known) : isReal

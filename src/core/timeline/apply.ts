@@ -25,7 +25,7 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
   return stamped
 }
 
-/** A timeline that `applyChange` has just made. No other code holds it yet, so that writing to it is safe and saves a copy. */
+/** A timeline that `applyChange` has just made. No other code holds it yet, so writing to it is safe and saves a copy. */
 type NewTimeline = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {

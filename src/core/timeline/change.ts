@@ -83,7 +83,7 @@ export interface ResponseReceived {
 export interface RetriedAttempt {
   readonly usage: Usage
   readonly model?: string
-  /** The provider did not report the usage, so that it is an estimate. */
+  /** The provider did not report the usage, so it is an estimate. */
   readonly estimated?: true
 }
 
@@ -101,7 +101,7 @@ export interface Usage {
   readonly reasoning?: number
 }
 
-/** Hashes of a prompt, which is not stored itself. They suffice to explain a cache miss and to check a replay. */
+/** Hashes of a prompt. They suffice to explain a cache miss and to check a replay. Its text is stored only when `recordPrompts` is set. */
 export interface PromptRecord {
   readonly model?: string
   /** The positions of the parts with a cache mark, among the parts of the message. */
@@ -160,7 +160,7 @@ export function changeTime(change: Change): string | undefined {
       return change.blocks.at(-1)?.ts
     case 'blocks.hidden':
     case 'blocks.revealed':
-      return undefined // another change of the same append has a time
+      return undefined // the store then uses the time of the change before
     case 'event.accepted':
       return change.event.ts
     case 'timeline.imported':

@@ -21,7 +21,7 @@ export interface Timeline {
   readonly lastTs?: string
   /** A turn that was opened and not closed: it is running, or a crash interrupted it. */
   readonly openTurn?: OpenTurn
-  /** The latest response to a decision, without its text: its time, its usage and its prompt record. */
+  /** The latest response of the decision model, without its text: its time, its usage and its prompt record. */
   readonly lastResponse?: Omit<ResponseReceived, 'raw'>
   /** Events that were accepted and are not yet part of a turn, in order of acceptance. */
   readonly inbox: readonly InboxEvent[]
@@ -90,7 +90,7 @@ function blocksAt(timeline: Timeline, positions: readonly number[] | undefined):
   if (!positions) return []
   const blocks: Block[] = []
   for (const position of positions) {
-    if (position >= timeline.size) break // the positions ascend, so that the rest belongs to newer timelines
+    if (position >= timeline.size) break // the positions ascend, so the rest belongs to newer timelines
     blocks.push(timeline.buffer.blocks[position] as Block)
   }
   return blocks
@@ -126,7 +126,7 @@ export function nextBlockNumber(blocks: readonly Block[], floor: number): number
  *   timeline B  └────────── size 5 ────┘        made by appending two to A
  *
  * Appending to the newest timeline pushes onto the shared buffer. Appending to an older timeline copies the buffer first. A timeline reads
- * only the first `size` blocks, so that it never changes.
+ * only the first `size` blocks, so it never changes.
  */
 export interface BlockBuffer {
   readonly blocks: Block[]

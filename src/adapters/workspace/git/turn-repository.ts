@@ -20,7 +20,7 @@ const config = `[core]
 
 /**
  * Creates a repository in the turn's folder, in which the agent's programs can use `log`, `diff`, `show` and `commit`. They may change it in
- * any way, so that Daybook's own git never runs in it. It is created elsewhere and moved into place when it is complete.
+ * any way, so Daybook's own git never runs in it. It is created elsewhere and moved into place when it is complete.
  */
 export async function makeTurnRepository(
   lineage: Lineage,
