@@ -107,7 +107,7 @@ describe('defineTool', () => {
     const tool = defineTool({ id: 'a.b', description: 'd', params, parameters, run: (seen) => ({ ok: true, ret: seen }) })
     const harness = createHarness({ tools: [tool], replies: [reply.call('a.b', { q: 'hi' }), reply.answer('Done.')] })
     await harness.say('Do it.')
-    const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
+    const result = blocksOf(await harness.timeline()).findLast(({ type }) => type === 'react.tool.result')
     expect(JSON.parse(result?.text ?? '')).toEqual({ seen: { q: 'hi' } })
   })
 
@@ -156,20 +156,24 @@ describe('the order of parameters', () => {
     const harness = createHarness({ tools: [tool('soft')], replies: [wrongly, reply.answer('Done.')] })
     await harness.say('Go.')
     expect(await codesOf(harness)).toEqual(['protocol_warning.param_order'])
-    expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('ran')
+    expect(blocksOf(await harness.timeline()).findLast(({ type }) => type === 'react.tool.result')?.text).toBe('ran')
   })
 })
 
 describe('the return value of a tool', () => {
-  it('tools 18.113: an envelope is unwrapped; an object without ret is the output itself', () => {
+  it('tools 18.113: an envelope is unwrapped; without ret, the other fields are the output', () => {
     const error = { code: 'closed', message: 'The shop is closed.', where: 'door' }
     expect(outcomeOf({ ok: false, error, ret: { opens: 9 } })).toEqual({ ok: false, error, output: { opens: 9 } })
     expect(outcomeOf({ ok: true, ret: [1, 2] })).toEqual({ ok: true, output: [1, 2] })
     expect(outcomeOf({ ok: true, ret: null })).toEqual({ ok: true, output: null })
-    expect(outcomeOf({ ok: true, a: 1 })).toEqual({ ok: true, output: { ok: true, a: 1 } })
+    expect(outcomeOf({ ok: true, a: 1 })).toEqual({ ok: true, output: { a: 1 } })
+    expect(outcomeOf({ ok: true, error: null, a: 1 })).toEqual({ ok: true, output: { a: 1 } })
+    expect(outcomeOf({ ok: true, error: 'late' } as never)).toEqual({ ok: true, output: { error: 'late' } })
+    expect(outcomeOf({ ok: true, error: null })).toEqual({ ok: true })
     expect(outcomeOf({ ok: 'yes', a: 1 })).toEqual({ ok: true, output: { ok: 'yes', a: 1 } })
     for (const plain of ['text', 7, true, [1], { a: 1 }]) expect(outcomeOf(plain)).toEqual({ ok: true, output: plain })
-    expect(outcomeOf(undefined)).toEqual({ ok: true, output: null })
+    expect(outcomeOf(null)).toEqual({ ok: true, output: null })
+    expect(outcomeOf(undefined)).toEqual({ ok: true })
   })
 
   it('an error of any form gets a code and a message', () => {
@@ -191,7 +195,7 @@ describe('the return value of a tool', () => {
     })
     const harness = createHarness({ replies: [reply.call('t.sparse'), reply.answer('Done.')], tools: [sparse] })
     await harness.say('Do it.')
-    expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
+    expect(blocksOf(await harness.timeline()).findLast(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
   })
 
   it('an outcome of succeeded or failed is passed on unchanged', () => {
@@ -201,7 +205,7 @@ describe('the return value of a tool', () => {
   it('tools 18.113, 18.16: the timeline shows the error and the value that came with it, and not the flag managed', async () => {
     const harness = createHarness({ tools: failingTools(), replies: [reply.call('faulty.refuses', {}), reply.answer('Closed.')] })
     await harness.say('Go.')
-    const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
+    const result = blocksOf(await harness.timeline()).findLast(({ type }) => type === 'react.tool.result')
     expect(JSON.parse(result?.text ?? '')).toEqual({
       ok: false,
       status: 'error',

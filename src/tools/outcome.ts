@@ -2,14 +2,18 @@ import {
   artifactContentBlock,
   artifactDigestBlock,
   type BlockOrigin,
+  type Digest,
   type Draft,
   digestText,
   internalNoteBlock,
   type Notice,
   noticeBlock,
+  resultMetadataBlock,
   toolResultBlock,
 } from '../core/block/index.ts'
 import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
+import { sourcesPath as sourcesPathOf } from '../core/path/build.ts'
+import { rowSids } from '../core/render/blocks/tool-result.ts'
 import { scrubBase64 } from '../core/render/text.ts'
 import { redact } from '../core/secrets.ts'
 import { declaresFiles } from './artifacts/declared.ts'
@@ -52,17 +56,21 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
 /** Converts a tool's return value. An outcome stays as it is, an envelope is unwrapped, and any other value becomes the output. */
 export function outcomeOf(returned: Returned): Outcome {
   if (isOutcome(returned)) return returned
-  if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: (returned ?? null) as Json })
+  if (returned === undefined) return succeeded({})
+  if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: returned as Json })
   const { ok, error, ret } = returned
-  const output = 'ret' in returned ? ((ret ?? null) as Json) : ok ? (returned as Json) : remainingFields(returned)
+  const output = 'ret' in returned ? ((ret ?? null) as Json) : remainingFields(returned)
   if (ok) return succeeded({ ...(output !== undefined && { output }) })
   return createOutcome({ ok: false, error: toToolError(error), ...(output !== undefined && output !== null && { output }) })
 }
 
-/** The output of a tool that returned `{ ok: false, error, … }` without `ret`. It consists of the other fields of that object. */
-function remainingFields(returned: { readonly [key: string]: unknown }): Json | undefined {
-  const { ok: _ok, error: _error, ...rest } = returned
-  return Object.keys(rest).length === 0 ? undefined : (rest as Json)
+/**
+ * The output of a tool that returned `{ ok, error, … }` without `ret`: the other fields of that object. Undefined when there are none. The
+ * error of a call that succeeded is no error, so it stays with the data.
+ */
+function remainingFields({ ok, error, ...rest }: { readonly [key: string]: unknown }): Json | undefined {
+  const fields = ok === true && error !== undefined && error !== null ? { ...rest, error } : rest
+  return Object.keys(fields).length === 0 ? undefined : (fields as Json)
 }
 
 function isOutcome(returned: Returned): returned is Outcome {
@@ -100,18 +108,19 @@ function withoutManagedFlag(value: unknown, depth = 0): unknown {
 const createOutcome = (outcome: Outcome): Outcome => Object.assign(Object.create(outcomePrototype), outcome)
 
 /**
- * The blocks of an outcome, always in this order: notices, `drafts`, artifacts and output, `after`. Errors of exec tools get no notice,
- * because these tools report them in their output. Throws when the output is not JSON.
+ * The blocks of an outcome, always in this order: notices, `drafts`, artifacts and output, `after`. The metadata of all artifacts comes
+ * before the content of the first, so that a prompt has one summary of them. Errors of exec tools get no notice, because these tools report
+ * them in their output. Throws when the output is not JSON.
  */
 export function resultDrafts(
   origin: BlockOrigin,
   outcome: DeliveredOutcome,
-  { exec = false }: { readonly exec?: boolean } = {},
+  { toolId, exec = false }: { readonly toolId: string; readonly exec?: boolean },
 ): readonly Draft[] {
-  const output = outputDrafts(origin, outcome)
+  const output = outputDrafts(origin, outcome, hasMetadata(toolId, exec) ? toolId : undefined)
   if (outcome.ok && !outcome.notices && !outcome.drafts && !outcome.delivered && !outcome.after) return output
   const { notices = [], drafts = [], delivered = [], after = [] } = outcome
-  const artifacts = delivered.flatMap((artifact) => artifactDrafts(origin, artifact))
+  const artifacts = artifactDrafts(origin, delivered, toolId)
   return [
     ...(exec ? notices : withErrorNotice(outcome, notices)).map((notice) =>
       noticeBlock(origin, notice, notice.code.startsWith('protocol_') ? 'call' : 'result'),
@@ -121,6 +130,9 @@ export function resultDrafts(
     ...after,
   ]
 }
+
+/** Built-in tools and tools that run programs have results of their own forms. The results of all other tools get a metadata block. */
+const hasMetadata = (toolId: string, exec: boolean) => !exec && !toolId.startsWith('react.')
 
 /** Whether the output introduces the artifacts and comes before them. Other output, such as the summary of a patch, comes after them. */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
@@ -137,34 +149,50 @@ function withErrorNotice({ ok, error }: DeliveredOutcome, notices: readonly Noti
   return [...notices, { code, message: error.message, error_code: error.code }]
 }
 
-function artifactDrafts(origin: BlockOrigin, { digest, mime, text, blob, note, meta }: DeliveredArtifact): readonly Draft[] {
-  const path = digest.artifact_path
-  const digestBlock = artifactDigestBlock(origin, digest)
-  if (note !== undefined) {
-    const noteBlock = internalNoteBlock(origin, path, note)
-    return [
-      digestBlock,
-      { ...noteBlock, meta: { ...meta, digest: digestText({ ...digest, tool_call_id: origin.callId }), ...noteBlock.meta } },
-    ]
-  }
-  const contentDigest = digest.visibility === undefined ? digest : { ...digest, visibility: meta.visibility }
+function artifactDrafts(origin: BlockOrigin, delivered: readonly DeliveredArtifact[], toolId: string): readonly Draft[] {
+  const digests = delivered.map(({ digest }) => ({ ...digest, tool_id: toolId }))
+  const failedFirst = [...digests.filter(isFailed), ...digests.filter((digest) => !isFailed(digest))]
   return [
-    digestBlock,
-    artifactContentBlock(origin, { path, mime, digest: contentDigest, meta, ...(text !== undefined && { text }), ...(blob && { blob }) }),
+    ...failedFirst.map((digest) => artifactDigestBlock(origin, digest)),
+    ...delivered.map((artifact, index) => contentDraft(origin, artifact, digests[index] as Digest)),
   ]
 }
 
-function outputDrafts(origin: BlockOrigin, { ok, error, output, delivered }: DeliveredOutcome): readonly Draft[] {
-  if (!ok)
-    return [
-      toolResultBlock(origin, {
-        mime: 'application/json',
-        text: scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) })),
-      }),
-    ]
-  if (output === undefined) return delivered?.length ? [] : [toolResultBlock(origin, { mime: 'application/json', text: '{"ok":true}' })]
-  if (typeof output === 'string') return [toolResultBlock(origin, { mime: 'text/plain', text: scrubBase64(output) })]
-  return [toolResultBlock(origin, { mime: 'application/json', text: scrubBase64(toJsonText(output)) })]
+/** The prompt shows the status of the first artifact as that of the call. */
+const isFailed = ({ status }: Digest) => status === 'error'
+
+function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: DeliveredArtifact, digest: Digest): Draft {
+  const path = digest.artifact_path
+  if (note !== undefined) {
+    const noteBlock = internalNoteBlock(origin, path, note)
+    return { ...noteBlock, meta: { ...meta, digest: digestText({ ...digest, tool_call_id: origin.callId }), ...noteBlock.meta } }
+  }
+  return artifactContentBlock(origin, { path, mime, digest, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })
+}
+
+/** The output of a call. With a `metadataFor`, which is the id of the tool, a successful output has a metadata block before it. */
+function outputDrafts(
+  origin: BlockOrigin,
+  { ok, error, output, delivered }: DeliveredOutcome,
+  metadataFor: string | undefined,
+): readonly Draft[] {
+  if (!ok) {
+    const text = scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) }))
+    return [toolResultBlock(origin, { mime: 'application/json', text })]
+  }
+  if (output === undefined && delivered?.length) return []
+  const content = successContent(output)
+  const result = toolResultBlock(origin, content)
+  if (metadataFor === undefined) return [result]
+  const sids = rowSids(output)
+  const sourcesPath = sids.length === 0 ? undefined : sourcesPathOf(sids)
+  return [resultMetadataBlock(origin, { toolId: metadataFor, mime: content.mime, sourcesPath }), result]
+}
+
+function successContent(output: Json | undefined): { readonly mime: string; readonly text: string } {
+  if (output === undefined) return { mime: 'text/plain', text: 'The tool succeeded. It returned no value.' }
+  if (typeof output === 'string') return { mime: 'text/plain', text: scrubBase64(output) }
+  return { mime: 'application/json', text: scrubBase64(toJsonText(output)) }
 }
 
 const retField = (output: Json | undefined) => (output === undefined ? {} : { ret: output })

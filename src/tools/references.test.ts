@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toolFixture } from '../../test/support/tool-fixture.ts'
-import { artifactContentBlock, artifactDigestBlock, internalNoteBlock, toolResultBlock } from '../core/block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, internalNoteBlock, resultMetadataBlock, toolResultBlock } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { blockOrigin, header, prompt, result } from '../testing/blocks.ts'
 import { defineTool } from './define.ts'
@@ -21,6 +21,7 @@ const blocks = [
   header(),
   prompt('hello'),
   result('r1', 'a plain result'),
+  resultMetadataBlock(blockOrigin('r2'), { toolId: 'shop.list', mime: 'application/json' }),
   toolResultBlock(blockOrigin('r2'), { mime: 'application/json', text: '{"rows":[1,2]}' }),
   ...file('a.md', 'the beginning…'),
   ...file('b.json', '{}'),

@@ -82,7 +82,9 @@ function normalizeAddress(
 const isVisible = (timeline: Timeline, path: string): boolean =>
   [...blocksAtPath(timeline, path), ...digestBlocksOf(timeline, path)].some((block) => !isHidden(block))
 
+/** Whether the agent made this for itself. The results of tools, which no user sees either, are not meant. */
 function isInternal(timeline: Timeline, path: string): boolean {
+  if (path.startsWith('tc:')) return false
   const artifact = findArtifact(timeline, path)
   return artifact?.metadata.visibility === 'internal' || blocksAtPath(timeline, path).at(-1)?.type === 'react.note'
 }

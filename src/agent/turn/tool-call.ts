@@ -214,7 +214,7 @@ function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: Delivered
   const { changes = noChanges } = delivered
   return ledger.commit((timeline) => {
     const outcome = isBuiltIn(toolId) ? delivered : withCurrentNumbers(delivered, timeline.sources)
-    const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, outcome, { exec })) }
+    const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, outcome, { toolId, exec })) }
     const merged = mergeSourcesChange(timeline, outcome, origin.ts)
     return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
   })

@@ -82,6 +82,31 @@ export function toolResultBlock(
   }
 }
 
+/**
+ * The metadata of a result that is not an artifact. It stands before the result, at the same path. Prompts show only the result, because it
+ * tells the same.
+ */
+export function resultMetadataBlock(
+  origin: BlockOrigin,
+  { toolId, mime, sourcesPath }: { readonly toolId: string; readonly mime: string; readonly sourcesPath?: string | undefined },
+): Draft<'react.tool.result'> {
+  const { turnId, callId, ts } = origin
+  const text = JSON.stringify({
+    artifact_path: toolPath(turnId, callId, 'result'),
+    mime,
+    kind: 'file',
+    visibility: 'internal',
+    sources_path: sourcesPath,
+    tool_id: toolId,
+    tool_call_id: callId,
+    ts,
+  })
+  return toolResultBlock(origin, { mime: 'application/json', text, meta: { render_role: 'metadata' } })
+}
+
+/** True for a block of `resultMetadataBlock`. It is no artifact of the call: lists of artifacts leave it out. */
+export const isResultMetadata = ({ meta }: Block): boolean => meta?.render_role === 'metadata'
+
 /** The metadata of an artifact. Its path is the call's result path; the content block follows at the artifact's own path. */
 export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
   const text = digestText(omitUndefined({ ...digest, tool_call_id: origin.callId, ts: origin.ts }))
@@ -143,6 +168,7 @@ export const Digest = z.looseObject({
   kind: z.enum(['file', 'display']).optional(),
   visibility: z.enum(['external', 'internal']).optional(),
   channel: z.string().optional(),
+  tool_id: z.string().optional(),
   tool_call_id: z.string().optional(),
   edited: z.boolean().optional(),
   ts: z.string().optional(),
@@ -153,6 +179,8 @@ export const Digest = z.looseObject({
   description: z.string().optional(),
   sources_used: z.array(z.number()).optional(),
   write_warning: z.string().optional(),
+  /** False when a file that is for the user was kept, but not hosted. */
+  handed_over: z.boolean().optional(),
   status: z.string().optional(),
   error: z.union([z.string(), z.looseObject({ code: z.string().optional(), message: z.string().optional() })]).nullish(),
 })

@@ -1,6 +1,6 @@
 import { type Block, type BlockType, callIdOf, type Draft, isHidden } from '../block/block.ts'
 import { readPlan } from '../block/plan.ts'
-import { readDigest, readToolCall, type ToolCall } from '../block/round.ts'
+import { isResultMetadata, readDigest, readToolCall, type ToolCall } from '../block/round.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { parseJson } from '../json.ts'
 import { midTurnPath, sourcesPath, turnIndexPath } from '../path/build.ts'
@@ -227,6 +227,8 @@ function briefLine({ call, block, results }: CallWithResults): string {
 
 const filesOf = (results: readonly Block[]): readonly string[] => [
   ...new Set(
-    results.flatMap((result) => [readDigest(result)?.artifact_path ?? [], result.path?.startsWith('fi:') ? result.path : []].flat()),
+    results
+      .filter((result) => !isResultMetadata(result))
+      .flatMap((result) => [readDigest(result)?.artifact_path ?? [], result.path?.startsWith('fi:') ? result.path : []].flat()),
   ),
 ]

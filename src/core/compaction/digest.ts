@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
-import { Digest, readDigest, readToolCall } from '../block/round.ts'
+import { Digest, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { isObject, omitUndefined, parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
@@ -139,7 +139,7 @@ function mergeArtifacts(before: readonly ArtifactEntry[], added: readonly Artifa
 const distinct = (before: readonly string[], added: readonly string[]) => latestBy(before, added, (path) => path)
 
 function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry | undefined {
-  const digest = readDigest(block) ?? contentDigest(block)
+  const digest = isResultMetadata(block) ? undefined : (readDigest(block) ?? contentDigest(block))
   if (!digest) return undefined
   return omitUndefined({
     turn_id: block.turn_id,
@@ -160,7 +160,8 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
-  return parsed.success ? parsed.data : omitUndefined({ artifact_path: block.path, mime: block.mime })
+  if (!parsed.success) return omitUndefined({ artifact_path: block.path, mime: block.mime })
+  return { ...parsed.data, visibility: block.meta?.visibility ?? parsed.data.visibility } // the digest of a patch tells who sees the patch
 }
 
 function turnEntry(block: Block): CompactionDigest['turns'] {

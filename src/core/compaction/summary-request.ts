@@ -1,5 +1,5 @@
 import { type Block, type BlockType, isHidden } from '../block/block.ts'
-import { digestText, readDigest, readToolCall } from '../block/round.ts'
+import { digestText, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { type Json, parseJson } from '../json.ts'
 import { shownTypes } from '../render/blocks/index.ts'
@@ -144,7 +144,7 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
 }
 
 /** Whether the request contains the block: the agent's model must have seen it. The previous summary is passed separately. */
-const isSerialized = ({ type }: Block) => shownTypes.has(type) && type !== 'conv.range.summary'
+const isSerialized = (block: Block) => shownTypes.has(block.type) && block.type !== 'conv.range.summary' && !isResultMetadata(block)
 
 /** Of several feedbacks on a turn, the agent's model has seen only the latest. */
 function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {

@@ -1,5 +1,5 @@
 import { type Block, type BlockType, callIdOf } from '../block/block.ts'
-import { digestText, readDigest, readToolCall } from '../block/round.ts'
+import { digestText, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../json.ts'
 import { cutText, oneLine, type ShortenLimits, shortenJson, stripHostingHandles } from '../render/text.ts'
@@ -46,7 +46,7 @@ function callText(block: Block, limits: ShortenLimits): string {
 }
 
 function resultText({ blocks, toolId }: ExpiryGroup, limits: ShortenLimits): string {
-  const digests = blocks.flatMap((block) => readDigest(block) ?? [])
+  const digests = blocks.flatMap((block) => (isResultMetadata(block) ? [] : (readDigest(block) ?? [])))
   const report = blocks.findLast((block) => !readDigest(block))
   if (!report) return digests.map((digest) => stripHostingHandles(digestText(digest))).join('\n')
   const text = stripHostingHandles(report.text ?? '')

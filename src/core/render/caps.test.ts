@@ -255,7 +255,7 @@ describe('everything that enters a prompt has a cap', () => {
   })
 
   it('a block type without caps is never shown', () => {
-    const context = { caps, callId: 'c', toolId: 't', continuesSummary: false, repeatsPlan: false, attachment: undefined }
+    const context = { caps, callId: 'c', toolId: 't', continuedStatus: undefined, repeatsPlan: false, attachment: undefined }
     for (const type of blockTypes.filter((known) => fragments[known].length === 0)) {
       expect(blockRenderers[type](oversize(type, { text: minute(1) }), context)).toEqual([])
     }

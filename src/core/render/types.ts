@@ -63,8 +63,8 @@ export interface RenderContext {
   /** The call that a tool block belongs to, and the tool that was called. */
   readonly callId: string | undefined
   readonly toolId: string | undefined
-  /** True when the previous block has the summary heading of the same call and status. Then only the artifact line is added. */
-  readonly continuesSummary: boolean
+  /** The status in the summary heading that this block continues with one more artifact. Undefined when it continues none. */
+  readonly continuedStatus: string | undefined
   /** True when the plan was last shown with exactly these steps and states. Then it is not shown again. */
   readonly repeatsPlan: boolean
   /** The block's number among the attachments of its round or input, or the reason why its bytes are not sent. Undefined without bytes. */

@@ -1,12 +1,12 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
-import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
+import { type BlockType, isResultMetadata, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
 import { type BlockBuffer, blockAt, createRoundNumbers, type Timeline } from '../timeline/timeline.ts'
 import { createAttachmentLimiter } from './blocks/attachment.ts'
 import { renderHidden } from './blocks/hidden.ts'
 import { blockRenderers, shownTypes } from './blocks/index.ts'
 import { planStates } from './blocks/plan.ts'
-import { summaryKey } from './blocks/tool-result.ts'
+import { type SummaryLine, summaryLineOf } from './blocks/tool-result.ts'
 import { caps } from './caps.ts'
 import { scrubBase64, textPart } from './text.ts'
 import type { Part, RenderContext, RenderSettings, ShownBlock, Slice } from './types.ts'
@@ -53,11 +53,11 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     caps: settings.caps,
     callId: undefined,
     toolId: undefined,
-    continuesSummary: false,
+    continuedStatus: undefined,
     repeatsPlan: false,
     attachment: undefined,
   }
-  let lastSummary: string | undefined
+  let openSummary: SummaryLine | undefined // the heading's call and status, while digests of that call follow
   let lastWasStub = false
   let inSummary = false // true from a summary to the last of the blocks that it preserved
   let copied: Slice | undefined
@@ -67,18 +67,19 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     const { type, turn_id } = block
     inSummary = type === 'conv.range.summary' || (inSummary && isPreserved(block))
     const hidden = isHidden(block)
-    if (!hidden && !shownTypes.has(type)) return
+    if (!hidden && (!shownTypes.has(type) || isResultMetadata(block))) return
     const call = readToolCall(block)
     if (call) tools.set(call.tool_call_id, call.tool_id)
     const callId = callIdOf(block) ?? callInPath(block.path)
     const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
-    const summary = hidden ? undefined : summaryKey(block, callId, toolId)
+    const summary = hidden ? undefined : summaryLineOf(block, callId, toolId)
+    const continued = summary && summary.callId === openSummary?.callId ? openSummary : undefined
     const plan = type === 'react.plan' ? readPlan(block) : undefined
     const context: RenderContext = {
       caps: settings.caps,
       callId,
       toolId,
-      continuesSummary: summary !== undefined && summary === lastSummary,
+      continuedStatus: continued?.status,
       repeatsPlan: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
       attachment: hidden ? undefined : attachments.admit(block, toolId),
     }
@@ -94,8 +95,8 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
       push(header, partsFor(header, emptyContext), emptyContext, false)
     }
     const isStub = replacement?.stub === true
-    push(block, parts, context, context.continuesSummary || (isStub && lastWasStub))
-    lastSummary = summary
+    push(block, parts, context, continued !== undefined || (isStub && lastWasStub))
+    openSummary = continued ?? summary
     lastWasStub = isStub
     if (hidden) return
     if (plan) plans.set(plan.plan_id, planStates(plan))
@@ -174,7 +175,7 @@ function sameContext(a: RenderContext, b: RenderContext): boolean {
     a.caps === b.caps &&
     a.toolId === b.toolId &&
     a.callId === b.callId &&
-    a.continuesSummary === b.continuesSummary &&
+    a.continuedStatus === b.continuedStatus &&
     a.repeatsPlan === b.repeatsPlan &&
     a.attachment === b.attachment
   )

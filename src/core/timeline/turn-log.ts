@@ -1,6 +1,6 @@
 import { type Block, callIdOf } from '../block/block.ts'
 import { readPlan } from '../block/plan.ts'
-import { readDigest, readNotice, readToolCall } from '../block/round.ts'
+import { isResultMetadata, readDigest, readNotice, readToolCall } from '../block/round.ts'
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
 import { rowSids } from '../render/blocks/tool-result.ts'
@@ -146,7 +146,7 @@ function statusOf(results: readonly Block[]): string {
 function artifactLines(blocks: readonly Block[]): readonly string[] {
   const artifacts = new Map<string, string>()
   for (const block of blocks) {
-    const digest = readDigest(block)
+    const digest = isResultMetadata(block) ? undefined : readDigest(block)
     if (digest) {
       const description = digest.description ?? (typeof digest.summary === 'string' ? digest.summary : '')
       const source = digest.tool_call_id === undefined ? undefined : `source: ${digest.tool_call_id}`

@@ -1,6 +1,6 @@
 import { type Block, callIdOf } from '../block/block.ts'
 import { readPlan } from '../block/plan.ts'
-import { type Digest, readDigest, readNotice, readToolCall } from '../block/round.ts'
+import { type Digest, isResultMetadata, readDigest, readNotice, readToolCall } from '../block/round.ts'
 import { isObject, parseJson } from '../json.ts'
 import type { BlockEvent, FileView } from './visible-event.ts'
 
@@ -36,7 +36,7 @@ function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
       return [{ ...origin, kind: 'tool.call', callId: callIdOf(block), toolId, iteration: meta?.iteration, call }]
     }
     case 'react.tool.result':
-      return [...deliveredFile(block), toolResult(block)]
+      return isResultMetadata(block) ? [] : [...deliveredFile(block), toolResult(block)]
     case 'react.notice': {
       const notice = readNotice(block)
       return notice ? [{ ...origin, kind: 'notice', callId: callIdOf(block), code: notice.code, message: notice.message }] : []

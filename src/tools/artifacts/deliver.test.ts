@@ -4,6 +4,7 @@ import { hostingOn } from '../../../test/support/hosting.ts'
 import { codesOf, noticesOf } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { isResultMetadata } from '../../core/block/index.ts'
 import { localScope } from '../../core/scope.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Hosting } from '../../ports/hosting.ts'
@@ -46,7 +47,7 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
   })
   const { turnId } = await harness.say('Make it.')
   const timeline = await harness.timeline()
-  const results = blocksOf(timeline).filter(({ type }) => type === 'react.tool.result')
+  const results = blocksOf(timeline).filter((block) => block.type === 'react.tool.result' && !isResultMetadata(block))
   return {
     harness,
     problems,

@@ -82,6 +82,9 @@ describe('react.patch', () => {
       mime: 'text/markdown',
     })
     expect(results[1]?.meta).toMatchObject({ is_patch: true, visibility: 'external' })
+    for (const digest of [results[0]?.text, results[1]?.meta?.digest]) {
+      expect(parseJson(digest)).toMatchObject({ visibility: 'internal', tool_id: 'react.patch', tool_call_id: results[0]?.call_id })
+    }
     expect(parseJson(results[2]?.text)).toEqual({ path: `${turnId}/files/a.md`, ok: true })
     expect(JSON.stringify(results)).not.toContain('/home/me')
     const [kept] = results[1]?.meta?.keeps ?? []

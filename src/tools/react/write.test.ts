@@ -53,6 +53,7 @@ describe('react.write', () => {
         line_count: 2,
         tokens: 4,
         sources_used: [2],
+        tool_id: 'react.write',
         tool_call_id: expect.any(String),
         ts: expect.any(String),
       },

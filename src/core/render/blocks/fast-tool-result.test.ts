@@ -24,7 +24,7 @@ const context = (toolId: string, toolResult: number): RenderContext => ({
   caps: { ...caps, toolResult },
   callId: 'c1',
   toolId,
-  continuesSummary: false,
+  continuedStatus: undefined,
   repeatsPlan: false,
   attachment: undefined,
 })

@@ -48,15 +48,29 @@ describe('tool results', () => {
     ])
   })
 
-  it('consecutive digests of one call share a summary heading; another status starts a new one', () => {
+  it('consecutive digests of one call share a summary heading; another status is told beside its artifact', () => {
     const digest = (name: string, error?: string) =>
       artifactDigestBlock(blockOrigin('c1'), { artifact_path: `fi:t1.files/${name}`, ...(error && { error }) })
     const { parts } = render([header(), call('c1', 'x.make'), digest('a'), digest('b'), digest('c', 'boom')])
     expect(textsOf(parts).at(-1)).toContain(
       [
-        '[TOOL RESULT c1].summary x.make\nStatus: success\nArtifacts:\n- logical_path: fi:t1.files/a\n- logical_path: fi:t1.files/b\n',
-        '[TOOL RESULT c1].summary x.make\nStatus: error — error boom\nArtifacts:\n- logical_path: fi:t1.files/c',
+        '[TOOL RESULT c1].summary x.make\nStatus: success\nArtifacts:\n- logical_path: fi:t1.files/a\n- logical_path: fi:t1.files/b',
+        '- logical_path: fi:t1.files/c | status: error — error boom',
       ].join('\n'),
+    )
+  })
+
+  it('the digest of a result itself is shown only for an error, whichever tool made it', () => {
+    const digest = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result' })
+    const failed = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result', error: 'boom' })
+    expect(sliceOf(timelineOf([header(), call('c1', 'shop.do'), digest])).shown).toHaveLength(2)
+    expect(last(call('c1', 'shop.do'), failed)[0]).toContain('Status: error — error boom')
+  })
+
+  it('a file that was not handed over says so', () => {
+    const digest = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'fi:t1.files/a', kind: 'file', handed_over: false })
+    expect(last(call('c1', 'x.make'), digest)[0]).toContain(
+      '- logical_path: fi:t1.files/a | kind: file | delivery: kept, not handed over to the user',
     )
   })
 

@@ -21,7 +21,7 @@ export function renderToolResult(block: Block, context: RenderContext): readonly
   if (blobOf(block)) return renderBinary(block, context)
   if (block.text === undefined) return [] // a block without text and bytes only carries hosting handles
   const digest = readDigest(block)
-  if (digest) return renderDigest(digest, context)
+  if (digest) return renderDigest(block, digest, context)
   return isPlainResult(block, context) ? renderResult(block, undefined, context) : renderByPayload(block, context)
 }
 
@@ -33,20 +33,27 @@ export function renderByPayload(block: Block, context: RenderContext): readonly 
   return renderResult(block, payload, context)
 }
 
-/**
- * Identifies the summary that a digest is rendered as: the call id and the status. Consecutive digests with the same key share one
- * heading. Undefined when the block is not rendered as a summary.
- */
-export function summaryKey(block: Block, callId: string | undefined, toolId: string | undefined): string | undefined {
+/** The summary that a digest is a line of. Consecutive digests of one call share the heading, which tells the status of the first. */
+export interface SummaryLine {
+  readonly callId: string
+  readonly status: string
+}
+
+/** Undefined when the block is not rendered as a line of a summary. */
+export function summaryLineOf(block: Block, callId: string | undefined, toolId: string | undefined): SummaryLine | undefined {
   const digest = block.type === 'react.tool.result' && !blobOf(block) ? readDigest(block) : undefined
-  if (!digest || callId === undefined) return undefined
-  const problem = errorText(digest)
-  return problem === undefined && isSelfDescribing(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
+  if (!digest || callId === undefined || isShownByContent(block, digest, toolId)) return undefined
+  return { callId, status: statusOf(errorText(digest)) }
 }
 
 /** Tools whose content blocks already show their paths. Their digests are shown only for errors. */
 const selfDescribingTools: ReadonlySet<string> = new Set(['react.read', 'web_tools.web_search', 'web_tools.web_fetch'])
-const isSelfDescribing = (toolId: string | undefined) => toolId !== undefined && selfDescribingTools.has(toolId)
+
+/** True for a digest without news: the content block after it has the same path, and the call succeeded. */
+function isShownByContent({ path }: Block, digest: Digest, toolId: string | undefined): boolean {
+  const isSelfDescribing = digest.artifact_path === path || (toolId !== undefined && selfDescribingTools.has(toolId))
+  return isSelfDescribing && errorText(digest) === undefined
+}
 
 function readPayload(block: Block): Json | undefined {
   const mime = mimeOf(block)
@@ -60,18 +67,18 @@ function heading(form: 'summary' | 'artifact' | 'result', { callId, toolId, caps
   return `[TOOL RESULT ${id}].${form}${toolId === undefined ? '' : ` ${oneLine(toolId, caps.id)}`}`
 }
 
-function renderDigest(digest: Digest, context: RenderContext): readonly Part[] {
-  const { caps, toolId, continuesSummary } = context
-  const problem = errorText(digest)
-  if (problem === undefined && isSelfDescribing(toolId)) return []
+function renderDigest(block: Block, digest: Digest, context: RenderContext): readonly Part[] {
+  const { caps, toolId, continuedStatus } = context
+  if (isShownByContent(block, digest, toolId)) return []
+  const status = statusOf(errorText(digest))
   const artifact = artifactLine(digest, caps)
-  if (continuesSummary) return [textPart(artifact)]
-  return [textPart(joinLines(heading('summary', context), statusLine(problem, caps), 'Artifacts:', artifact))]
+  if (continuedStatus === undefined)
+    return [textPart(joinLines(heading('summary', context), statusLine(status, caps), 'Artifacts:', artifact))]
+  return [textPart(continuedStatus === status ? artifact : `${artifact} | status: ${oneLine(status, caps.errorMessage)}`)]
 }
 
-function statusLine(problem: string | undefined, limits: Caps): string {
-  return problem === undefined ? 'Status: success' : `Status: error — ${oneLine(problem, limits.errorMessage)}`
-}
+const statusOf = (problem: string | undefined) => (problem === undefined ? 'success' : `error — ${problem}`)
+const statusLine = (status: string, limits: Caps) => `Status: ${oneLine(status, limits.errorMessage)}`
 
 /** The error of a call as `<code> <message>`; undefined when the call succeeded. */
 function errorText(report: { readonly [key: string]: unknown }): string | undefined {
@@ -97,6 +104,7 @@ function artifactLine(digest: Digest, limits: Caps): string {
     ['sources_used', digest.sources_used?.length ? `[${digest.sources_used.slice(0, limits.sourcesUsed).join(',')}]` : undefined],
     ['edited', digest.edited ? 'true' : undefined],
     ['write_warning', digest.write_warning],
+    ['delivery', digest.handed_over === false ? 'kept, not handed over to the user' : undefined],
   ]
   const facts = fields.flatMap(([key, value]) =>
     value === undefined || value === '' ? [] : [`${key}: ${oneLine(`${value}`, limits.path)}`],
@@ -110,7 +118,7 @@ function renderSummaryText(block: Block, payload: Json | undefined, context: Ren
   const problem = isObject(payload) ? errorText(payload) : undefined
   const body =
     isObject(payload) && problem !== undefined ? undefined : clip(scrubBase64(stripHostingHandles(block.text ?? '')), caps.toolResult, path)
-  return [textPart(joinLines(heading('summary', context), statusLine(problem, caps), body))]
+  return [textPart(joinLines(heading('summary', context), statusLine(statusOf(problem), caps), body))]
 }
 
 /** The lines with the logical and the physical path of a block. `path` is the logical path, already shortened for the prompt. */
