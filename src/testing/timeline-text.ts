@@ -1,4 +1,4 @@
-import { type Block, isHidden, readNotice, readToolCall } from '../core/block/index.ts'
+import { type Block, isHidden, isResultMetadata, readNotice, readToolCall } from '../core/block/index.ts'
 import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 
 /** A timeline as text, for tests. Each block is a line with its round, its type and the start of its content. */
@@ -31,12 +31,12 @@ export interface TimelineExpectation {
 }
 
 /**
- * Asserts that a timeline has these blocks. Each line is the type of a block, or `type: start of content`.
+ * Asserts that a timeline has these blocks, and no others but the metadata of results. Each line is the type of a block, or `type: start of content`.
  *
  *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
  */
 export function expectTimeline(expect: (actual: unknown) => TimelineExpectation, timeline: Timeline, lines: readonly string[]): void {
-  const blocks = blocksOf(timeline)
+  const blocks = blocksOf(timeline).filter((block) => !isResultMetadata(block))
   const actual = blocks.map((block, index) => {
     const [type, ...start] = (lines[index] ?? '').split(': ')
     const text = describeContent(block)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { png } from '../../../test/support/sample-files/images.ts'
 import { toPhysical } from '../../core/path/physical.ts'
+import { documentEligibleMimes } from '../../core/sources/source.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
@@ -38,4 +39,18 @@ it('directories of the sender are not journaled', async () => {
   expect(JSON.stringify(await harness.journal())).not.toContain('secret')
   const { artifact_path = '' } = (await harness.timeline()).sources.rows[0] ?? {}
   expect(toPhysical(artifact_path)).toMatch(/attachments\/plan\.png$/)
+})
+
+it('the source of an attached text file has a short snippet of its content', async () => {
+  const settings = { sources: { eligibleMimes: documentEligibleMimes } }
+  const harness = createHarness({ replies: [reply.answer('Seen.')], settings })
+  const attachments = [
+    { name: 'prices.txt', content: `Prices\n\n${'bread 2 euro, '.repeat(100)}` },
+    { name: 'plan.png', content: png() },
+  ]
+  await harness.agent.run(harness.conversationId, 'See.', { attachments }).result
+  const [text, image] = (await harness.timeline()).sources.rows
+  expect(text?.text).toMatch(/^Prices bread 2 euro, .{100,}…$/)
+  expect(text?.text?.length).toBeLessThanOrEqual(200)
+  expect(image).not.toHaveProperty('text')
 })

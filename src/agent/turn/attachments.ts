@@ -73,6 +73,7 @@ function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSour
       artifact_path: path,
       physical_path: physical,
       turn_id: turnId,
+      ...(attachment.snippet && { text: attachment.snippet }),
     },
   ]
 }

@@ -63,6 +63,8 @@ export interface Meta {
   /** The text is a part or a preview of the content. */
   readonly partial?: boolean
   readonly sources_used?: readonly number[]
+  /** A PDF of a tool is shown to the model without being read. */
+  readonly attach_to_model?: boolean
   readonly hidden?: boolean
   readonly replacement_text?: string
   readonly hidden_reason?: HiddenReason

@@ -48,6 +48,8 @@ export interface Attachment {
   readonly page_count?: number
   /** The encoding of a text file; set only when it is not UTF-8. */
   readonly charset?: string
+  /** The beginning of a text file, for the list of sources. */
+  readonly snippet?: string
   readonly rn?: string
   readonly hosted_uri?: string
   readonly key?: string

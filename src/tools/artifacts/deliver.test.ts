@@ -8,6 +8,7 @@ import { isResultMetadata } from '../../core/block/index.ts'
 import { localScope } from '../../core/scope.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Hosting } from '../../ports/hosting.ts'
+import type { ModelRequest } from '../../ports/model.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
@@ -21,7 +22,14 @@ const pdf = Buffer.from(`%PDF-1.7\n${'x'.repeat(600)}\n%%EOF\n`)
 
 type Work = (call: Call) => Promise<Outcome | { ok: boolean; ret: unknown }>
 
-async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Hosting; exec?: true } = {}) {
+interface PerformOptions {
+  /** Default: a hosting that works. */
+  readonly hosting?: ((hosting: Hosting) => Hosting) | 'none'
+  readonly exec?: true
+  readonly eligibleMimes?: readonly string[]
+}
+
+async function perform(work: Work, options: PerformOptions = {}) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const { hosting, hosted } = hostingOn(store.blobs)
@@ -41,7 +49,8 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
     store,
     clock,
     tools: [tool],
-    hosting: options.hosting?.(hosting) ?? hosting,
+    ...(options.hosting !== 'none' && { hosting: options.hosting?.(hosting) ?? hosting }),
+    ...(options.eligibleMimes && { settings: { sources: { eligibleMimes: options.eligibleMimes } } }),
     onProblem: (problem) => problems.push(problem),
     replies: [modelReply, reply.answer('Done.')],
   })
@@ -169,6 +178,63 @@ describe('artifacts of a tool', () => {
     const document = await perform(made('a.pdf', 'application/pdf', pdf))
     expect(document.results.at(-1)).toMatchObject({ blob: { size: pdf.length } })
     expect(document.timeline.sources.rows).toEqual([])
+  })
+
+  it('a PDF for the user is attached to the prompt; an internal one is only named', async () => {
+    const documents = (harness: { model: { requests: readonly ModelRequest[] } }) =>
+      harness.model.requests.at(-1)?.parts.filter(({ type }) => type === 'document')
+    const shown = await perform(made('a.pdf', 'application/pdf', pdf))
+    expect(documents(shown.harness)).toMatchObject([{ media_type: 'application/pdf', blob: { size: pdf.length } }])
+    const internal = await perform(async (call) =>
+      succeeded({ artifacts: [{ digest: fileOf(call, 'a.pdf', { visibility: 'internal' }), mime: 'application/pdf', bytes: pdf }] }),
+    )
+    expect(documents(internal.harness)).toEqual([])
+    expect(JSON.stringify(internal.harness.model.requests.at(-1)?.parts)).toContain('[NOT ATTACHED] application/pdf')
+  })
+
+  it('no more PDFs of a round are attached than a round may have', async () => {
+    const { harness } = await perform(async (call) =>
+      succeeded({
+        artifacts: Array.from({ length: 10 }, (_, n) => ({ digest: fileOf(call, `${n}.pdf`), mime: 'application/pdf', bytes: pdf })),
+      }),
+    )
+    const parts = harness.model.requests.at(-1)?.parts ?? []
+    expect(parts.filter(({ type }) => type === 'document')).toHaveLength(8)
+    expect(JSON.stringify(parts).match(/\[NOT ATTACHED\] application\/pdf/g)).toHaveLength(2)
+  })
+
+  it('a file for the user that is not hosted says that it was kept and not handed over', async () => {
+    const failing = (hosting: Hosting): Hosting => ({ ...hosting, host: () => Promise.reject(new Error('full')) })
+    for (const hosting of ['none', failing] as const) {
+      const { digests, results, harness } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting })
+      expect(digests).toMatchObject([{ visibility: 'external', handed_over: false }])
+      expect(JSON.parse(results.at(-1)?.meta?.digest ?? '')).toMatchObject({ handed_over: false })
+      expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toContain('delivery: kept, not handed over to the user')
+    }
+    const hosted = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }))
+    expect(hosted.digests[0]).not.toHaveProperty('handed_over')
+    const display = await perform(
+      async (call) => succeeded({ artifacts: [{ digest: fileOf(call, 'a.md', { kind: 'display' }), mime: 'text/markdown', text: 'x' }] }),
+      { hosting: 'none' },
+    )
+    expect(display.digests[0]).not.toHaveProperty('handed_over')
+  })
+
+  it('the source of a text file has a short snippet of its content, also after a patch', async () => {
+    const content = `# Prices\n\n${'bread 2 euro, '.repeat(100)}`
+    const works = [
+      made('a.md', 'text/markdown', undefined, { text: content }),
+      made('a.md', 'text/markdown', Buffer.from(content)),
+      made('a.md', 'text/markdown', Buffer.from(content), { text: '@@ -1 +1 @@', isPatch: true }),
+    ]
+    for (const work of works) {
+      const { timeline } = await perform(work, { eligibleMimes: ['text/*'] })
+      const text = timeline.sources.rows[0]?.text ?? ''
+      expect(text).toMatch(/^# Prices bread 2 euro, .*…$/)
+      expect(text.length).toBeLessThanOrEqual(200)
+    }
+    const image = await perform(made('a.png', 'image/png', png))
+    expect(image.timeline.sources.rows[0]).not.toHaveProperty('text')
   })
 
   it('bytes that no model can be shown are stored beside a block without content, and can be read again', async () => {

@@ -1,6 +1,8 @@
 import type { BlockOrigin, Digest, Meta, Notice } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { omitUndefined } from '../../core/json.ts'
+import { caps } from '../../core/render/caps.ts'
+import { oneLine } from '../../core/render/text.ts'
 import type { Scope } from '../../core/scope.ts'
 import { type IncomingSource, isEligibleMime } from '../../core/sources/source.ts'
 import type { Hosting, HostingHandles } from '../../ports/hosting.ts'
@@ -105,13 +107,26 @@ async function deliverArtifact(
     return { artifact: assembleArtifact(broken, made.mime, payload), notices: context.exec ? [] : [notice], sources: [] }
   }
   const payload = await payloadOf({ ...made, digest }, bytes, context.blobs)
-  const { hosted, problem: unhosted } =
-    bytes !== undefined && isForTheUser(digest) ? await hostFile(digest, contentMime(made), bytes, origin, toolId, context) : noHosting
+  const mime = contentMime(made)
+  if (!isForTheUser(digest))
+    return { artifact: assembleArtifact(digest, made.mime, payload, {}, made.visibility), notices: [], sources: [] }
+  const { hosted, problem: unhosted } = bytes === undefined ? noHosting : await hostFile(digest, mime, bytes, origin, toolId, context)
+  const meta: Meta = { ...(hosted && hostingMeta(hosted, payload)), ...(payload.blob && mime === pdfMime && { attach_to_model: true }) }
   return {
-    artifact: assembleArtifact(digest, made.mime, payload, hosted ? hostingMeta(hosted, payload) : {}, made.visibility),
+    artifact: assembleArtifact(hosted ? digest : { ...digest, handed_over: false }, made.mime, payload, meta, made.visibility),
     notices: unhosted ? [unhosted] : [],
-    sources: fileSources(digest, made.mime, origin, context.eligibleMimes),
+    sources: isEligibleMime(mime, context.eligibleMimes) ? fileSources(digest, mime, snippetOf(made, payload, bytes), origin) : [],
   }
+}
+
+/** A PDF for the user is shown to the model, which has to know how it looks. A PDF that a program made for itself is not. */
+const pdfMime = 'application/pdf'
+
+/** The beginning of a text file. The text of a patch is a diff, so the patched bytes are read. */
+function snippetOf(made: MadeArtifact, payload: Payload, bytes: Uint8Array | undefined): string | undefined {
+  const patched = made.isPatch && bytes !== undefined && isTextMime(contentMime(made)) ? decodeText(bytes) : undefined
+  const text = oneLine((made.isPatch ? patched : payload.text) ?? '', caps.sourceSnippet)
+  return text === '' ? undefined : text
 }
 
 /** The complete content of an artifact. It is what the tool returned, else the file in OUT_DIR. */
@@ -219,11 +234,15 @@ function assembleArtifact(
 }
 
 /** An external file of an eligible type becomes a source, so that an answer can show it by its number. */
-function fileSources(digest: Digest, mime: string, { turnId }: BlockOrigin, eligibleMimes: readonly string[]): readonly IncomingSource[] {
-  const { artifact_path, physical_path, size_bytes } = digest
-  if (!isForTheUser(digest) || physical_path === undefined || !isEligibleMime(mime, eligibleMimes)) return []
+function fileSources(
+  { artifact_path, physical_path, size_bytes }: Digest,
+  mime: string,
+  text: string | undefined,
+  { turnId }: BlockOrigin,
+): readonly IncomingSource[] {
+  if (physical_path === undefined) return []
   const title = physical_path.split('/').at(-1) ?? physical_path
-  return [omitUndefined({ source_type: 'file' as const, title, mime, artifact_path, physical_path, turn_id: turnId, size_bytes })]
+  return [omitUndefined({ source_type: 'file' as const, title, mime, artifact_path, physical_path, turn_id: turnId, size_bytes, text })]
 }
 
 async function deliverDeclared(file: DeclaredFile, origin: BlockOrigin, toolId: string, context: DeliveryContext): Promise<DeliveryResult> {

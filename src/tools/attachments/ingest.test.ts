@@ -6,6 +6,7 @@ import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
+import { isTextMime } from '../mime.ts'
 import { type IngestPorts, ingest } from './ingest.ts'
 import type { AttachmentPolicy } from './policy.ts'
 import type { Rejection, Upload } from './upload.ts'
@@ -45,7 +46,11 @@ describe('accepted files', () => {
     const given = ports()
     const { attachments, written } = await ingest({ text: '', uploads: [upload] }, given)
     const bytes = Buffer.from(upload.content as string)
-    expect(attachments).toEqual([{ name: upload.name, size_bytes: bytes.length, blob: given.put[0], ...found }])
+    const snippet = attachments[0]?.snippet
+    expect(attachments).toEqual([
+      { name: upload.name, size_bytes: bytes.length, blob: given.put[0], ...(isTextMime(found.mime) && { snippet }), ...found },
+    ])
+    expect(snippet !== undefined && snippet !== '').toBe(isTextMime(found.mime))
     expect(written).toEqual(given.put)
     expect(Buffer.from(await given.held.get(given.put[0]?.sha256 ?? ''))).toEqual(bytes)
   })

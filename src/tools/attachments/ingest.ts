@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Attachment, BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
+import { caps } from '../../core/render/caps.ts'
+import { oneLine } from '../../core/render/text.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
+import { decodeText, isTextMime } from '../mime.ts'
 import { type FileFacts, inspect } from './inspect.ts'
 import { type AttachmentPolicy, type ReportProblem, scanFile, summariseFile } from './policy.ts'
 import {
@@ -60,6 +63,7 @@ export async function ingest(
     size_bytes: bytes.length,
     blob: stored[index] as BlobRef, // the cast is safe: every file was stored
     ...(summaries[index] !== undefined && { summary: summaries[index] }),
+    ...(isTextMime(facts.mime) && { snippet: oneLine(decodeText(bytes) ?? '', caps.sourceSnippet) }),
   }))
   return { attachments, written }
 }

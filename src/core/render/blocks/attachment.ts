@@ -119,7 +119,7 @@ const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'ima
 
 /**
  * The reason why the bytes of a block are not sent, judged by the block alone. Undefined when they may be sent. A PDF that a tool made
- * is sent only on request, because each page costs thousands of tokens.
+ * is sent if it is for the user (`attach_to_model`). Any other is sent only on request, because each page costs thousands of tokens.
  */
 function refusalReason(block: Block, toolId: string | undefined, limits: Caps): RefusalReason | undefined {
   const mime = mimeOf(block)
