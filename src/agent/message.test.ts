@@ -23,6 +23,15 @@ describe('a caller without a compiler', () => {
     expect(await harness.say('Hello.')).toMatchObject({ answer: 'One.' })
   })
 
+  it.each([
+    { stopGraceMs: Number.POSITIVE_INFINITY },
+    { exitGraceMs: -1 },
+    { wrapUpSeconds: Number.NaN },
+    { retryDelaysMs: [1_000, Number.POSITIVE_INFINITY] },
+  ])('gets an error for a time that no timer can wait: %o', (settings) => {
+    expect(() => createHarness({ replies: [], settings })).toThrow(RangeError)
+  })
+
   it.each(['maxSeconds', 'maxMoney'] as const)('gets an error for an invalid limit: %s', (limit) => {
     const priceOf = () => 1
     for (const wrong of [Number.NaN, -1, '5 minutes' as unknown as number]) {

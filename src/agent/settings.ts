@@ -28,8 +28,9 @@ export interface AgentSettings {
   /** How long a turn with a finished answer stays open for a late followup. */
   readonly exitGraceMs: number
   /**
-   * How long a tool or a model may take to stop after it was aborted by a steer, by `maxSeconds` or by the tool's `timeoutMs`. A result
-   * within this time still counts, except after a steer. After this time the turn goes on without the tool or the model.
+   * How long a tool or a model may take to stop after it was aborted by a steer, by `maxSeconds` or by the tool's `timeoutMs`. Within this
+   * time, the result of a tool still counts. A response of the model counts, too, unless a steer aborted it. After this time the turn goes
+   * on without the tool or the model.
    */
   readonly stopGraceMs: number
   /** The pause before each retry of a failed model call. There are as many retries as pauses. */
@@ -79,6 +80,8 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
       throw new RangeError(`\`${time}\` must be 0 or greater and at most 24 days, not ${settings[time]}.`)
     }
   }
+  const pause = settings.retryDelaysMs.find((ms) => !(ms >= 0 && ms <= MAX_TIMER_MS / 2)) // jitter makes a pause longer
+  if (pause !== undefined) throw new RangeError(`\`retryDelaysMs\` must be 0 or greater and at most 12 days, not ${pause}.`)
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
     throw new RangeError('`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out.')
   }
