@@ -32,6 +32,9 @@ export interface FoldedEvent {
 /** The registered hooks as one object. Its functions never reject. */
 export type Hooks = {
   readonly [Name in keyof HookFunctions]: (...args: Parameters<HookFunctions[Name]>) => Promise<Awaited<ReturnType<HookFunctions[Name]>>>
+} & {
+  /** True when a hook is called between the last response of a turn and the commit that ends the turn. */
+  readonly delayCompletion: boolean
 }
 
 interface HookSettings {
@@ -66,6 +69,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     registered.length === 0 ? [] : (await callEach(name, async (hooks) => checkDrafts(await hooks[name]?.()))).flat()
 
   return {
+    delayCompletion: registered.some(({ onBeforeCompletion, onAfterCompletion }) => onBeforeCompletion ?? onAfterCompletion),
     onBeforeCompaction: (report) => notify('onBeforeCompaction', report),
     onAfterCompaction: (report) => notify('onAfterCompaction', report),
     saveSummary: (summary) => notify('saveSummary', summary),

@@ -195,10 +195,6 @@ const steeredError = () => new DOMException('The user steered.', 'AbortError')
 
 const timeLimitError = () => new DOMException('The turn reached its time limit', 'TimeLimitError')
 
-/** Whether a step was cut short. A step that finished within the grace after the time limit was not: its result counts. */
-export const wasInterrupted = ({ signal }: Activity, finished: boolean): boolean =>
-  signal.aborted && !(finished && signal.reason instanceof DOMException && signal.reason.name === 'TimeLimitError')
-
 /** One interruptible step of a turn: a model call or a tool call. */
 export interface Activity {
   /** Aborts when a steer comes in, when the time of the turn is over, or when the turn is cancelled. */

@@ -1,4 +1,5 @@
-import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
+import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
+import { endsLiveOutput } from '../../core/view/read-change.ts'
 
 /** Publishes the events of conversations to their listeners, in order. It keeps state only for conversations that run or have listeners. */
 export interface EventHub {
@@ -12,7 +13,7 @@ export interface EventHub {
   announceDeleted(conversationId: string): void
   /** Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
-  /** Live events of the response that is not journaled yet. A listener that joins in the middle of an answer begins with these. */
+  /** Live events of the response whose blocks are not journaled yet. A listener that joins in the middle of an answer begins with these. */
   inFlight(conversationId: string): readonly PublishedEvent[]
   /** The number of conversations that are running or have listeners. */
   readonly size: number
@@ -28,7 +29,7 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
 export interface LiveFeed {
   emit(event: TurnEvent): void
   hasWatchers(): boolean
-  /** Sets a function that emits what was not emitted so far. It is called before a listener joins, until the response is journaled. */
+  /** Sets a function that emits what was not emitted so far. It is called before a listener joins, until the blocks are journaled. */
   onJoin(catchUp: () => void): void
 }
 
@@ -69,11 +70,11 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     if (!live && listeners.everything.size === 0 && listeners.entries.size === 0) feeds.delete(conversationId)
   }
 
-  /** Adds the sequence number to an event. The entry of a decision replaces the live events of its response, so these are discarded. */
+  /** Adds the sequence number to an event. The blocks of a decision replace the live events of its response, so these are discarded. */
   function toPublished(live: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
       if (live) live.seq = event.seq
-      if (live && isDecisionEntry(event)) {
+      if (live && endsLiveOutput(event.change)) {
         live.inFlight = []
         live.catchUp = undefined
       }
@@ -152,7 +153,3 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     },
   }
 }
-
-/** Whether an entry is the response of a decision. It holds everything that the live events of the response showed. */
-export const isDecisionEntry = ({ change }: Pick<EntryEvent, 'change'>): boolean =>
-  change.type === 'response.received' && change.role === undefined

@@ -120,15 +120,8 @@ describe('a follower', () => {
 
   it('gets nothing twice when the journal is ahead of the published events', async () => {
     const hub = createEventHub(() => {})
-    const decision = {
-      type: 'response.received',
-      turn_id: 't1',
-      ts: 't',
-      iteration: 0,
-      call_id: 'a',
-      raw: '',
-      finish_reason: 'stop',
-    } as const
+    const block = { id: 'b_1', type: 'react.thinking', author: 'react', turn_id: 't1', ts: 't', text: 'Hm.' } as const
+    const decision = { type: 'blocks.appended', blocks: [block] } as const
     const entry = (seq: number): Entry => ({ seq, change: decision })
     const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
     hub.open('c1', 2)

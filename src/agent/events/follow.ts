@@ -1,6 +1,7 @@
 import type { TurnEvent } from '../../core/event.ts'
+import { endsLiveOutput } from '../../core/view/read-change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
-import { type EventHub, isDecisionEntry, type PublishedEvent } from './event-hub.ts'
+import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
 /** Options of `Agent.follow`. */
@@ -19,7 +20,7 @@ export interface FollowOptions {
  *   journal                 42
  *
  * The journal is read first, at the reader's pace. Then this function subscribes, and reads what was journaled in the meantime, so that
- * no entry is missed. No entry is yielded twice. Live events are left out when the journal has their response. A reader that joins in the
+ * no entry is missed. No entry is yielded twice. Live events are left out when the journal has the blocks of their response. A reader that joins in the
  * middle of an answer gets the answer from its beginning. The iteration ends when the agent is closed or the conversation is deleted,
  * after all events are read.
  */
@@ -31,12 +32,12 @@ export async function* follow(
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
-  let lastDecision = 0 // seq of the latest decision entry: it replaces the live events before it
+  let lastDecision = 0 // seq of the latest entry that replaces the live events before it
   async function* readEntries(): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry })) {
       if (signal?.aborted) return
       lastEntry = entry.seq
-      if (isDecisionEntry(entry)) lastDecision = entry.seq
+      if (endsLiveOutput(entry.change)) lastDecision = entry.seq
       yield { type: 'entry', ...entry }
     }
   }

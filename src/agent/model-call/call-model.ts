@@ -9,10 +9,10 @@ import { createEarlyCheck } from '../../core/decision/violations.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
-import type { PromptRecord, ResponseReceived, RetriedAttempt } from '../../core/timeline/change.ts'
+import type { PromptRecord, ReachedLimit, ResponseReceived, RetriedAttempt } from '../../core/timeline/change.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
-import { type Activity, wasInterrupted } from '../conversation/inbox.ts'
+import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
@@ -20,18 +20,32 @@ import type { ForcedEnd } from '../turn/finish.ts'
 import { buildDecisionPrompt, type DecisionPrompt } from '../turn/prompt.ts'
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type ModelResponse, readResponse, toUsageRecord } from './read-response.ts'
+import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
 
-/** A call of the decision model with its response, after retries. */
-export interface ModelCall {
+/** A response of the decision model, after retries. */
+export type ModelCall = NewCall | JournaledCall
+
+interface CallOutcome {
   readonly response: ModelResponse
-  readonly prompt: DecisionPrompt
   /** The number of failed attempts before this one. */
   readonly attempt: number
+}
+
+/** A call whose response is not in the journal yet. */
+export interface NewCall extends CallOutcome {
+  readonly journaled: false
+  readonly prompt: DecisionPrompt
   /** What the failed attempts cost. */
   readonly retried: readonly RetriedAttempt[]
   /** Whether a steer, the time limit or the end of the turn cut the response short. */
   readonly interrupted: boolean
+  /** The limit that was reached, when this is the last call of the turn. */
+  readonly wrapUp: ReachedLimit | undefined
+}
+
+/** A call whose response was entered before its blocks, by this process or by one that died. */
+export interface JournaledCall extends CallOutcome {
+  readonly journaled: true
 }
 
 /** How many times a prompt is compacted after the provider has rejected it as too long. Each compaction is stronger. */
@@ -49,8 +63,8 @@ export async function callModel(
   progress: Progress,
   origin: BlockOrigin,
   model: ModelSettings,
-  wrapUp?: true,
-): Promise<ModelCall> {
+  wrapUp?: ReachedLimit,
+): Promise<NewCall> {
   const { agent, conversation } = turn
   const activity = conversation.inbox.beginActivity()
   const { signal } = activity
@@ -61,10 +75,8 @@ export async function callModel(
     for (let attempt = 0; ; attempt++) {
       const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
       const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
-      // A violation aborts the activity, too, but is no interruption.
-      const interrupted = !response.violation && wasInterrupted(activity, response.finish !== undefined)
-      const call = { response, prompt, attempt, retried, interrupted }
-      const { error } = response
+      const { error, interrupted } = response
+      const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
       if (interrupted || !error || response.showedAnything()) return call
       if (isOverflowError(error)) {
         overflows = await compactUntilSmaller(turn, overflows, signal)
@@ -91,14 +103,15 @@ async function compactUntilSmaller(turn: Turn, before: number, signal: AbortSign
 }
 
 function callOnce(
-  { agent, conversation }: Turn,
+  turn: Turn,
   origin: BlockOrigin,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
   { attempt, activity }: { readonly attempt: number; readonly activity: Activity },
 ): Promise<ModelResponse> {
+  const { agent, conversation } = turn
   const { turnId: turn_id, iteration } = origin
-  const { conversationId, live, ledger } = conversation
+  const { conversationId, live } = conversation
   live.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
@@ -109,7 +122,13 @@ function callOnce(
     cacheKey: conversationId,
     read: ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256),
   }
-  return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, {
+  return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, readOptions(turn, origin, attempt))
+}
+
+/** How a response of the decision model is read and shown. */
+export function readOptions({ agent, conversation: { live, ledger } }: Turn, origin: BlockOrigin, attempt: number): ReadOptions {
+  const { turnId: turn_id, iteration } = origin
+  return {
     graceMs: agent.settings.stopGraceMs,
     modelName: agent.models.decision.name,
     channels: decisionChannels,
@@ -117,7 +136,7 @@ function callOnce(
     earlyCheck: createEarlyCheck(),
     live,
     emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
-  })
+  }
 }
 
 function createResponseLanes(ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): Lanes {
@@ -149,8 +168,25 @@ export function toDecisionResponse(response: ModelResponse, maxTokens: number): 
   }
 }
 
+/** The change that journals the response of a call, if it is not in the journal yet. */
+export const responseChanges = (origin: BlockOrigin, call: ModelCall): readonly ResponseReceived[] =>
+  call.journaled ? noChanges : [responseReceived(origin, call)]
+
+const noChanges: readonly ResponseReceived[] = []
+
+/** Enters a response before its blocks, because something slow comes first. A crash in between must not make the model answer again. */
+export async function enterResponse({ conversation }: Turn, origin: BlockOrigin, call: ModelCall): Promise<JournaledCall> {
+  if (call.journaled) return call
+  await conversation.ledger.commit([responseReceived(origin, call)])
+  return { journaled: true, response: call.response, attempt: call.attempt }
+}
+
 /** The change that journals a response. Once it is committed, the model is never called again for this decision. */
-export function responseReceived(origin: BlockOrigin, { response, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
+export function responseReceived(
+  origin: BlockOrigin,
+  { response, prompt, retried, wrapUp }: NewCall,
+  finishReason?: string,
+): ResponseReceived {
   const usage = response.usage && toUsageRecord(response.usage)
   const record: Mutable<ResponseReceived> = {
     type: 'response.received',
@@ -165,6 +201,7 @@ export function responseReceived(origin: BlockOrigin, { response, prompt, retrie
   record.prompt = promptRecord(prompt, response.finish?.modelName, usage !== undefined)
   if (response.error) record.error = response.error
   if (retried.length > 0) record.retried = retried
+  if (wrapUp !== undefined) record.wrap_up = wrapUp
   return record
 }
 
@@ -219,7 +256,7 @@ export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: 
     exitReason: 'error',
     fallback: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is a bug, not a failure of the provider
     error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
-    changes: [responseReceived(origin, call)],
+    last: { origin, call },
     drafts: [...drafts, serviceErrorNotice(origin, error)],
   }
 }

@@ -2,7 +2,6 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { parseModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
-import { wasInterrupted } from '../conversation/inbox.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
 import { createStopTimer, toUsageRecord } from './read-response.ts'
@@ -19,36 +18,48 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   const model = agent.models[request.role]
   let raw = ''
   let finish_reason = 'other'
-  let finished = false
   let usage: ResponseReceived['usage']
   let modelName = model.name
   const activity = conversation.inbox.beginActivity()
   const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
   const stopTimer = createStopTimer()
+  let finished = false
+  let interrupted = false
 
   async function readEvents(): Promise<void> {
-    for await (const received of model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)) {
-      if (stopTimer.expired) break
-      const event = parseModelEvent(received, model.name)
-      if (!event) continue
-      if (event.type === 'text.delta') raw += event.text
-      else if (event.type === 'error') {
-        finish_reason = 'error'
-        usage = event.usage && toUsageRecord(event.usage)
-      } else if (event.type === 'finish') {
-        finished = true
-        finish_reason = event.finishReason
-        usage = event.usage && toUsageRecord(event.usage)
-        modelName = event.modelName
+    try {
+      for await (const received of model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)) {
+        if (stopTimer.expired) break
+        const event = parseModelEvent(received, model.name)
+        if (!event) continue
+        if (event.type === 'text.delta') raw += event.text
+        else if (event.type === 'error') {
+          finished = false
+          finish_reason = 'error'
+          usage = event.usage && toUsageRecord(event.usage)
+        } else if (event.type === 'finish') {
+          finished = true
+          finish_reason = event.finishReason
+          usage = event.usage && toUsageRecord(event.usage)
+          modelName = event.modelName
+        }
       }
+    } finally {
+      checkInterrupted()
     }
+  }
+
+  /** Called once, when the stream ends. An abort that comes a moment later finds a complete response and does not change it. */
+  function checkInterrupted(): void {
+    interrupted = activity.signal.aborted && !finished
   }
 
   activity.onStop(() => stopTimer.start(agent.settings.stopGraceMs))
   const failure = await stopTimer.waitFor(readEvents())
   activity.end()
-  if (failure) finish_reason = 'error'
-  if (wasInterrupted(activity, finished && !failure)) finish_reason = 'interrupted'
+  if (stopTimer.expired) checkInterrupted()
+  if (failure && !(finished && activity.signal.aborted)) finish_reason = 'error'
+  if (interrupted) finish_reason = 'interrupted'
   return {
     type: 'response.received',
     role: request.role,

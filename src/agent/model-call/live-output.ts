@@ -96,8 +96,8 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
   let ended = false
   let violation: Notice | undefined
 
-  function receive(events: readonly ChannelEvent[]): void {
-    if (!earlyCheck.isDone()) violation ??= earlyCheck.check(events, parser, read)
+  function receive(events: readonly ChannelEvent[], isCut = false): void {
+    if (!earlyCheck.isDone() && !isCut) violation ??= earlyCheck.check(events, parser, read)
     if (violation) return
     for (const event of events) received.push(event)
     liveOutput.add(events)
@@ -113,7 +113,7 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
     end(how) {
       if (ended) return
       ended = true
-      receive(parser.end())
+      receive(parser.end(), how === 'cut') // a stream that broke off in the middle of the first tag is no violation
       liveOutput.end(how)
     },
     liveOutput,

@@ -33,6 +33,8 @@ export interface ModelResponse {
   answer(): DeliveredAnswer | undefined
   /** The protocol violation at the start of the response that ended the call early. */
   readonly violation: Notice | undefined
+  /** Whether the call was aborted before the model had ended the response. Such a response breaks no rule, wherever it was cut. */
+  readonly interrupted: boolean
 }
 
 export interface ReadOptions {
@@ -63,6 +65,8 @@ export async function readResponse(
   let error: ServiceError | undefined
   let usage: ModelUsage | undefined
   let thrown: unknown
+  let violated = false
+  let interrupted = false
   let reader: ChannelReader | undefined
   let ending: Parameters<ChannelReader['end']>[0] | undefined
 
@@ -94,20 +98,32 @@ export async function readResponse(
   }
 
   async function readEvents(stopTimer: StopTimer): Promise<void> {
-    for await (const event of open()) {
-      if (stopTimer.expired) break
-      receive(event)
-      if (reader?.violation === undefined) continue
-      activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-      break
+    try {
+      for await (const event of open()) {
+        if (stopTimer.expired) break
+        receive(event)
+        if (reader?.violation === undefined || activity.signal.aborted) continue
+        violated = true
+        activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+        break
+      }
+    } finally {
+      checkInterrupted()
     }
+  }
+
+  /** Called once, when the stream ends. An abort that comes a moment later finds a complete response and does not change it. */
+  function checkInterrupted(): void {
+    interrupted = activity.signal.aborted && !violated && finish === undefined
   }
 
   live.onJoin(() => liveOutput().catchUp())
   const stopTimer = createStopTimer()
   activity.onStop(() => stopTimer.start(graceMs))
   const failure = await stopTimer.waitFor(readEvents(stopTimer))
-  if (failure && !reader?.violation) {
+  if (stopTimer.expired) checkInterrupted()
+  const endedBefore = violated || (finish !== undefined && activity.signal.aborted) // the error is about the end of the stream only
+  if (failure && !endedBefore) {
     finish = undefined
     usage = undefined
     error = adapterError(failure.thrown, raw !== '')
@@ -115,7 +131,7 @@ export async function readResponse(
   }
   ending = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
   const plain = reader ? undefined : readPlainChannels(raw, channels)
-  const parsed = plain ? { channels: plain, preamble: '', violation: undefined } : parsedBy(parse())
+  const parsed = plain ? { channels: plain, preamble: '', violation: undefined } : parsedBy(parse(), interrupted)
   if (live.hasWatchers()) liveOutput().catchUp()
   return {
     raw,
@@ -124,16 +140,17 @@ export async function readResponse(
     error,
     usage,
     thrown,
+    interrupted,
     showedAnything: () => liveOutput().showedAnything(),
     showedContent: () => liveOutput().showedContent(),
     answer: () => liveOutput().answer(),
   }
 }
 
-const parsedBy = (reader: ChannelReader): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> => ({
+const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> => ({
   channels: reader.channels(),
   preamble: reader.preamble,
-  violation: reader.violation,
+  violation: interrupted ? undefined : reader.violation,
 })
 
 /** Token usage in the form in which it is journaled. */

@@ -9,9 +9,10 @@ import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
+import { readJournaledResponse } from '../model-call/journaled-response.ts'
 import type { AgentSettings } from '../settings.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
-import { nextRound, openProgress, type Progress } from '../turn/round.ts'
+import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult } from '../turn/round.ts'
 import { generateTitle } from '../turn/title.ts'
 import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -19,22 +20,45 @@ import type { Turn } from '../turn/turn.ts'
 /**
  * Continues a turn whose process died, from its last entry:
  *
- *   no response yet              start the first round
- *   a call and its result        start the next round
- *   a call without its result    run a repeatable tool again, else tell the model that the outcome is unknown
+ *   no response yet                start the first round
+ *   a response without its blocks  read it again and act on it
+ *   a call and its result          start the next round
+ *   a call without its result      run a repeatable tool again, else tell the model that the outcome is unknown
  *
  * The model is never called again for a response that is in the journal.
  */
-export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedback[]): Promise<Progress> {
+export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedback[]): Promise<RoundResult> {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
   const entries = await conversation.entriesOfTurn(turnId)
   const opened = openProgress(timeline.openTurn?.ts ?? agent.clock.now(), agent.settings, feedbacks)
   const progress = restoreProgress(opened, turnId, entries, agent.settings)
   const pending = callWithoutResult(timeline, turnId)
-  if (pending) return finishPendingCall(turn, progress, pending, entries.changes)
+  if (pending) return { kind: 'next', progress: await finishPendingCall(turn, progress, pending, entries.changes) }
+  const response = responseWithoutBlocks(turnId, entries.changes)
+  if (response) return handleJournaledResponse(turn, progress, response)
   if (needsTitle(timeline, turnId, entries.changes)) await generateTitle(turn)
-  return progress
+  return { kind: 'next', progress }
+}
+
+/** The last decision, if it was entered without its blocks. A process enters a response first when something slow comes before the blocks. */
+function responseWithoutBlocks(turnId: string, changes: readonly Change[]): ResponseReceived | undefined {
+  const at = changes.findLastIndex(
+    (change) => change.type === 'response.received' && change.role === undefined && change.turn_id === turnId,
+  )
+  const response = changes[at]
+  if (response?.type !== 'response.received' || response.finish_reason === 'interrupted') return undefined
+  const isOfRound = ({ turn_id, meta }: Block) => turn_id === turnId && meta?.iteration === response.iteration
+  const hasBlocks = changes.slice(at + 1).some((change) => change.type === 'blocks.appended' && change.blocks.some(isOfRound))
+  return hasBlocks ? undefined : response
+}
+
+/** Acts on a response as the round that received it would have done. `progress` is the progress after that round. */
+async function handleJournaledResponse(turn: Turn, progress: Progress, response: ResponseReceived): Promise<RoundResult> {
+  const { call_id: callId, iteration, ts, wrap_up: limit } = response
+  const origin: BlockOrigin = { turnId: turn.turnId, callId, iteration, ts }
+  const call = await readJournaledResponse(turn, origin, response)
+  return limit ? handleLastResponse(turn, progress, origin, call, limit) : handleResponse(turn, progress, origin, call)
 }
 
 /** Whether the title must still be requested. True in the first turn of a conversation, while the journal has no response. */
@@ -98,7 +122,7 @@ export function restoreProgress(opened: Progress, turnId: string, { changes, eve
   let progress = opened
   let toolId = ''
   changes.forEach((change, index) => {
-    if (change.type === 'response.received' && change.role === undefined) progress = nextRound(progress)
+    if (change.type === 'response.received' && change.role === undefined) progress = afterResponse(progress, change)
     else if (change.type === 'event.folded' && change.turn_id === turnId && !opensTurn(changes[index - 1])) {
       for (const id of change.event_ids) {
         const event = events.get(id)
@@ -112,6 +136,10 @@ export function restoreProgress(opened: Progress, turnId: string, { changes, eve
   })
   return progress
 }
+
+/** The last call of a turn, which a limit has ended, spends no round. */
+const afterResponse = (progress: Progress, { wrap_up }: ResponseReceived): Progress =>
+  wrap_up === undefined ? nextRound(progress) : { ...progress, iteration: progress.iteration + 1 }
 
 /** Whether a change opens a turn. The followup folded right after it is the prompt of the turn, not an event in it. */
 const opensTurn = (change: Change | undefined) => change?.type === 'turn.opened'

@@ -12,7 +12,7 @@ import type { Recording } from './recording.ts'
  * arrive where they arrived in the recording:
  *
  *   during a tool call    while the tool runs
- *   during a model call   a steer: after the recorded part of the response; other events: after the call
+ *   during a model call   a steer: before the recorded part of the response; other events: after the call
  *   between two entries   together with the first entry
  */
 export interface Player {
@@ -31,6 +31,10 @@ export interface Player {
   dueEvents(): readonly Arrival[]
   /** Events and withdrawals that arrived after the model had written its whole response. */
   dueAfterResponse(): readonly Arrival[]
+  /** Whether the next entry is the response of a decision. */
+  hasResponseNext(): boolean
+  /** The changes that were played so far. */
+  played(): readonly Change[]
   now(): string
   callId(): string
   readonly divergence: Divergence | undefined
@@ -41,7 +45,7 @@ export interface Player {
 /** A change that came from outside the turn: an event, or the withdrawal of a message. */
 export type Arrival = Extract<Change, { readonly type: 'event.accepted' | 'event.folded' }>
 
-/** Thrown to end the replayed turn at the first difference, which is in `Player.divergence`. */
+/** Thrown to end the replayed turn: at the first difference, which is in `Player.divergence`, or at the end of an unfinished recording. */
 export class DivergenceError extends Error {
   override readonly name = 'DivergenceError'
 }
@@ -50,6 +54,7 @@ export function createPlayer(
   { entries, withdrawals }: Pick<Recording, 'entries' | 'withdrawals'>,
   checkPrompt: (present: ResponseReceived, recorded: Entry) => Divergence | undefined,
 ): Player {
+  const isClosed = entries.at(-1)?.change.type === 'turn.closed'
   let cursor = 0
   let divergence: Divergence | undefined
   let call: string | undefined
@@ -124,6 +129,7 @@ export function createPlayer(
           return [...takeUntil(entries.indexOf(result) + 1), ...takeIdleEvents()]
         }
       }
+      if (!next() && !isClosed) throw new DivergenceError() // the recorded process has died or is still at work
       const recorded = compareAll(changes)
       call = pendingCall(recorded) ?? call
       return [...recorded, ...takeIdleEvents()]
@@ -148,6 +154,11 @@ export function createPlayer(
       const following = next()?.change
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
     },
+    hasResponseNext() {
+      const following = next()?.change
+      return following?.type === 'response.received' && following.role === undefined
+    },
+    played: () => entries.slice(0, cursor).map(({ change }) => change),
     now() {
       const upcoming = entries.slice(nextIndex()).find((entry) => !isArrival(entry) && changeTime(entry.change) !== undefined)
       const last = upcoming ?? entries.findLast(({ change }) => changeTime(change) !== undefined)

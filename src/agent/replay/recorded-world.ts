@@ -1,14 +1,13 @@
 import type { Block } from '../../core/block/index.ts'
-import { fromUsageRecord } from '../../core/cost/cost.ts'
 import { Failure } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
-import { blocksOfChange, type ResponseReceived } from '../../core/timeline/change.ts'
+import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
+import { blocksOfChange } from '../../core/timeline/change.ts'
 import type { Model, ModelRole } from '../../ports/model.ts'
 import type { PublishOutcome, Workspace } from '../../ports/workspace.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Inbox } from '../conversation/inbox.ts'
-import { isAdapterError } from '../model-call/read-response.ts'
+import { journaledEvents, unknownError } from '../model-call/journaled-response.ts'
 import type { TurnWorkspace } from '../turn/workspace.ts'
 import type { Arrival, Player } from './player.ts'
 import type { Recording } from './recording.ts'
@@ -78,38 +77,16 @@ export function recordedModel(
       const response = player.recordedResponse(role)
       if (response === 'too long') return yield { type: 'error', error: tooLong }
       if (response === undefined) return halt()
-      if (response.raw !== '') yield { type: 'text.delta', text: response.raw }
       if (response.finish_reason === 'interrupted') {
+        // Before the text: an interrupted text breaks no rule, whatever it is.
         for (const arrival of player.dueEvents()) await deliver(arrival, inbox)
-        return signal.aborted ? undefined : endTime()
+        if (!signal.aborted) endTime()
       }
-      yield* endEvents(response)
+      yield* journaledEvents(response)
     },
   }
 }
 
-function* endEvents({ finish_reason, usage, error, prompt }: ResponseReceived): Generator<ModelEvent> {
-  if (error && isAdapterError(error)) throw new Error('The adapter of the model threw an error.')
-  if (error || finish_reason === 'error') return yield { type: 'error', error: error ?? unknownError }
-  if (!usage && finish_reason === 'other') return // the call was aborted because the response broke the protocol
-  yield {
-    type: 'finish',
-    finishReason: finish_reason as FinishReason, // the cast is safe: the journal holds what a model returned
-    modelName: prompt?.model ?? '',
-    ...(usage && { usage: fromUsageRecord(usage) }),
-  }
-}
-
-const unknownError: ServiceError = {
-  kind: 'unknown',
-  service_name: 'recorded',
-  provider: '',
-  model_name: '',
-  error_type: 'unknown',
-  message: 'the provider failed',
-  stage: 'before_output',
-  retryable: false,
-}
 const tooLong: ServiceError = { ...unknownError, kind: 'context_overflow', message: 'prompt is too long' }
 
 /** A tool that returns the recorded outcome. When the recording has none, it calls `halt`, which stops the turn. */

@@ -64,7 +64,12 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
     system,
     settings,
-    hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
+    hooks: {
+      ...createHooks([], { timeoutMs: 0, onError: () => {} }),
+      get delayCompletion() {
+        return player.hasResponseNext() // the recorded turn may have entered it before its blocks
+      },
+    },
     clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
     hosting: undefined,
     onProblem: () => {},
@@ -79,7 +84,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     renderers: prompts.renderers,
     spending,
     records: recordsOf(recorded, conversationId),
-    entriesOfTurn: async () => ({ changes: [], events: new Map() }),
+    entriesOfTurn: async () => ({ changes: player.played(), events: new Map() }),
     signal: stop.signal,
   }
   const turn: Turn = { turnId, agent, conversation, workspace: recordedWorkspace(recording) }

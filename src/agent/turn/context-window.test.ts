@@ -10,6 +10,7 @@ import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, type ScriptedReply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
+import { replay } from '../replay/replay.ts'
 
 const summary = '## Goal\nThe doors.\n\n## Done\nPages were read: the doors are red.'
 const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
@@ -152,4 +153,28 @@ describe('a conversation after a long pause', () => {
     expect(exitReason).toBe('max_iterations')
     expect(shown()).not.toContain(whole)
   })
+})
+
+it('a compaction that needs two summaries uses the first again when a steer has interrupted the second, and the turn replays', async () => {
+  const cut: ScriptedReply = {
+    text: 'Second summary.',
+    chunks: 8,
+    onChunk: (index) => (index === 1 ? harness.agent.steer('c1', 'Hurry.') : undefined),
+  }
+  const decisions = [reply.answer('Nothing.'), ...[1, 2, 3, 4].map((number) => page(number) as ScriptedReply), reply.answer('All red.')]
+  const summaries = ['First summary.', cut, 'Second summary.']
+  const next: Reply = ({ role }) => (role === 'compaction' ? summaries : decisions).shift() ?? 'no reply is left'
+  const harness: Harness = createTestHarness(Array.from({ length: 12 }, () => next))
+  await harness.say(`What is new? ${'Tell me all of it. '.repeat(300)}`)
+  expect((await harness.say('Read four pages.')).answer).toBe('All red.')
+  const responses = (await harness.journal()).flatMap((change) =>
+    change.type === 'response.received' && change.role === 'compaction' ? [[change.raw, change.finish_reason]] : [],
+  )
+  expect(responses.slice(0, 3)).toEqual([
+    ['First summary.', 'stop'],
+    ['Second s', 'interrupted'],
+    ['Second summary.', 'stop'],
+  ])
+  const replayed = await replay(harness.store, 'c1', { tools: [library()], settings })
+  expect(replayed.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
 })

@@ -5,6 +5,7 @@ import type { Attempt } from '../../core/compaction/overflow.ts'
 import type { SummaryRequest } from '../../core/compaction/summary-request.ts'
 import { calibrationOf } from '../../core/estimate/estimate.ts'
 import { planExpiry } from '../../core/expiry/expiry.ts'
+import { hashText } from '../../core/hash.ts'
 import type { Slice } from '../../core/render/types.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
@@ -73,11 +74,14 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: 0, status: 'compacting' })
   await agent.hooks.onBeforeCompaction(startedReport(plan))
   const history = await summarise(turn, plan.history?.request)
-  const prefix = await summarise(turn, plan.prefix?.request)
-  if (conversation.signal.aborted) return false // commit nothing: the process that resumes the turn compacts again
-  const responses = [history, prefix].filter((response) => response !== undefined)
-  if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
-    await ledger.commit(responses) // a steer or the time limit interrupted a summary: the turn goes on without compacting first
+  const isFirst = plan.prefix !== undefined && history?.journaled === false && !isInterrupted(history)
+  if (isFirst) await ledger.commit([history.response]) // the second call takes time: a crash must not make the model write the first again
+  const prefix = isInterrupted(history) ? undefined : await summarise(turn, plan.prefix?.request)
+  const responses = [...(isFirst ? [] : [history]), prefix].flatMap((summary) => (summary && !summary.journaled ? [summary.response] : []))
+  if (isInterrupted(history) || isInterrupted(prefix)) {
+    // A steer or the time limit interrupted a summary: the turn goes on without compacting first. A closed agent enters only complete
+    // responses.
+    if (!conversation.signal.aborted) await ledger.commit(responses)
     return false
   }
   const finished = finishCompaction(
@@ -95,14 +99,33 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
 const summariesIn = (changes: readonly Change[]): readonly Block[] =>
   changes.flatMap((change) => (change.type === 'range.compacted' ? change.blocks.filter(({ type }) => type === 'conv.range.summary') : []))
 
-/** Asks the compaction model for a summary. `finishCompaction` decides what to do when that fails. */
-async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<ResponseReceived | undefined> {
-  if (!request) return undefined
-  const { system, user, maxOutputTokens: maxTokens, temperature } = request
-  return callQuietly(turn, { role: 'compaction', system, parts: [{ type: 'text', text: user }], maxTokens, temperature })
+interface Summary {
+  readonly response: ResponseReceived
+  /** True when an earlier attempt of this turn has entered the response. */
+  readonly journaled: boolean
 }
 
-const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
+/**
+ * Asks the compaction model for a summary. If the turn made the same request before, and its process died or a steer came before the
+ * compaction was complete, the response to that request is used. `finishCompaction` decides what to do when the call fails.
+ */
+async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<Summary | undefined> {
+  if (!request) return undefined
+  const { system, user, maxOutputTokens: maxTokens, temperature } = request
+  const request_hash = hashText(JSON.stringify([system, user, maxTokens, temperature]))
+  const { changes } = await turn.conversation.entriesOfTurn(turn.turnId)
+  const known = changes.findLast((change) => change.type === 'response.received' && isUsable(change, request_hash))
+  if (known?.type === 'response.received') return { response: known, journaled: true }
+  const response = await callQuietly(turn, { role: 'compaction', system, parts: [{ type: 'text', text: user }], maxTokens, temperature })
+  return { response: { ...response, request_hash }, journaled: false }
+}
+
+const isUsable = ({ role, request_hash, finish_reason, raw }: ResponseReceived, hash: number): boolean =>
+  role === 'compaction' && request_hash === hash && finish_reason !== 'interrupted' && finish_reason !== 'error' && raw.trim() !== ''
+
+const isInterrupted = (summary: Summary | undefined): boolean => summary?.response.finish_reason === 'interrupted'
+
+const summaryIn = (summary: Summary | undefined) => (summary?.response.finish_reason === 'error' ? undefined : summary?.response.raw)
 
 /** The largest prompt in tokens. It is the setting, or the model's context window minus its output if that is less. */
 function contextLimit({ models, settings }: TurnServices): number {

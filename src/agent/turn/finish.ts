@@ -5,13 +5,13 @@ import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallbac
 import { isSameAnswer } from '../../core/decision/same-answer.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
-import { type ModelCall, responseReceived, thinkingDrafts } from '../model-call/call-model.ts'
+import { enterResponse, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { emitAnswer } from '../model-call/live-output.ts'
 import { attemptDrafts, citedSources, closingChanges, completionDrafts, noticeDrafts, withExistingCitations } from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
-import { nothingPublished, publishWorkspace } from './workspace.ts'
+import { mayHaveFiles, nothingPublished, publishWorkspace } from './workspace.ts'
 
 /** Why a turn ended. */
 export type ExitReason = 'complete' | 'exit' | 'max_iterations' | 'time' | 'budget' | 'protocol_violation' | 'steer' | 'error' | 'cancelled'
@@ -22,8 +22,8 @@ export interface ForcedEnd {
   readonly fallback: FallbackReason
   readonly violationCode?: string
   readonly error?: Error
-  /** The change that journals the last response. It is committed together with the end of the turn. */
-  readonly changes?: readonly Change[]
+  /** The last response, if the turn ends because of it. */
+  readonly last?: { readonly origin: BlockOrigin; readonly call: ModelCall }
   /** Blocks about the last response. They stand before the completion. */
   readonly drafts?: readonly Draft[]
 }
@@ -65,7 +65,11 @@ const truncatedReasons: ReadonlySet<ExitReason> = new Set(['max_iterations', 'ti
 /** The result of the turn, or its progress when the answer was deferred and the turn goes on. */
 export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResult } | { readonly kind: 'next'; readonly progress: Progress }
 
-/** Ends the turn. The answer, the used sources and the end are one commit, so that a turn is never half closed. */
+/**
+ * Ends the turn. The answer, the used sources and the end are one commit, so that a turn is never half closed. The last response is part
+ * of it, unless something slow comes first (a wait for late events, hooks, publishing files). Then the response is entered before that, so
+ * that a process that resumes the turn need not ask the model again.
+ */
 export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): Promise<FinishResult> {
   switch (end.kind) {
     case 'answer':
@@ -86,16 +90,18 @@ export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): 
 async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAnswer): Promise<FinishResult> {
   const { turnId, agent, conversation } = turn
   const { ledger, inbox, renderers } = conversation
-  const { origin, call, decision, warnings } = answer
+  const { origin, decision, warnings } = answer
   const previous = progress.attempts.at(-1)?.text
-  if (decision.answer !== previous) emitIfNotStreamed(turn, origin, call, decision.answer)
+  if (decision.answer !== previous) emitIfNotStreamed(turn, origin, answer.call, decision.answer)
   const repeated = previous !== undefined && isSameAnswer(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = answer.deferrable && !repeated // the model has seen the event and repeats its answer: do not defer it again
-  const hasEvents = inbox.hasSteer || hasUnansweredEvents(ledger.timeline, turnId)
-  if (deferrable && !hasEvents) await inbox.waitForEvents(agent.settings.exitGraceMs)
+  const hasEvents = () => inbox.hasSteer || hasUnansweredEvents(ledger.timeline, turnId)
+  const waits = deferrable && !hasEvents() && agent.settings.exitGraceMs > 0
   // Hooks are not called, and files are not published, for an answer that is going to be deferred.
   const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))
+  const call = waits || (isFinal() && isEndSlow(turn, true)) ? await enterResponse(turn, origin, answer.call) : answer.call
+  if (waits && !hasEvents()) await inbox.waitForEvents(agent.settings.exitGraceMs) // an event may have come while the response was entered
   const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
   const after = isFinal() ? await agent.hooks.onAfterCompletion() : []
   const published = isFinal() ? await publishWorkspace(turn) : nothingPublished
@@ -110,7 +116,11 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
       ? [...common, ...attemptDrafts(origin, timeline, decision, progress)]
       : [...common, ...before, ...completion(), ...after, ...published.drafts]
     const close = () => closingChanges({ turnId, ts: agent.clock.now() }, timeline, decision.answer, exitReason, renderers.estimator.text)
-    return [responseReceived(origin, call), { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }, ...(deferred ? [] : close())]
+    return [
+      ...responseChanges(origin, call),
+      { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
+      ...(deferred ? [] : close()),
+    ]
   }
   await (deferrable ? ledger.commit(answerChanges) : commitEnd(turn, progress, answerChanges))
   if (!deferred) return { kind: 'closed', result: turnResult(turnId, ledger.timeline, decision, exitReason, published.error) }
@@ -120,6 +130,9 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
     progress: { ...progress, repairs: afterAcceptedRound(progress.repairs), attempts: [...progress.attempts, attempt] },
   }
 }
+
+/** Whether hooks or files delay the commit that ends the turn. */
+const isEndSlow = (turn: Turn, publishes: boolean): boolean => turn.agent.hooks.delayCompletion || (publishes && mayHaveFiles(turn))
 
 /** Emits an answer that was not streamed. Without watchers, it is emitted when one joins before the answer is journaled. */
 function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
@@ -144,14 +157,17 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
   const repeated = progress.attempts.at(-1)?.text === answer
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   if (!repeated) emitAnswer(turn, iteration, answer)
+  const publishes = okReasons.has(end.exitReason)
+  const last =
+    end.last && isEndSlow(turn, publishes) ? { ...end.last, call: await enterResponse(turn, end.last.origin, end.last.call) } : end.last
   const [before, after] = [await agent.hooks.onBeforeCompletion(), await agent.hooks.onAfterCompletion()]
-  const published = okReasons.has(end.exitReason) ? await publishWorkspace(turn) : nothingPublished
+  const published = publishes ? await publishWorkspace(turn) : nothingPublished
   const exitReason = published.error ? 'error' : end.exitReason
   await commitEnd(turn, progress, (timeline) => {
     const completion = completionDrafts({ turnId, iteration, ts: agent.clock.now() }, timeline, attempts, decision)
     const drafts = [...(end.drafts ?? []), ...before, ...completion, ...after, ...published.drafts]
     return [
-      ...(end.changes ?? []),
+      ...(last ? responseChanges(last.origin, last.call) : []),
       { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
       ...closingChanges({ turnId, ts: agent.clock.now() }, timeline, answer, exitReason, renderers.estimator.text),
     ]

@@ -4,7 +4,7 @@ import { openPlans } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import type { Prompt } from '../../core/render/render.ts'
 import type { Part, Slice } from '../../core/render/types.ts'
-import type { PromptRecord } from '../../core/timeline/change.ts'
+import type { PromptRecord, ReachedLimit } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Renderers } from '../conversation/renderers.ts'
@@ -23,7 +23,7 @@ export interface DecisionPrompt {
 }
 
 /** Builds the prompt: the timeline with its cache points, then the sources and ANNOUNCE. These last two change in every round. */
-export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
+export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: ReachedLimit): DecisionPrompt {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
   const { renderer, meter, estimator, sourcesTail } = conversation.renderers
@@ -65,7 +65,7 @@ function announceText(
   progress: Progress,
   timeline: Timeline,
   now: { readonly utc: string; readonly timezone: string },
-  wrapUp?: true,
+  wrapUp?: ReachedLimit,
 ): string {
   const { budget, iteration, feedbacks, events, workspace } = progress
   return composeAnnounce({
@@ -74,7 +74,7 @@ function announceText(
       max: maxRoundsOf(budget),
       bonus: usableExtraRounds(budget),
       elapsedSeconds: (millisecondsOf(now.utc) - budget.startedAt) / 1000,
-      wrapUp,
+      wrapUp: wrapUp !== undefined,
     },
     plans: openPlans(timeline),
     now,
@@ -85,7 +85,7 @@ function announceText(
   })
 }
 
-function constraintsOf(progress: Progress, wrapUp: true | undefined): readonly string[] | undefined {
+function constraintsOf(progress: Progress, wrapUp: ReachedLimit | undefined): readonly string[] | undefined {
   if (wrapUp) return ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.']
   if (!progress.wrapUp) return undefined
   const { rounds, tools } = progress.wrapUp

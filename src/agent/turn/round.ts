@@ -1,5 +1,5 @@
 import type { AnnouncedFeedback, AnnouncedWorkspace, LiveEvent } from '../../core/announce/announce.ts'
-import { type BlockOrigin, type Draft, type Notice, noticeBlock, rawDecisionBlock } from '../../core/block/index.ts'
+import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import {
   afterRejectedResponse,
   type Budget,
@@ -21,22 +21,24 @@ import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../../core/decision/decision.ts'
 import { type FallbackReason, salvageAnswer } from '../../core/decision/fallback-answer.ts'
 import { readDecision } from '../../core/decision/read.ts'
-import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
+import type { ReachedLimit } from '../../core/timeline/change.ts'
+import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
 import {
   callModel,
   endForServiceError,
   type ModelCall,
-  responseReceived,
+  responseChanges,
   serviceErrorNotice,
   thinkingDrafts,
   toDecisionResponse,
 } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
-import type { AgentSettings } from '../settings.ts'
+import type { AgentSettings, ModelSettings } from '../settings.ts'
 import { prepareContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
+import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { refreshWorkspaceFacts } from './workspace.ts'
@@ -48,7 +50,7 @@ export type RoundResult =
 
 /** Runs one round: takes in waiting events, checks the budget, makes the prompt fit, calls the model, and handles its response. */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
-  const { agent, conversation } = turn
+  const { conversation } = turn
   const { inbox } = conversation
   if (conversation.signal.aborted) return { kind: 'ended', progress: before, end: cancelled }
   const withWorkspace = turn.workspace.isOpen ? await refreshWorkspaceFacts(turn, before) : before
@@ -56,18 +58,16 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
   const budget = checkTurnBudget(turn, withEvents.budget)
   if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'budget', fallback: 'unpriced' })
-  if (budget !== 'go') return wrapUpTurn(turn, withEvents, budget)
+  if (budget !== 'go') return wrapUpTurn(turn, withEvents, reachedLimits[budget])
 
   const progress = await prepareContext(turn, withEvents)
   if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress } // a steer or the time limit came first: do not call the model
   const origin = nextOrigin(turn, progress.iteration)
-  const model = progress.wrapUp ? { ...agent.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : agent.settings.decision
-  const call = await callModel(turn, progress, origin, model)
+  const call = await callModel(turn, progress, origin, callSettings(turn, progress))
   const after = nextRound(progress)
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
-  const { error, raw } = call.response
-  if (error && raw === '') return ended(after, endForServiceError(origin, call, error))
-  return await handleResponse(turn, after, origin, call, model.maxTokens)
+  if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
+  return await handleResponse(turn, after, origin, call)
 }
 
 function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
@@ -78,21 +78,21 @@ function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending, i
   return checkBudget({ ...budget, money, unpriced }, now, last)
 }
 
-/** Rejects the response, runs its tool call, or handles its answer. */
-function handleResponse(
-  turn: Turn,
-  progress: Progress,
-  origin: BlockOrigin,
-  call: ModelCall,
-  maxTokens: number,
-): RoundResult | Promise<RoundResult> {
-  const { decision, notices } = readResponseDecision(turn, progress, call.response, maxTokens)
+/** The settings of the call in this round. */
+const callSettings = ({ agent: { settings } }: Turn, { wrapUp }: Progress): ModelSettings =>
+  wrapUp ? { ...settings.wrapUp, maxTokens: wrapUp.maxTokens } : settings.decision
+
+/** Ends the turn because of an error of the provider, rejects the response, runs its tool call, or handles its answer. */
+export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): RoundResult | Promise<RoundResult> {
+  const { error, raw } = call.response
+  if (error && raw === '') return ended(progress, endForServiceError(origin, call, error))
+  const { decision, notices } = readResponseDecision(turn, progress, call.response, callSettings(turn, progress).maxTokens)
   if (!decision) return rejectResponse(turn, progress, origin, call, notices)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
     return ended(progress, {
       ...stoppedByUser,
-      changes: [responseReceived(origin, call)],
+      last: { origin, call },
       drafts: thinkingDrafts(origin, call.response),
     })
   }
@@ -159,55 +159,47 @@ async function rejectResponse(
   notices: readonly Notice[],
 ): Promise<RoundResult> {
   const drafts: readonly Draft[] = [...thinkingDrafts(origin, call.response), ...notices.map((notice) => noticeBlock(origin, notice))]
-  const changes = [responseReceived(origin, call)]
   const { repairs, next } = afterRejectedResponse(progress.repairs, remainingRounds(progress.budget))
   const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: spendRound(progress.wrapUp) }) }
   if (next === 'exit') {
     const { error } = call.response
     const violationCode = notices.at(-1)?.code ?? ''
-    return ended(after, error ? endForServiceError(origin, call, error, drafts) : { ...tooManyViolations, violationCode, changes, drafts })
+    return ended(
+      after,
+      error ? endForServiceError(origin, call, error, drafts) : { ...tooManyViolations, violationCode, last: { origin, call }, drafts },
+    )
   }
-  await turn.conversation.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
+  const response = responseChanges(origin, call)
+  await turn.conversation.ledger.commit((timeline) => [...response, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
   return { kind: 'next', progress: after } // if no rounds are left, the next round wraps up the turn
-}
-
-/**
- * Handles a response that a steer or the time limit interrupted. The model can read what it had written, and the next round takes in the
- * steer or wraps up.
- */
-async function handleInterruption({ conversation }: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
-  if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
-  const { raw } = call.response
-  const response = responseReceived(origin, call, 'interrupted')
-  const written = (timeline: Timeline) => ({
-    type: 'blocks.appended' as const,
-    blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
-  })
-  await conversation.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
-  return { kind: 'next', progress }
 }
 
 /**
  * Ends a turn whose budget is used up. The model is called once more and may only answer. If it does not, or not in time, the answer is a
  * fixed text.
  */
-async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<RoundResult> {
-  const { exitReason, fallback } = exhausted[why]
+async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): Promise<RoundResult> {
+  const outOfTime = exhausted[limit]
   const { turnId, agent, conversation } = turn
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
   limitWrapUpTime(turn, progress.budget)
   await prepareContext(turn, progress)
   if (conversation.inbox.hasSteer) return { kind: 'next', progress }
-  if (conversation.inbox.timeUp) return ended(progress, { exitReason, fallback })
+  if (conversation.inbox.timeUp) return ended(progress, outOfTime)
   const origin = nextOrigin(turn, progress.iteration)
-  const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
+  const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, limit)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (call.interrupted) {
     const next = await handleInterruption(turn, after, origin, call)
-    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer
-      ? next
-      : ended(after, { exitReason, fallback })
+    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer ? next : ended(after, outOfTime)
   }
+  if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
+  return handleLastResponse(turn, after, origin, call, limit)
+}
+
+/** Ends the turn with the response of its last call. */
+export function handleLastResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, limit: ReachedLimit): RoundResult {
+  const { exitReason, fallback } = exhausted[limit]
   const { decision, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
   const admission = checkWrapUp(budgetWrapUp, decision)
   if (admission.verdict === 'answer') {
@@ -215,9 +207,9 @@ async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exha
   }
   const { error, thrown } = call.response
   // The result of the turn does not show this error, because the turn ends at its limit.
-  if (thrown !== undefined) agent.onProblem({ where: 'model', error: thrown })
+  if (thrown !== undefined) turn.agent.onProblem({ where: 'model', error: thrown })
   const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
-  return ended(after, { exitReason, fallback, changes: [responseReceived(origin, call)], drafts })
+  return ended(progress, { exitReason, fallback, last: { origin, call }, drafts })
 }
 
 /** Gives a wrap-up the rest of the turn's time, but at least `wrapUpSeconds`. Without a time limit of the turn it has none. */
@@ -226,12 +218,16 @@ function limitWrapUpTime({ agent: { clock, settings }, conversation: { inbox } }
   inbox.limitTime(Math.max(startedAt + maxMilliseconds - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
 }
 
-const exhausted: {
-  readonly [V in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: { readonly exitReason: ExitReason; readonly fallback: FallbackReason }
-} = {
-  'wrap_up:rounds': { exitReason: 'max_iterations', fallback: 'max_rounds' },
-  'wrap_up:time': { exitReason: 'time', fallback: 'time' },
-  'wrap_up:money': { exitReason: 'budget', fallback: 'money' },
+const reachedLimits: { readonly [Check in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: ReachedLimit } = {
+  'wrap_up:rounds': 'rounds',
+  'wrap_up:time': 'time',
+  'wrap_up:money': 'money',
+}
+
+const exhausted: { readonly [Limit in ReachedLimit]: { readonly exitReason: ExitReason; readonly fallback: FallbackReason } } = {
+  rounds: { exitReason: 'max_iterations', fallback: 'max_rounds' },
+  time: { exitReason: 'time', fallback: 'time' },
+  money: { exitReason: 'budget', fallback: 'money' },
 }
 
 const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const

@@ -6,7 +6,7 @@ import { resumeTurn } from '../recovery/resume-turn.ts'
 import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, hostAllOrReject, hostIfPossible, removeHosted } from './attachments.ts'
 import { clarificationResolved } from './incoming-events.ts'
-import { openProgress, type Progress } from './round.ts'
+import { openProgress, type RoundResult } from './round.ts'
 import { generateTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 
@@ -24,7 +24,7 @@ export interface TurnInput {
 }
 
 /** Opens the turn, or resumes it. The user's message is committed before anything else happens, so that it can not be lost. */
-export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonly AnnouncedFeedback[]): Promise<Progress> {
+export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonly AnnouncedFeedback[]): Promise<RoundResult> {
   const { agent, conversation } = turn
   const { openTurn, size } = conversation.ledger.timeline
   const ts = agent.clock.now()
@@ -33,7 +33,7 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   const isNew = size === 0
   await commitInput(turn, start.input, ts)
   if (isNew) await generateTitle(turn)
-  return openProgress(ts, agent.settings, feedbacks)
+  return { kind: 'next', progress: openProgress(ts, agent.settings, feedbacks) }
 }
 
 /** Starts the time limit. It counts from the start of the turn, also when the turn is resumed after a crash. */

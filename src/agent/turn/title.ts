@@ -21,7 +21,8 @@ export async function generateTitle(turn: Turn): Promise<void> {
   const { ledger, renderers } = conversation
   const { parts } = renderers.renderer.render(ledger.timeline, { currentTurnId: turnId, points: () => [] })
   const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...agent.settings.gate })
-  if (conversation.signal.aborted) return // commit nothing: the process that resumes the turn asks again
+  // An agent that is closed enters what it has received. A part of a title is worth nothing: the process that resumes the turn asks again.
+  if (conversation.signal.aborted && response.finish_reason === 'interrupted') return
   const { title, questions } = parseTitleResponse(response.raw)
   const { ts } = response
   const drafts: readonly Draft[] = [

@@ -30,7 +30,7 @@ import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
-import { type ModelCall, responseReceived, thinkingDrafts } from '../model-call/call-model.ts'
+import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
@@ -49,9 +49,9 @@ type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
  * tool ran. `seen` is the timeline that the model saw.
  */
 export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, checked: CheckedCall, seen: Timeline): Promise<void> {
-  const response = responseReceived(origin, call)
+  const response = responseChanges(origin, call)
   return turn.conversation.ledger.commit((timeline) => [
-    response,
+    ...response,
     { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(origin, call, checked, seen)) },
   ])
 }

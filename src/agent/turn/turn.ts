@@ -18,12 +18,13 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
   const { turnId, agent, conversation } = turn
   let progress: Progress | undefined
   try {
-    progress = await startTurn(turn, start, feedbacks)
+    let outcome = await startTurn(turn, start, feedbacks)
     for (;;) {
-      const outcome = await round(turn, progress)
-      const next = outcome.kind === 'next' ? outcome : await finishTurn(turn, outcome.progress, outcome.end)
+      progress = outcome.progress
+      const next = outcome.kind === 'next' ? outcome : await finishTurn(turn, progress, outcome.end)
       if (next.kind === 'closed') return next.result
       progress = next.progress
+      outcome = await round(turn, progress)
     }
   } catch (error) {
     const open = conversation.ledger.timeline.openTurn

@@ -158,8 +158,8 @@ export const nothingPublished: PublishResult = { drafts: [] }
  * fails, the turn ends with an error, but keeps its answer.
  */
 export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
-  const { turnId, agent, conversation, workspace } = turn
-  if (!workspace.isOpen && !(workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))) return nothingPublished
+  const { turnId, agent } = turn
+  if (!mayHaveFiles(turn)) return nothingPublished
   const published = await tryPublish(turn)
   if (published.record.reason === 'workspace_not_materialized') return nothingPublished
   const drafts = [publishBlock(turnId, agent.clock.now(), published)]
@@ -167,6 +167,10 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   const message = `workspace_publish_failed: ${published.record.message ?? 'no reason was given'}`
   return { drafts, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
 }
+
+/** Whether there may be something to publish. */
+export const mayHaveFiles = ({ turnId, conversation, workspace }: Turn): boolean =>
+  workspace.isOpen || (workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))
 
 /** Publishes, and turns every error into a failed outcome, so that the answer is not lost. */
 async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {

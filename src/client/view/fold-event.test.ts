@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { isDecisionEntry } from '../../agent/events/event-hub.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { importChanges } from '../../core/timeline/bundle.ts'
 import type { Change } from '../../core/timeline/change.ts'
+import { endsLiveOutput } from '../../core/view/read-change.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { type ConversationView, emptyView } from './conversation-view.ts'
@@ -30,7 +30,7 @@ const entriesOf = (changes: readonly Change[]) => changes.map((change, index): T
 const entriesAfter = (seq: number, events: readonly TurnEvent[]) => events.filter((event) => event.type === 'entry' && event.seq > seq)
 /** The live events of the current round: a server sends them again to a client that connects. */
 function inFlight(events: readonly TurnEvent[]): readonly TurnEvent[] {
-  const last = events.findLastIndex((event) => event.type === 'entry' && isDecisionEntry(event))
+  const last = events.findLastIndex((event) => event.type === 'entry' && endsLiveOutput(event.change))
   return events.slice(last + 1).filter(({ type }) => type !== 'entry')
 }
 
@@ -95,14 +95,15 @@ describe('a view of a conversation', () => {
     expect(imported.title).toBe(original.title)
   })
 
-  it('shows live text until its entry comes', async () => {
+  it('shows live text until the blocks of its round come, and not only until its response comes', async () => {
     const events = await eventsOf([reply.answer('A long answer, word by word.')], ['Go.'])
     const responseAt = events.findIndex(
       (event) => event.type === 'entry' && event.change.type === 'response.received' && !event.change.role,
     )
     const before = fold(events.slice(0, responseAt))
     expect(before.live?.lanes.find(({ marker }) => marker === 'answer')).toMatchObject({ text: 'A long answer, word by word.' })
-    expect(fold(events.slice(0, responseAt + 1)).live).toBeUndefined()
+    expect(fold(events.slice(0, responseAt + 1)).live).toEqual(before.live)
+    expect(fold(events.slice(0, responseAt + 2)).live).toBeUndefined()
   })
 
   it('replaces the text of an earlier attempt', () => {

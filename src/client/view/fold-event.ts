@@ -1,19 +1,21 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
-import { readChange } from '../../core/view/read-change.ts'
+import { endsLiveOutput, readChange } from '../../core/view/read-change.ts'
 import type { BlockEvent, HistoryEvent, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
 import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversation-view.ts'
 import { newTurn, withBlockEvent } from './turn-view.ts'
 
 /**
- * The view after one more event. An entry that is already in the view changes nothing. Live text is shown until its entry comes:
+ * The view after one more event. An entry that is already in the view changes nothing. Live text is shown until the blocks of its round
+ * come, which may be later than the response:
  *
- *   live     ~ ~ ~ ~ │           ~ ~ ~ │
- *   entries          ▼ response, call  ▼ response, answer
+ *   live     ~ ~ ~ ~ │           ~ ~ ~ ~ ~ ~ ~ ~ ~ │
+ *   entries          ▼ response, call     response ▼ answer
  */
 export function foldEvent(view: ConversationView, event: TurnEvent): ConversationView {
   if (event.type !== 'entry') return { ...view, live: applyLiveEvent(view.live, event) }
   if (event.seq <= view.lastSeq) return view
-  return { ...readChange(event.change).reduce(withVisibleEvent, view), lastSeq: event.seq }
+  const live = endsLiveOutput(event.change) ? undefined : view.live
+  return { ...readChange(event.change).reduce(withVisibleEvent, { ...view, live }), lastSeq: event.seq }
 }
 
 function withVisibleEvent(view: ConversationView, event: VisibleEvent): ConversationView {
@@ -50,11 +52,10 @@ function withTurnEnd(view: ConversationView, { turnId, ts, exitReason, failed }:
   return { ...changeTurn(view, turnId, ts, (turn) => ({ ...turn, endedAt: ts, exitReason, failed })), live: undefined }
 }
 
-/** Adds the usage of a model call. The response of a decision also ends the live text, because its blocks come in the same commit. */
-function withResponse(view: ConversationView, { turnId, ts, role, usage }: ResponseEvent): ConversationView {
-  const live = role === undefined ? undefined : view.live
-  if (!usage) return { ...view, live }
-  const billed = changeTurn(view, turnId, ts, (turn) => ({
+/** Adds the usage of a model call. */
+function withResponse(view: ConversationView, { turnId, ts, usage }: ResponseEvent): ConversationView {
+  if (!usage) return view
+  return changeTurn(view, turnId, ts, (turn) => ({
     ...turn,
     usage: {
       uncached: turn.usage.uncached + usage.uncached,
@@ -64,7 +65,6 @@ function withResponse(view: ConversationView, { turnId, ts, role, usage }: Respo
       reasoning: turn.usage.reasoning + (usage.reasoning ?? 0),
     },
   }))
-  return { ...billed, live }
 }
 
 /** Adds imported blocks. An import may repeat turns that are in the view already. Of such turns only summaries are added. */

@@ -35,7 +35,7 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
       walk = walkTo(timeline, walk)
       const role = change.role ?? 'decision'
       const { shown } = walk
-      const produced = blocksProducedAfter(journal, index)
+      const produced = blocksProducedAfter(journal, index, change)
       yield { seq, response: change, shown, count: shown.length, since: since.get(role) ?? [], produced }
       since.set(role, [])
     } else for (const changes of since.values()) changes.push(change)
@@ -50,11 +50,29 @@ function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
   return walk
 }
 
-/** The blocks that a response led to. They directly follow it in the journal, except that a title or a hide may come between. */
-function blocksProducedAfter(journal: readonly JournalEntry[], index: number): readonly Block[] {
-  const next = journal[index + 1]?.change
-  const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next
-  return after === undefined || after.type === 'event.accepted' ? [] : blocksOfChange(after)
+/**
+ * The blocks that a response led to. Those of a decision have its round in their metadata. They may come later than the response, but
+ * before the next decision. Those of a title or a summary follow directly, except that a title or a hide may come between.
+ */
+function blocksProducedAfter(
+  journal: readonly JournalEntry[],
+  index: number,
+  { role, turn_id, iteration }: ResponseReceived,
+): readonly Block[] {
+  if (role !== undefined) {
+    const next = journal[index + 1]?.change
+    const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next
+    return after === undefined || after.type === 'event.accepted' ? [] : blocksOfChange(after)
+  }
+  for (let at = index + 1; at < journal.length; at++) {
+    const { change } = journal[at] as JournalEntry // every index below the length has an entry
+    if (change.type === 'turn.closed' || (change.type === 'response.received' && change.role === undefined)) return []
+    if (change.type !== 'blocks.appended') continue
+    const isOfRound = ({ type, turn_id: turn, meta }: Block) =>
+      turn === turn_id && (meta?.iteration === iteration || type === 'assistant.completion')
+    if (change.blocks.some(isOfRound)) return change.blocks
+  }
+  return []
 }
 
 /** A prompt as it was sent, with the hashes of its blocks and the tokens up to each block. */

@@ -77,7 +77,14 @@ export interface ResponseReceived {
   readonly error?: ServiceError
   /** Earlier attempts of the same call that cost tokens but failed before any output was shown. */
   readonly retried?: readonly RetriedAttempt[]
+  /** The limit that was reached, when the model was asked to end the turn with an answer. */
+  readonly wrap_up?: ReachedLimit
+  /** The hash of the request, for a summary. A later plan that makes the same request uses this response. */
+  readonly request_hash?: number
 }
+
+/** A limit of a turn. When it is reached, the model is asked for a last answer. */
+export type ReachedLimit = 'rounds' | 'time' | 'money'
 
 /** A failed attempt of a model call, and what it cost. */
 export interface RetriedAttempt {

@@ -103,6 +103,8 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
     usage: optional(usage),
     prompt: optional(object({})),
     retried: optional(list(object({ usage }))),
+    wrap_up: optional(oneOf('rounds', 'time', 'money')),
+    request_hash: optional(number),
   }),
   'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // a row needs only a sid
   'sources.used': object({ ts: text, sids }),

@@ -38,7 +38,7 @@ export interface TurnEnded {
   readonly sourcesUsed: readonly number[]
 }
 
-/** The response of the model is complete. Its live text ends here. */
+/** The response of the model is complete. Its live text stays until the blocks of the round come, which may take some time. */
 export interface ResponseEvent {
   readonly kind: 'response'
   readonly turnId: string

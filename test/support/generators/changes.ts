@@ -129,6 +129,8 @@ function toChanges(planned: readonly PlannedChange[]): readonly Change[] {
           usage: { uncached: 1, cache_read: 2, cache_write: 3, output: 4 },
           prompt: { cache_ttl_seconds: each.ttl },
           retried: [{ usage: { uncached: 5, cache_read: 0, cache_write: 0, output: 6 }, estimated: true }],
+          wrap_up: 'rounds',
+          request_hash: 2 ** 52 + 1,
         }
       case 'cite': {
         const rows = each.rows.map((fields) => ({ sid: nextSid++, source_type: 'web', ...fields }) as unknown as SourceRow)

@@ -1,0 +1,44 @@
+import type { BlockOrigin } from '../../core/block/index.ts'
+import { fromUsageRecord } from '../../core/cost/cost.ts'
+import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
+import type { ResponseReceived } from '../../core/timeline/change.ts'
+import { openActivity } from '../conversation/inbox.ts'
+import type { Turn } from '../turn/turn.ts'
+import { type JournaledCall, readOptions } from './call-model.ts'
+import { isAdapterError, readResponse } from './read-response.ts'
+
+/**
+ * Reads a response again that a dead process has entered and not acted on. It is read like a new one, so that it means the same and
+ * watchers see it.
+ */
+export async function readJournaledResponse(turn: Turn, origin: BlockOrigin, entry: ResponseReceived): Promise<JournaledCall> {
+  const response = await readResponse(() => journaledEvents(entry), openActivity(), readOptions(turn, origin, 0))
+  return { journaled: true, response, attempt: 0 }
+}
+
+/** The events of the model that led to the entry. Throws where the adapter of the model had thrown. */
+export async function* journaledEvents({ raw, finish_reason, usage, error, prompt }: ResponseReceived): AsyncGenerator<ModelEvent> {
+  if (raw !== '') yield { type: 'text.delta', text: raw }
+  if (finish_reason === 'interrupted') return
+  if (error && isAdapterError(error)) throw new Error('The adapter of the model threw an error.')
+  if (error || finish_reason === 'error') return yield { type: 'error', error: error ?? unknownError }
+  if (finish_reason === 'other' && !usage) return // the call was aborted because the response broke the protocol
+  yield {
+    type: 'finish',
+    finishReason: finish_reason as FinishReason, // the cast is safe: the journal holds what a model returned
+    modelName: prompt?.model ?? '',
+    ...(usage && { usage: fromUsageRecord(usage) }),
+  }
+}
+
+/** The error of a response whose entry says only that the provider failed. */
+export const unknownError: ServiceError = {
+  kind: 'unknown',
+  service_name: 'recorded',
+  provider: '',
+  model_name: '',
+  error_type: 'unknown',
+  message: 'the provider failed',
+  stage: 'before_output',
+  retryable: false,
+}

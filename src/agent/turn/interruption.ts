@@ -1,0 +1,34 @@
+import { type BlockOrigin, rawDecisionBlock } from '../../core/block/index.ts'
+import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
+import { enterResponse, type ModelCall, type NewCall, responseReceived } from '../model-call/call-model.ts'
+import type { Progress, RoundResult } from './round.ts'
+import type { Turn } from './turn.ts'
+
+/**
+ * Handles a response that a steer or the time limit interrupted. The model can read what it had written, and the next round takes in the
+ * steer or wraps up.
+ */
+export async function handleInterruption(
+  { conversation }: Turn,
+  progress: Progress,
+  origin: BlockOrigin,
+  call: NewCall,
+): Promise<RoundResult> {
+  if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
+  const { raw } = call.response
+  const response = responseReceived(origin, call, 'interrupted')
+  const written = (timeline: Timeline) => ({
+    type: 'blocks.appended' as const,
+    blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
+  })
+  await conversation.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
+  return { kind: 'next', progress }
+}
+
+/** Enters a complete response and nothing else, because the agent is closed. The process that resumes the turn acts on the response. */
+export async function leaveToNextProcess(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
+  await enterResponse(turn, origin, call)
+  return { kind: 'ended', progress, end: cancelled }
+}
+
+const cancelled = { kind: 'cancelled' } as const
