@@ -9,9 +9,8 @@ import type { ConversationStore } from '../../../src/ports/store.ts'
 import type { TurnObserver } from './long-turn.ts'
 
 /** Opens the store of a folder that several processes use. Decisions and effects are logged in files beside the store, one line each. */
-export async function openCrashFolder(folder: string) {
+export async function openCrashFolder(folder: string, clock = createSystemClock()) {
   const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
-  const clock = createSystemClock()
   return { clock, store: await createSqliteStore({ file: join(folder, 'store.sqlite'), blobs, clock }) }
 }
 

@@ -1,0 +1,194 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { createSystemClock } from '../../../src/adapters/clock/system.ts'
+import { createCustomWorkspaces } from '../../../src/adapters/workspace/custom/custom.ts'
+import { createAgentFrom } from '../../../src/agent/agent.ts'
+import type { AgentSettings } from '../../../src/agent/settings.ts'
+import { hashText } from '../../../src/core/hash.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
+import type { Model, ModelRequest } from '../../../src/ports/model.ts'
+import type { Workspaces } from '../../../src/ports/workspace.ts'
+import { reply } from '../../../src/testing/scripted-model.ts'
+import { defineTool } from '../../../src/tools/define.ts'
+import type { Tool } from '../../../src/tools/tool.ts'
+import { contextWithRoom } from '../context-size.ts'
+import { foldersOnDisk } from '../workspace-folders.ts'
+import { openCrashFolder } from './crash-folder.ts'
+
+/**
+ * A turn that hangs at one place, so that its process can be killed there. Each place has a folder of its own. The replies of the model
+ * depend only on the prompt, so that another process can continue the turn.
+ */
+interface SlowTurn {
+  readonly settings?: Partial<AgentSettings>
+  /** A message that is answered before the turn that hangs. */
+  readonly earlier?: string
+  /** The reply to the decision with this number. It is undefined in the last call of a turn that has reached its limit. */
+  readonly reply: (iteration: number | undefined) => string
+  /** The calls of the model that the whole turn needs. */
+  readonly calls: readonly ModelRequest['role'][]
+  readonly exitReason: string
+}
+
+export const finalAnswer = 'It is clear in Rome.'
+
+const answer = reply.answer(finalAnswer)
+const answering: SlowTurn = { reply: () => answer, calls: ['gate', 'decision'], exitReason: 'complete' }
+const write = reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'Clear.', kind: 'file' })
+const looking: SlowTurn = {
+  settings: { contextTokens: contextWithRoom(9_000), maxRounds: 20, keepRecentTurns: 1 },
+  earlier: `What is new? ${'Tell me all of it. '.repeat(300)}`,
+  reply: (iteration = 0) =>
+    [reply.call('shop.pay'), ...Array.from({ length: 3 }, () => reply.call('shop.look')), answer][iteration] as string,
+  calls: ['compaction', 'compaction', 'decision', 'decision', 'decision', 'decision', 'decision'],
+  exitReason: 'complete',
+}
+
+export const slowTurns = {
+  'the exit grace': answering,
+  'a hook before the completion': answering,
+  'a hook after the completion': answering,
+  'a hook after the last call': {
+    settings: { maxRounds: 1 },
+    reply: (iteration) => (iteration === 0 ? reply.call('shop.pay') : answer),
+    calls: ['gate', 'decision', 'decision'],
+    exitReason: 'max_iterations',
+  },
+  'publishing the workspace': {
+    ...answering,
+    reply: (iteration) => (iteration === 0 ? write : answer),
+    calls: ['gate', 'decision', 'decision'],
+  },
+  'the title': answering,
+  'the call after the title': answering,
+  'the first summary': looking,
+  'the second summary': looking,
+} satisfies Readonly<Record<string, SlowTurn>>
+
+export type Place = keyof typeof slowTurns
+
+export const placeFolder = (folder: string, place: Place): string => join(folder, place.replaceAll(' ', '-'))
+
+/** The answers that the model has given completely in the turn, and the payments of its tool. */
+export function logged(folder: string, place: Place, file: 'answers' | 'payments'): readonly string[] {
+  const path = join(placeFolder(folder, place), file)
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
+}
+
+/** Opens the agent of a place. With `onHang`, its turn hangs at the place, after `onHang` was called. */
+export async function openSlowTurn(folder: string, place: Place, { onHang, aheadMs = 0 }: { onHang?: () => void; aheadMs?: number }) {
+  const turn: SlowTurn = slowTurns[place]
+  const own = placeFolder(folder, place)
+  mkdirSync(own, { recursive: true })
+  const clock = clockAhead(aheadMs)
+  const { store } = await openCrashFolder(own, clock)
+  let started = onHang === undefined // a process that resumes a turn resumes the one that hung
+  const log = (file: 'answers' | 'payments', line: string) => started && appendFileSync(join(own, file), `${line}\n`)
+  const hangs = (...at: readonly Place[]) => onHang !== undefined && started && at.includes(place)
+  const hang = () => {
+    onHang?.()
+    return new Promise<never>(() => {})
+  }
+  const workspaces = createCustomWorkspaces({ ...foldersOnDisk(join(own, 'workspaces')), blobs: store.blobs })
+  const agent = createAgentFrom({
+    model: slowModel(turn, (line) => log('answers', line), hangs, hang),
+    tools: [payTool((line) => log('payments', line)), lookTool],
+    store,
+    clock,
+    workspaces: hangingWorkspaces(workspaces, () => hangs('publishing the workspace'), hang),
+    settings: { ...turn.settings, exitGraceMs: place === 'the exit grace' && onHang ? 600_000 : 0 },
+    hooks: place.startsWith('a hook')
+      ? [
+          {
+            onBeforeCompletion: () => (hangs('a hook before the completion', 'a hook after the last call') ? hang() : []),
+            onAfterCompletion: () => (hangs('a hook after the completion') ? hang() : []),
+          },
+        ]
+      : [],
+  })
+  async function run(): Promise<void> {
+    if (turn.earlier !== undefined) await agent.run('c1', turn.earlier).result
+    started = true
+    await agent.run('c1', 'How is Rome?').result
+  }
+  return { agent, store, run }
+}
+
+/** A clock that runs ahead, so that the lease of a process that was killed just now has expired. */
+function clockAhead(aheadMs: number): Clock {
+  const clock = createSystemClock()
+  return { ...clock, now: () => new Date(Date.parse(clock.now()) + aheadMs).toISOString() }
+}
+
+/** Logs each answer when it is complete. The model is paid for it from then on. */
+function slowModel(
+  turn: SlowTurn,
+  onAnswer: (line: string) => void,
+  hangs: (...at: readonly Place[]) => boolean,
+  hang: () => Promise<never>,
+): Model {
+  let summaries = 0
+  return {
+    name: 'slow',
+    window: 200_000,
+    async *stream(request) {
+      const { role } = request
+      if (role === 'compaction') summaries++
+      if (role === 'decision' && hangs('the call after the title')) await hang()
+      const text = replyTo(turn, request)
+      yield { type: 'text.delta', text: text.slice(0, 30) }
+      if (role === 'gate' && hangs('the title')) await hang()
+      if (role === 'compaction' && summaries === 1 && hangs('the first summary')) await hang()
+      if (role === 'compaction' && summaries === 2 && hangs('the second summary')) await hang()
+      yield { type: 'text.delta', text: text.slice(30) }
+      onAnswer(`${role} ${role === 'compaction' ? hashText(textOf(request)) : (iterationOf(request) ?? 'last')}`)
+      yield { type: 'finish', finishReason: 'stop', modelName: 'slow', usage }
+      if (text === answer && hangs('the exit grace')) setTimeout(hang, 100) // the turn is in its grace, or was never going to enter the response
+    },
+  }
+}
+
+const usage = { uncached: 10, cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0 }
+const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
+
+function replyTo(turn: SlowTurn, request: ModelRequest): string {
+  if (request.role === 'gate') return title
+  if (request.role === 'compaction') return '## Goals\nThe weather.\n\n## Progress\nShelves were looked at, and the goods were paid for.'
+  return textOf(request).includes('How is Rome?') ? turn.reply(iterationOf(request)) : reply.answer('Nothing is new.')
+}
+
+const textOf = ({ parts }: ModelRequest) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+
+/** The number of the round, from 0. Undefined in the last call of a turn that has reached its limit, and outside of rounds. */
+function iterationOf(request: ModelRequest): number | undefined {
+  const [, shown, wrapUp] = /Iteration (\d+)\/[^║]*?(— wrap-up)? *║/.exec(textOf(request)) ?? []
+  return shown === undefined || wrapUp !== undefined ? undefined : Number(shown) - 1
+}
+
+const payTool = (onPayment: (line: string) => void): Tool =>
+  defineTool({
+    id: 'shop.pay',
+    description: 'Pays. Must not be repeated.',
+    params: z.object({}),
+    run(_params, call) {
+      onPayment(call.idempotencyKey)
+      return { paid: true, receipt: 'paid '.repeat(1_500) }
+    },
+  })
+
+const lookTool: Tool = defineTool({
+  id: 'shop.look',
+  description: 'Looks at the shelves.',
+  params: z.object({}),
+  repeatable: true,
+  run: () => ({ goods: 'salt '.repeat(1_500) }),
+})
+
+const hangingWorkspaces = (workspaces: Workspaces, hangs: () => boolean, hang: () => Promise<never>): Workspaces => ({
+  ...workspaces,
+  async open(...args) {
+    const workspace = await workspaces.open(...args)
+    return { ...workspace, publish: (...published) => (hangs() ? hang() : workspace.publish(...published)) }
+  },
+})
