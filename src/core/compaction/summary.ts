@@ -1,7 +1,7 @@
 import type { Block, Draft } from '../block/block.ts'
 import { rangeSummaryBlock } from '../block/turn.ts'
 import type { Estimator } from '../estimate/estimate.ts'
-import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
+import { promptPath, shortSourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
 import { cutText, lastLinesWithin, oneLine } from '../render/text.ts'
 import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy, recoverableResults } from './digest.ts'
 import { MAX_PLANS, newestSnapshots, originalPath, planEntry, planHistoryText, planOutcome, preservedCopy } from './plans.ts'
@@ -127,7 +127,7 @@ function appendix(
   const recoverable = lastLinesWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
   const last = digest.turns.at(-1)
   const index = [
-    ...(sids.length > 0 ? [`sources: ${selectorOf(sids)}`] : []),
+    ...(sids.length > 0 ? [`sources: ${shortSourcesPath(sids, SELECTOR_CHARS)}`] : []),
     ...(last ? [`last_covered_request: ${promptPath(last.turn_id)} | ${oneLine(last.request ?? '', 160)}`] : []),
     ...(last ? [`turn_index: ${turnIndexPath(last.turn_id)} (any covered turn has one)`] : []),
     `complete_index: ${path}${digest.older.length > 0 ? ', continued from' : ''}`,
@@ -140,12 +140,6 @@ function appendix(
     index.join('\n'),
     ...([preferenceDigest(notes.kept, LISTED_CHARS)].filter((text) => text !== undefined) as readonly string[]),
   ]
-}
-
-/** A path to these sources. When the exact path would be long, it is a range from the first to the last sid. */
-function selectorOf(sids: readonly number[]): string {
-  const exact = sourcesPath(sids)
-  return exact.length <= SELECTOR_CHARS ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
 }
 
 /** A list of the newest paths that fit, sorted. `path` is where the model can read the complete list. */

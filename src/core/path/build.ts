@@ -37,6 +37,12 @@ export const filePath = (turn: string, area: Area, rel: string) =>
 
 export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })
 
+/** A path to these sources, ascending, in at most `limit` characters. When the exact path is longer, it is a range with all of them. */
+export function shortSourcesPath(sids: readonly number[], limit: number): string {
+  const exact = sourcesPath(sids)
+  return exact.length <= limit ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
+}
+
 /** The path of an answer that was shown to the user but not accepted as final. The outcome, at its own path, says why. */
 export const attemptPath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}`)
 export const attemptOutcomePath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}.outcome`)

@@ -1,6 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parsePath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
+import { caps } from './caps.ts'
 import { sourcesTail } from './sources-tail.ts'
 
 const web = (sid: number, more: Partial<SourceRow> = {}): SourceRow => ({
@@ -63,5 +66,39 @@ describe('the sources tail', () => {
     const text = sourcesTail(poolOf(...rows), 't5')
     expect(sidsIn(text)).toEqual([10, ...Array.from({ length: 59 }, (_, n) => n + 42)])
     expect(text).toContain('… 40 more, read so:sources_pool[1-9, 11-41]')
+  })
+
+  it('the path to the rows that are not shown is whole: it names exactly these rows, or a range with all of them', () => {
+    const lengths = { exact: 0, range: 0 }
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 1, max: 9_999 }), { minLength: 50, maxLength: 400, size: 'max' }),
+        fc.integer({ min: 1, max: 5 }),
+        (sids, step) => {
+          const rows = sids.toSorted((a, b) => a - b).map((sid, n) => web(sid, n % step === 0 ? { turn_id: 't5' } : {}))
+          const text = sourcesTail(poolOf(...rows), 't5')
+          const shown = new Set(sidsIn(text))
+          const notShown = rows.map(({ sid }) => sid).filter((sid) => !shown.has(sid))
+          const [line, count, path = ''] = /^… (\d+) more, read (.*)$/m.exec(text) ?? []
+          expect(line === undefined).toBe(notShown.length === 0)
+          if (line === undefined) return
+          const parsed = parsePath(path)
+          const named = parsed?.space === 'so' ? parsed.sids : []
+          expect(Number(count)).toBe(notShown.length)
+          expect(line.length).toBeLessThanOrEqual(caps.announceLine)
+          const existing = rows.map(({ sid }) => sid).filter((sid) => named.includes(sid))
+          if (existing.some((sid) => shown.has(sid))) {
+            expect(named).toEqual(Array.from({ length: (notShown.at(-1) ?? 0) - (notShown[0] ?? 0) + 1 }, (_, n) => (notShown[0] ?? 0) + n))
+            lengths.range++
+          } else {
+            expect(existing).toEqual(notShown)
+            lengths.exact++
+          }
+        },
+      ),
+      { numRuns: 40, endOnFailure: true },
+    )
+    expect(lengths.exact).toBeGreaterThan(5)
+    expect(lengths.range).toBeGreaterThan(5)
   })
 })

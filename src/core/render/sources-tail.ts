@@ -1,5 +1,5 @@
 import { oncePerBlock } from '../block/reader.ts'
-import { formatSelector } from '../path/selector.ts'
+import { shortSourcesPath, sourcesPath } from '../path/build.ts'
 import type { SourcePool } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
@@ -23,11 +23,32 @@ export function sourcesTail({ rows }: SourcePool, currentTurnId?: string): strin
   const notShown = rows.filter((row) => !visible.has(row)).map(({ sid }) => sid)
   return frameLines(rows.length, [
     ...shown.flatMap((row) => [rowLine(row, digits), `        ${snippet(row)}`, '']),
-    ...(notShown.length === 0
-      ? []
-      : [oneLine(`… ${notShown.length} more, read so:sources_pool[${formatSelector(notShown)}]`, caps.announceLine), '']),
+    ...(notShown.length === 0 ? [] : [moreLine(rows, notShown, visible), '']),
     ...footer,
   ])
+}
+
+/** The line that names the rows that are not shown. A path that was cut could not be read, so a long one is replaced by a shorter one. */
+function moreLine(rows: readonly SourceRow[], notShown: readonly number[], visible: ReadonlySet<SourceRow>): string {
+  const start = `… ${notShown.length} more, read `
+  const exact = sourcesPath(notShown)
+  const limit = caps.announceLine - start.length
+  if (exact.length <= limit) return start + exact
+  const spans = spansBetween(rows, visible)
+  return start + (spans.length <= limit ? spans : shortSourcesPath(notShown, 0))
+}
+
+/** A path with one range for all rows between two visible ones. Numbers in a range that no row has do no harm. */
+function spansBetween(rows: readonly SourceRow[], visible: ReadonlySet<SourceRow>): string {
+  const spans: { readonly from: number; to: number }[] = []
+  rows.forEach((row, index) => {
+    const before = rows[index - 1]
+    const open = before === undefined || visible.has(before) ? undefined : spans.at(-1)
+    if (visible.has(row)) return
+    if (open === undefined) spans.push({ from: row.sid, to: row.sid })
+    else open.to = row.sid
+  })
+  return `so:sources_pool[${spans.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')}]`
 }
 
 function frameLines(count: number, lines: readonly string[]): string {

@@ -1,6 +1,8 @@
 import type { Block } from '../block/block.ts'
 import { roughTokens } from '../estimate/tokens.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
+import { shortSourcesPath } from '../path/build.ts'
+import { parsePath } from '../path/logical.ts'
 import { unsafeReason } from '../path/safety.ts'
 import type { Caps } from './caps.ts'
 import type { TextPart } from './types.ts'
@@ -28,7 +30,14 @@ export function oneLine(text: string, limit: number): string {
 
 /** The logical path of a block as a prompt shows it. Undefined when the block has no path. */
 export const shownPath = ({ path }: Pick<Block, 'path'>, limits: Pick<Caps, 'path'>): string | undefined =>
-  path === undefined ? undefined : oneLine(path, limits.path)
+  path === undefined ? undefined : pathWithin(path, limits.path)
+
+/** A path in at most `limit` characters. A list of sources is not cut inside, because the model could not read the rest: it becomes a range. */
+export function pathWithin(path: string, limit: number): string {
+  if (path.length <= limit || !path.startsWith('so:')) return oneLine(path, limit)
+  const parsed = parsePath(path)
+  return parsed?.space === 'so' && parsed.sids.length > 0 ? oneLine(shortSourcesPath(parsed.sids, limit), limit) : oneLine(path, limit)
+}
 
 /** Cuts a text that is longer than `limit` characters, and says after the cut how to read the rest. */
 export function clip(text: string, limit: number, path?: string): string {

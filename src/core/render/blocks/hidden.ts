@@ -3,7 +3,7 @@ import { readDigest, readToolCall } from '../../block/round.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { blocksAtPath, type Timeline } from '../../timeline/timeline.ts'
 import type { Caps } from '../caps.ts'
-import { clip, joinLines, oneLine, scrubBase64 } from '../text.ts'
+import { clip, joinLines, oneLine, pathWithin, scrubBase64 } from '../text.ts'
 import type { RenderContext } from '../types.ts'
 import { mimeOf } from './attachment.ts'
 import { shownTypes } from './index.ts'
@@ -44,7 +44,7 @@ const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => 
 
 function hiddenLine(text: string, path: string, limits: Caps): string {
   const sentence = text.trim().replace(/\.$/, '')
-  return `HIDDEN — ${sentence === '' ? 'content removed' : sentence}. Retrieve with react.read(${oneLine(path, limits.path)})`
+  return `HIDDEN — ${sentence === '' ? 'content removed' : sentence}. Retrieve with react.read(${pathWithin(path, limits.path)})`
 }
 
 const droppedOnceExpired: ReadonlySet<BlockType> = new Set(['react.notes', 'react.notice'])
@@ -55,7 +55,7 @@ function prunedResult(path: string, text: string, { callId, toolId, caps }: Rend
   const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
   return joinLines(
     `[TOOL RESULT ${id}].pruned${toolId === undefined ? '' : ` ${oneLine(toolId, caps.id)}`}`,
-    `result_hidden: ${oneLine(path, caps.path)}`,
+    `result_hidden: ${pathWithin(path, caps.path)}`,
     text.trim() === '' ? undefined : text,
   )
 }
@@ -67,7 +67,7 @@ function stub(block: Block, path: string, replacement: string, { callId, toolId,
   const isFile = label === 'file'
   const hint = hintOf(block, label, replacement, caps)
   const fields = [
-    `path=${oneLine(path, caps.path)}`,
+    `path=${pathWithin(path, caps.path)}`,
     isTool && toolId !== undefined ? `tool=${oneLine(toolId, caps.id)}` : undefined,
     isTool && callId !== undefined ? `call_id=${oneLine(callId, caps.id)}` : undefined,
     isFile ? `mime=${oneLine(readDigest(block)?.mime ?? (mimeOf(block) || '-'), caps.mime)}` : undefined,

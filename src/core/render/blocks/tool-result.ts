@@ -1,11 +1,22 @@
 import type { Block } from '../../block/block.ts'
 import { type Digest, readDigest } from '../../block/round.ts'
 import { isObject, type Json, parseJson } from '../../json.ts'
-import { sourcesPath } from '../../path/build.ts'
+import { shortSourcesPath } from '../../path/build.ts'
 import { unsafeReason } from '../../path/safety.ts'
 import { sourceRowsIn } from '../../sources/rows.ts'
 import type { Caps } from '../caps.ts'
-import { clip, joinLines, omitHostingFields, oneLine, preview, scrubBase64, shownPath, stripHostingHandles, textPart } from '../text.ts'
+import {
+  clip,
+  joinLines,
+  omitHostingFields,
+  oneLine,
+  pathWithin,
+  preview,
+  scrubBase64,
+  shownPath,
+  stripHostingHandles,
+  textPart,
+} from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 import { binaryParts, blobOf, mimeOf } from './attachment.ts'
 import { isPlainResult } from './fast-tool-result.ts'
@@ -199,7 +210,7 @@ export function renderReadStatus(status: ReadStatus, limits: Caps): string {
 }
 
 const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
-const shortPath = (path: string, limits: Caps) => oneLine(path, Math.floor(limits.path / 8)) // a result lists many paths, so each of them is cut short
+const shortPath = (path: string, limits: Caps) => pathWithin(path, Math.floor(limits.path / 8)) // a result lists many paths, so each of them is cut short
 
 function rowLine(row: unknown, visible: ReadonlySet<string>, limits: Caps): string | undefined {
   if (typeof row === 'string') return `- ${shortPath(row, limits)}`
@@ -249,7 +260,10 @@ export const rowSids = (payload: Json | undefined): readonly number[] => sourceR
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count, total] = rowsThatFit(payload, limits)
   return joinLines(
-    `logical_path: ${oneLine(sourcesPath(sids), limits.path)}`,
+    `logical_path: ${shortSourcesPath(
+      sids.toSorted((a, b) => a - b),
+      limits.path,
+    )}`,
     'mime: application/json',
     count < total ? `rows: ${count} of ${total} shown` : undefined,
     'payload:',
