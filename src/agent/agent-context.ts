@@ -66,6 +66,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
   }
+  const toolbox = createToolbox(tools)
   return {
     store,
     clock,
@@ -73,11 +74,11 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     workspaces,
     hub: createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
-    toolbox: createToolbox(tools),
+    toolbox,
     system: createSystemPrompt({ tools, ...texts }, count),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
-    createRenderers: () => createRenderers(count),
+    createRenderers: () => createRenderers(count, toolbox.has),
     onEntry,
     onProblem,
   }

@@ -15,6 +15,8 @@ import type { Tool } from '../tools/tool.ts'
 export interface Toolbox {
   readonly tools: readonly Tool[]
   find(id: string): Tool | undefined
+  /** Whether there is a tool with exactly this id. Texts for the model name only such tools. */
+  readonly has: (id: string) => boolean
   /** The signatures by which a call is checked before it runs. */
   readonly signatures: ToolSignatures
 }
@@ -39,6 +41,7 @@ export function createToolbox(tools: readonly Tool[]): Toolbox {
   return {
     tools,
     find: (id) => byId.get(canonical(id)),
+    has: (id) => byId.has(id),
     signatures: { ids: [...byId.keys()], find: (id) => signatures.get(canonical(id)) },
   }
 }

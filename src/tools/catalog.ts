@@ -4,11 +4,32 @@ const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as con
 
 /** The tool catalog of the system prompt. Equal lists of tools give equal bytes, which the prompt cache needs. */
 export function catalogText(tools: readonly Tool[]): string {
-  const [react, common] = [tools.filter(isReactTool), tools.filter((tool) => !isReactTool(tool))]
+  const ids = new Set(tools.map(({ id }) => id))
+  const listed = tools.map((tool) => (tool.id.startsWith('react.') ? withExistingNames(tool, (id) => ids.has(id)) : tool))
+  const [react, common] = [listed.filter(isReactTool), listed.filter((tool) => !isReactTool(tool))]
   return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
 }
 
+/** The built-in tools that texts of this project name. An agent may lack some of them. */
+const builtInNames = /\breact\.(?:read|write|patch|pull|checkout|memsearch|hide|search_files|search_knowledge|plan)\b/g
+
+/** Removes the sentences that name a built-in tool which the agent does not have. A text without such a sentence stays as it is. */
+export function withoutMissingTools(text: string, has: (id: string) => boolean): string {
+  const isPossible = (sentence: string) => (sentence.match(builtInNames) ?? []).every(has)
+  if (isPossible(text)) return text
+  return text
+    .split(/(?<=[.!?]) /)
+    .filter(isPossible)
+    .join(' ')
+}
+
 const isReactTool = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)
+
+const withExistingNames = (tool: Tool, has: (id: string) => boolean): Tool => ({
+  ...tool,
+  description: withoutMissingTools(tool.description, has),
+  constraints: tool.constraints.map((constraint) => withoutMissingTools(constraint, has)).filter((constraint) => constraint !== ''),
+})
 
 function section(title: string, tools: readonly Tool[]): string {
   if (tools.length === 0) return ''

@@ -1,5 +1,6 @@
 import { createEstimator, createMeter, type Estimator, type Meter } from '../../core/estimate/estimate.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import { caps } from '../../core/render/caps.ts'
 import { createRenderer, type Renderer } from '../../core/render/render.ts'
 import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/runs.ts'
 import { createSourcesTail } from '../../core/render/sources-tail.ts'
@@ -13,13 +14,13 @@ export interface Renderers {
   readonly sourcesTail: ReturnType<typeof createSourcesTail>
 }
 
-export function createRenderers(count: TokenCounter): Renderers {
+export function createRenderers(count: TokenCounter, hasTool: (id: string) => boolean): Renderers {
   const estimator = createEstimator(count)
   return {
-    renderer: createRenderer(),
+    renderer: createRenderer({ caps, hasTool }),
     estimator,
     meter: createMeter(estimator),
     fingerprints: createFingerprintRecorder(),
-    sourcesTail: createSourcesTail(),
+    sourcesTail: createSourcesTail(hasTool),
   }
 }

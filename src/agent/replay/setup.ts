@@ -50,7 +50,12 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const spending = settings.priceOf && createSpending(settings.priceOf)
   const stop = new AbortController()
   const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
-  const prompts = comparePrompts(createRenderers(count), recording, parts, () => ledger.timeline)
+  const prompts = comparePrompts(
+    createRenderers(count, (id) => tools.some((tool) => tool.id === id)),
+    recording,
+    parts,
+    () => ledger.timeline,
+  )
   const player = createPlayer(recording, prompts.compare)
   const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
   const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }

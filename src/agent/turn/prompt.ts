@@ -8,6 +8,7 @@ import type { PromptRecord, ReachedLimit } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Renderers } from '../conversation/renderers.ts'
+import type { Toolbox } from '../tools.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
@@ -28,7 +29,7 @@ export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string,
   const { timeline } = conversation.ledger
   const { renderer, meter, estimator, sourcesTail } = conversation.renderers
   const sources = sourcesTail(timeline.sources, turnId)
-  const announce = announceText(progress, timeline, { utc: now, timezone: agent.settings.timezone }, wrapUp)
+  const announce = announceText(agent, progress, timeline, now, wrapUp)
   const points = (slice: Slice) => cachePoints(slice, agent.settings.cache, progress).marks
   const prompt = renderer.render(timeline, { currentTurnId: turnId, points, sources, announce })
   const otherTokens = () => agent.system.tokens() + estimator.text(sources) + estimator.text(announce)
@@ -62,9 +63,10 @@ function promptRecord(
 }
 
 function announceText(
+  { settings, toolbox }: TurnServices,
   progress: Progress,
   timeline: Timeline,
-  now: { readonly utc: string; readonly timezone: string },
+  utc: string,
   wrapUp?: ReachedLimit,
 ): string {
   const { budget, iteration, feedbacks, events, workspace } = progress
@@ -73,24 +75,27 @@ function announceText(
       iteration,
       max: maxRoundsOf(budget),
       bonus: usableExtraRounds(budget),
-      elapsedSeconds: (millisecondsOf(now.utc) - budget.startedAt) / 1000,
+      elapsedSeconds: (millisecondsOf(utc) - budget.startedAt) / 1000,
       wrapUp: wrapUp !== undefined,
     },
     plans: openPlans(timeline),
-    now,
+    now: { utc, timezone: settings.timezone },
     feedbacks,
     events,
     workspace,
-    constraints: constraintsOf(progress, wrapUp),
+    constraints: constraintsOf(progress, toolbox, wrapUp),
   })
 }
 
-function constraintsOf(progress: Progress, wrapUp: ReachedLimit | undefined): readonly string[] | undefined {
+function constraintsOf(progress: Progress, { has }: Toolbox, wrapUp: ReachedLimit | undefined): readonly string[] | undefined {
   if (wrapUp) return ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.']
   if (!progress.wrapUp) return undefined
   const { rounds, tools } = progress.wrapUp
   const left = rounds === 1 ? '1 round' : `${rounds} rounds`
-  return [`The user asked you to wrap up: ${left} left, only ${tools.join(', ')}; then answer.`]
+  const allowed = tools.filter(has)
+  return [
+    `The user asked you to wrap up: ${left} left, ${allowed.length === 0 ? 'without tools' : `only ${allowed.join(', ')}`}; then answer.`,
+  ]
 }
 
 let lastTime = { text: '', milliseconds: Number.NaN }

@@ -1,21 +1,24 @@
 import { oncePerBlock } from '../block/reader.ts'
 import { shortSourcesPath, sourcesPath } from '../path/build.ts'
 import type { SourcePool } from '../sources/pool.ts'
-import type { SourceRow } from '../sources/source.ts'
+import { isCitable, type SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { oneLine } from './text.ts'
 
 /** Creates a `sourcesTail` that keeps its last text. The tail is needed in every round, but the pool seldom changes. */
-export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) => string {
+export function createSourcesTail(hasTool: (id: string) => boolean): (pool: SourcePool, currentTurnId: string) => string {
   let last: { readonly pool: SourcePool; readonly turnId: string; readonly text: string } | undefined
   return (pool, turnId) => {
-    if (last?.pool !== pool || last.turnId !== turnId) last = { pool, turnId, text: sourcesTail(pool, turnId) }
+    if (last?.pool !== pool || last.turnId !== turnId) last = { pool, turnId, text: sourcesTail(pool, turnId, hasTool) }
     return last.text
   }
 }
 
-/** The part of a prompt that lists the sources the agent may cite and load. Providers never cache it: every new source changes it. */
-export function sourcesTail({ rows }: SourcePool, currentTurnId?: string): string {
+/**
+ * The part of a prompt that lists the sources the agent may cite and load. Providers never cache it: every new source changes it. It names
+ * the tools that every agent has, and other tools only if `hasTool` is true for them.
+ */
+export function sourcesTail({ rows }: SourcePool, currentTurnId?: string, hasTool: (id: string) => boolean = () => false): string {
   if (rows.length === 0) return frameLines(0, ['  (none)', ''])
   const shown = chooseRows(rows, currentTurnId)
   const digits = Math.max(2, String(rows.at(-1)?.sid ?? 0).length)
@@ -24,7 +27,7 @@ export function sourcesTail({ rows }: SourcePool, currentTurnId?: string): strin
   return frameLines(rows.length, [
     ...shown.flatMap((row) => [rowLine(row, digits), `        ${snippet(row)}`, '']),
     ...(notShown.length === 0 ? [] : [moreLine(rows, notShown, visible), '']),
-    ...footer,
+    ...footer(rows, hasTool),
   ])
 }
 
@@ -57,10 +60,16 @@ function frameLines(count: number, lines: readonly string[]): string {
   return [rule, header, rule, '', ...lines, rule].join('\n')
 }
 
-const footer = [
-  '  load   react.read(["so:sources_pool[1,3-5]"])      cite   [[S:1]] [[S:1,3]] [[S:2-4]]',
-  '  fetch  web_tools.web_fetch(urls=["https://…"])      hide   react.hide("so:sources_pool[1]", "why it may go")',
-]
+function footer(rows: readonly SourceRow[], hasTool: (id: string) => boolean): readonly string[] {
+  const load = 'load   react.read(["so:sources_pool[1,3-5]"])'
+  const hide = 'hide   react.hide("so:sources_pool[1]", "why it may go")'
+  const cite = rows.some(isCitable) ? ['cite   [[S:1]] [[S:1,3]] [[S:2-4]]'] : []
+  const fetch = hasTool('web_tools.web_fetch') ? ['fetch  web_tools.web_fetch(urls=["https://…"])'] : []
+  return [
+    [load, ...cite],
+    [...fetch, hide],
+  ].map((columns) => `  ${columns.join('      ')}`)
+}
 
 /** Chooses the rows to show, sorted by sid. When there are too many, rows of the current turn come before newer rows of other turns. */
 function chooseRows(rows: readonly SourceRow[], currentTurnId: string | undefined): readonly SourceRow[] {

@@ -52,14 +52,15 @@ export interface Slice {
 
 export interface RenderSettings {
   readonly caps: Caps
+  /** Whether the agent has this tool. Tools that not every agent has are named only if this is true. Undefined: it has none of them. */
+  readonly hasTool?: ((id: string) => boolean) | undefined
 }
 
 /**
  * What decides how a block is rendered, besides the block itself. It depends only on the settings and on earlier blocks. A later block
  * never changes how an earlier one looks, so the cached prefix stays valid.
  */
-export interface RenderContext {
-  readonly caps: Caps
+export interface RenderContext extends RenderSettings {
   /** The call that a tool block belongs to, and the tool that was called. */
   readonly callId: string | undefined
   readonly toolId: string | undefined

@@ -51,6 +51,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   const roundOf = createRoundNumbers()
   const emptyContext: RenderContext = {
     caps: settings.caps,
+    hasTool: settings.hasTool,
     callId: undefined,
     toolId: undefined,
     continuedStatus: undefined,
@@ -77,6 +78,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     const plan = type === 'react.plan' ? readPlan(block) : undefined
     const context: RenderContext = {
       caps: settings.caps,
+      hasTool: settings.hasTool,
       callId,
       toolId,
       continuedStatus: continued?.status,
@@ -173,6 +175,7 @@ function callInPath(path: string | undefined): string | undefined {
 function sameContext(a: RenderContext, b: RenderContext): boolean {
   return (
     a.caps === b.caps &&
+    a.hasTool === b.hasTool &&
     a.toolId === b.toolId &&
     a.callId === b.callId &&
     a.continuedStatus === b.continuedStatus &&

@@ -37,7 +37,7 @@ export function renderNotice(block: Block, { caps }: RenderContext): readonly Pa
 }
 
 /** `conv.range.summary`: stands for the turns that were compacted. It names these turns and lists their newest artifacts. */
-export function renderSummary(block: Block, { caps }: RenderContext): readonly Part[] {
+export function renderSummary(block: Block, { caps, hasTool }: RenderContext): readonly Part[] {
   const { covered_turn_ids: covered, compacted_range_start_ts: start, compacted_range_end_ts: end } = block.meta ?? {}
   const first = block.meta?.conversation_first_message_ts
   const path = shownPath(block, caps)
@@ -51,7 +51,7 @@ export function renderSummary(block: Block, { caps }: RenderContext): readonly P
         isText(first) ? `conversation_first_message_ts: ${oneLine(first, 40)}` : undefined,
         'origin: the runtime folded earlier turns into this summary; nobody said it',
         'use: as memory of what was asked, done and decided; the turns below are newer',
-        'recovery: react.read the paths named here, or react.memsearch, for exact content',
+        `recovery: react.read the paths named here${hasTool?.('react.memsearch') ? ', or react.memsearch,' : ''} for exact content`,
         clip(scrubBase64(block.text ?? ''), caps.summary, path),
         ...artifactLines(block.meta?.compaction_digest, caps),
         '[END COMPACTED PRIOR CONVERSATION MEMORY]',
