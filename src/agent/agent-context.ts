@@ -8,7 +8,7 @@ import type { Workspaces } from '../ports/workspace.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
-import { createHooks, type Hooks, safeCallbacks } from './hooks.ts'
+import { createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
@@ -23,6 +23,8 @@ export interface AgentContext {
   readonly system: SystemPrompt
   readonly settings: AgentSettings
   readonly hooks: Hooks
+  /** True when hooks delay the commit that ends a turn, so that its last response has to be entered before. */
+  readonly hooksDelayCompletion: boolean
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   createRenderers(): Renderers
@@ -34,7 +36,7 @@ export interface AgentContext {
 /** The part of the agent's context that a turn uses. A replay makes it from a recording. */
 export type TurnServices = Pick<
   AgentContext,
-  'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'clock' | 'hosting' | 'onProblem'
+  'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'hooksDelayCompletion' | 'clock' | 'hosting' | 'onProblem'
 > & {
   readonly store: Pick<ConversationStore, 'blobs'>
 }
@@ -78,6 +80,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     system: createSystemPrompt({ tools, ...texts }, count),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
+    hooksDelayCompletion: delayCompletion(parts.hooks ?? []),
     createRenderers: () => createRenderers(count, toolbox.has),
     onEntry,
     onProblem,

@@ -32,9 +32,6 @@ export interface FoldedEvent {
 /** The registered hooks as one object. Its functions never reject. */
 export type Hooks = {
   readonly [Name in keyof HookFunctions]: (...args: Parameters<HookFunctions[Name]>) => Promise<Awaited<ReturnType<HookFunctions[Name]>>>
-} & {
-  /** True when a hook is called between the last response of a turn and the commit that ends the turn. */
-  readonly delayCompletion: boolean
 }
 
 interface HookSettings {
@@ -69,7 +66,6 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     registered.length === 0 ? [] : (await callEach(name, async (hooks) => checkDrafts(await hooks[name]?.()))).flat()
 
   return {
-    delayCompletion: registered.some(({ onBeforeCompletion, onAfterCompletion }) => onBeforeCompletion ?? onAfterCompletion),
     onBeforeCompaction: (report) => notify('onBeforeCompaction', report),
     onAfterCompaction: (report) => notify('onAfterCompaction', report),
     saveSummary: (summary) => notify('saveSummary', summary),
@@ -79,6 +75,10 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     onAfterCompletion: () => collectDrafts('onAfterCompletion'),
   }
 }
+
+/** Whether a hook is called between the last response of a turn and the commit that ends the turn. */
+export const delayCompletion = (registered: readonly Partial<HookFunctions>[]): boolean =>
+  registered.some(({ onBeforeCompletion, onAfterCompletion }) => onBeforeCompletion ?? onAfterCompletion)
 
 /** Hooks without a return value. */
 type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>

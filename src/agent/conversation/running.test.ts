@@ -33,6 +33,7 @@ function createContext(replies: readonly string[]) {
     system: { text: '', tokens: () => 0, fingerprint: { hash: 0, tools: 0, size: 0 } },
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
+    hooksDelayCompletion: false,
     createRenderers: () => createRenderers(roughTokens, () => false),
     onEntry: undefined,
     onProblem: () => {},

@@ -69,11 +69,9 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
     system,
     settings,
-    hooks: {
-      ...createHooks([], { timeoutMs: 0, onError: () => {} }),
-      get delayCompletion() {
-        return player.hasResponseNext() // the recorded turn may have entered it before its blocks
-      },
+    hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
+    get hooksDelayCompletion() {
+      return player.hasResponseNext() // the recorded turn may have entered it before its blocks
     },
     clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
     hosting: undefined,

@@ -132,7 +132,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
 }
 
 /** Whether hooks or files delay the commit that ends the turn. */
-const isEndSlow = (turn: Turn, publishes: boolean): boolean => turn.agent.hooks.delayCompletion || (publishes && mayHaveFiles(turn))
+const isEndSlow = (turn: Turn, publishes: boolean): boolean => turn.agent.hooksDelayCompletion || (publishes && mayHaveFiles(turn))
 
 /** Emits an answer that was not streamed. Without watchers, it is emitted when one joins before the answer is journaled. */
 function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
