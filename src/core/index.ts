@@ -108,6 +108,7 @@ export type {
   Change,
   InboxEvent,
   PromptRecord,
+  ReachedLimit,
   ResponseReceived,
   RetriedAttempt,
   ShownFingerprints,
