@@ -8,7 +8,7 @@ import type { Workspaces } from '../ports/workspace.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
-import { createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
+import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
@@ -25,6 +25,8 @@ export interface AgentContext {
   readonly hooks: Hooks
   /** True when hooks delay the commit that ends a turn, so that its last response has to be entered before. */
   readonly hooksDelayCompletion: boolean
+  /** The sections that the application adds to the announcement of a round. Never rejects. Undefined when it adds none. */
+  readonly announce?: ReturnType<typeof createAnnouncer> | undefined
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   createRenderers(): Renderers
@@ -36,7 +38,7 @@ export interface AgentContext {
 /** The part of the agent's context that a turn uses. A replay makes it from a recording. */
 export type TurnServices = Pick<
   AgentContext,
-  'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'hooksDelayCompletion' | 'clock' | 'hosting' | 'onProblem'
+  'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'hooksDelayCompletion' | 'announce' | 'clock' | 'hosting' | 'onProblem'
 > & {
   readonly store: Pick<ConversationStore, 'blobs'>
 }
@@ -55,6 +57,7 @@ export interface Problem {
 }
 
 const HOOK_TIMEOUT_MS = 10_000
+const ANNOUNCE_TIMEOUT_MS = 1_000 // it is waited for in every round
 
 export function createAgentContext(parts: AgentParts): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts
@@ -81,6 +84,9 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     hooksDelayCompletion: delayCompletion(parts.hooks ?? []),
+    announce:
+      parts.announce &&
+      createAnnouncer(parts.announce, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
     createRenderers: () => createRenderers(count, toolbox.has),
     onEntry,
     onProblem,

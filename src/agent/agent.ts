@@ -19,7 +19,7 @@ import { createRunningConversations } from './conversation/running.ts'
 import { type Bookkeeping, noBookkeeping } from './conversation/spending.ts'
 import { type FollowOptions, follow } from './events/follow.ts'
 import { openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
-import type { HookFunctions } from './hooks.ts'
+import type { AnnounceFunction, HookFunctions } from './hooks.ts'
 import {
   type Accepted,
   checkEventId,
@@ -57,6 +57,8 @@ export interface AgentParts {
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
   readonly hooks?: readonly Partial<HookFunctions>[]
+  /** Adds sections to the end of every prompt. They are never stored and never cached. */
+  readonly announce?: AnnounceFunction
   /** Prices and cache rules of the providers, for usage reports. */
   readonly bookkeeping?: Bookkeeping
   /** Counts the tokens of a text. The default is a rough estimate. */

@@ -44,3 +44,47 @@ describe('a callback of the application', () => {
     }
   })
 })
+
+describe('announce', () => {
+  const tailsOf = async (options: Partial<HarnessOptions>) => {
+    const harness = createTestHarness(options)
+    const { exitReason, turnId } = await harness.say('How is it in Rome?')
+    const decisions = harness.model.requests.filter(({ role }) => role === 'decision')
+    return { exitReason, turnId, tails: decisions.map(({ parts }) => JSON.stringify(parts.at(-1))) }
+  }
+
+  it('adds sections to every prompt, once per round', async () => {
+    const rounds: unknown[] = []
+    for (const wait of [false, true]) {
+      rounds.length = 0
+      const announce: HarnessOptions['announce'] = (round) => {
+        rounds.push(round)
+        const sections = [{ title: 'SHOP', text: `round ${round.iteration}` }]
+        return wait ? Promise.resolve(sections) : sections
+      }
+      const { tails, turnId } = await tailsOf({ announce })
+      expect(tails.map((tail) => /\[APPLICATION: SHOP\]\\n {2}round \d/.exec(tail)?.[0])).toEqual([
+        '[APPLICATION: SHOP]\\n  round 0',
+        '[APPLICATION: SHOP]\\n  round 1',
+      ])
+      expect(rounds).toEqual([0, 1].map((iteration) => ({ conversationId: 'c1', turnId, iteration })))
+    }
+  })
+
+  it('that throws, never answers or returns no sections is reported and left out', async () => {
+    const never = () => new Promise<never>(() => {})
+    for (const announce of [breaks, async () => breaks(), never, () => [{ title: 1 }], () => 'text'] as HarnessOptions['announce'][]) {
+      const problems: Problem[] = []
+      const { tails, exitReason } = await tailsOf({ ...(announce && { announce }), onProblem: (problem) => problems.push(problem) })
+      expect(exitReason).toBe('complete')
+      expect(tails.join('')).not.toContain('APPLICATION')
+      expect(problems.map(({ where }) => where)).toEqual(['announce', 'announce'])
+    }
+  })
+
+  it('may return nothing', async () => {
+    const problems: Problem[] = []
+    const { tails } = await tailsOf({ announce: () => undefined, onProblem: (problem) => problems.push(problem) })
+    expect([tails.join('').includes('APPLICATION'), problems]).toEqual([false, []])
+  })
+})

@@ -1,4 +1,6 @@
+import type { AnnounceSection } from '../core/announce/announce.ts'
 import { type Block, type Draft, isoTime, parseBlock } from '../core/block/index.ts'
+import { isObject } from '../core/json.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { AgentParts } from './agent.ts'
 import type { AgentContext } from './agent-context.ts'
@@ -102,6 +104,49 @@ async function withTimeout<Result>(ms: number, name: string, work: Result | Prom
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The round for which the application is asked for sections. `iteration` is the number of the round in its turn, from 0. */
+export interface AnnouncedRound {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly iteration: number
+}
+
+/** Returns sections for the announcement of a round, or nothing. It is called once per round and should be quick. */
+export type AnnounceFunction = (
+  round: AnnouncedRound,
+) => readonly AnnounceSection[] | undefined | Promise<readonly AnnounceSection[] | undefined>
+
+interface AnnouncerSettings {
+  readonly timeoutMs: number
+  onError(error: unknown): void
+}
+
+/**
+ * Wraps the application's `announce`. If it throws, takes too long or returns no sections, the error is reported, and the round has no
+ * sections of the application.
+ */
+export function createAnnouncer(announce: AnnounceFunction, { timeoutMs, onError }: AnnouncerSettings) {
+  return async (round: AnnouncedRound): Promise<readonly AnnounceSection[]> => {
+    try {
+      const returned = announce(round)
+      const sections = isThenable(returned) ? await withTimeout(timeoutMs, 'announce', Promise.resolve(returned)) : returned
+      return checkSections(sections)
+    } catch (error) {
+      onError(error)
+      return []
+    }
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<readonly AnnounceSection[] | undefined> =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+
+function checkSections(sections: readonly AnnounceSection[] = []): readonly AnnounceSection[] {
+  const isSection = (section: unknown) => isObject(section) && typeof section.title === 'string' && typeof section.text === 'string'
+  if (!Array.isArray(sections) || !sections.every(isSection)) throw new TypeError('announce must return a list of { title, text }')
+  return sections.map(({ title, text }) => ({ title, text }))
 }
 
 /** Wraps the application's `onEntry` and `onProblem` so that an error thrown by one of them does not reach the turn. */

@@ -1,7 +1,7 @@
 // The package `daybook/core`: pure functions and data types. They use no clock, no randomness and no I/O, so that they work in Node,
 // browsers and workers.
 
-export type { AnnouncedWorkspace, WorkspaceScope } from './announce/announce.ts'
+export type { AnnouncedWorkspace, AnnounceSection, WorkspaceScope } from './announce/announce.ts'
 export type { ConversationChange, ConversationQuery, ForkRequest, NewConversation } from './api/conversation.ts'
 export type { FeedbackBody, TurnSubmission } from './api/turn.ts'
 export type { HiddenReason, HiddenScope, Visibility } from './block/block.ts'

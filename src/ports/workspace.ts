@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace } from '../core/announce/announce.ts'
+import type { AnnouncedWorkspace, WorkspaceScope } from '../core/announce/announce.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 import type { Files } from './files.ts'
@@ -136,6 +136,10 @@ export interface PublishRecord {
    */
   readonly reason?: string
   readonly version_aliased?: true
+  /** The top-level folders of the version, for the announcement of later turns. */
+  readonly scopes?: readonly WorkspaceScope[]
+  /** What the version does not have because of its name, such as `app/node_modules`. */
+  readonly left_out?: readonly WorkspaceScope[]
   readonly message?: string
   readonly error?: { readonly code: string; readonly message: string }
   readonly [key: string]: unknown

@@ -4,7 +4,7 @@ import type { FileInfo } from '../../ports/files.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { readCheckoutRecord } from './checkout.ts'
 import { filesFolder, listBelow } from './files.ts'
-import { isExcluded, scopeOf } from './names.ts'
+import { excludedPart, isExcluded, scopeOf } from './names.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
 /** How many files are listed for the description. If there are more, some earlier turns may be missing from the description. */
@@ -37,6 +37,19 @@ const pathsBelow = (folder: string, listed: readonly FileInfo[]) =>
 /** The folders of turns, oldest first. They are sorted by name, because turn ids begin with their time. */
 function turnRoots(listed: readonly FileInfo[]): readonly string[] {
   return [...new Set(listed.map(({ path }) => scopeOf(path)))].filter((root) => isTurnFolder(root)).sort()
+}
+
+const MAX_LEFT_OUT = 12
+
+/** The folders and files of the turn that no version has because of their names, such as `app/node_modules`. */
+export async function countLeftOut(files: WorkspaceFolders['files'], turnId: string): Promise<readonly WorkspaceScope[]> {
+  const listed = await files.list(filesFolder(turnId), { limit: MAX_COUNTED_FILES, dotEntries: true })
+  const counts = new Map<string, number>()
+  for (const rel of pathsBelow(filesFolder(turnId), listed.files)) {
+    const name = excludedPart(rel)
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts].slice(0, MAX_LEFT_OUT).map(([name, count]) => ({ name, files: count }))
 }
 
 /** The scopes of these files, each with the number of its files. */

@@ -23,6 +23,13 @@ export const excludedNames = ['.git', '__pycache__', '.pytest_cache', 'node_modu
 
 const excluded: ReadonlySet<string> = new Set(excludedNames)
 
+/** The beginning of a path up to its first excluded name. Undefined when the path has none. */
+export function excludedPart(rel: string): string | undefined {
+  const segments = rel.split('/')
+  const at = segments.findIndex((segment) => excluded.has(segment))
+  return at === -1 ? undefined : segments.slice(0, at + 1).join('/')
+}
+
 export const isExcluded = (rel: string): boolean => rel.split('/').some((segment) => excluded.has(segment))
 
 /** The scope of a file: its first folder below `files/`, or the file itself at the top. */

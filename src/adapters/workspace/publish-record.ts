@@ -1,5 +1,7 @@
+import type { WorkspaceScope } from '../../core/announce/announce.ts'
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
+import { countScopes } from './describe.ts'
 import { scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
@@ -34,6 +36,12 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
     }),
   }
 }
+
+const MAX_RECORDED_SCOPES = 40
+
+/** The scopes of a version for its record, so that the next turn can announce them without opening the workspace. */
+export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly WorkspaceScope[] =>
+  countScopes([...version.keys()]).slice(0, MAX_RECORDED_SCOPES)
 
 /**
  * The files of the conversation after a turn, by path below `files/`. Scopes in which the turn has files, or which it has checked out, have

@@ -1,9 +1,10 @@
+import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
 import { Failure } from '../../core/failure.ts'
 import { stripAbsolutePaths } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout } from './checkout.ts'
-import { describeTurn } from './describe.ts'
+import { countLeftOut, describeTurn } from './describe.ts'
 import type { VersionStore } from './files.ts'
 import { hydrate, hydrateCurrent } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
@@ -37,7 +38,7 @@ export interface WorkspaceKind {
   afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
   publish: Workspace['publish']
   /** Facts that only this kind has. `last` is the outcome of the last publish of this process. */
-  describe(turnId: string, last: PublishOutcome | undefined): Promise<Pick<Awaited<ReturnType<Workspace['describe']>>, 'git'>>
+  describe(turnId: string, last: PublishOutcome | undefined): Promise<Pick<AnnouncedWorkspace, 'git' | 'lineage' | 'lastPublishedTurn'>>
 }
 
 /** Makes a workspace of this kind. Checkout, hydration and description are the same for all kinds. */
@@ -49,7 +50,9 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
 
   async function publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome> {
     try {
-      return await kind.publish(turnId, request, history)
+      const outcome = await kind.publish(turnId, request, history)
+      const leftOut = outcome.status === 'published' ? await countLeftOut(files, turnId) : []
+      return leftOut.length === 0 ? outcome : { ...outcome, record: { ...outcome.record, left_out: leftOut } }
     } catch (error) {
       if (!(error instanceof Failure)) throw error // it is a bug
       return publishOutcomes(implementation, turnId).failed(stripAbsolutePaths(error.message))

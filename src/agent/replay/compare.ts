@@ -167,14 +167,17 @@ function describeMissing(recorded: number | undefined, present: readonly number[
   return moved > at ? { recorded: 'not shown', present: 'shown' } : {}
 }
 
-/** Compares the tails if both texts are known. The state of the workspace is left out, because a replay has no workspace. */
+/**
+ * Compares the tails if both texts are known. The state of the workspace and the sections of the application, which come last, are left out,
+ * because a replay has neither.
+ */
 function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord): PromptDifference | undefined {
   if (then?.text === undefined || now?.text === undefined) return undefined
-  const [was, is] = [withoutWorkspace(then.text), withoutWorkspace(now.text)]
+  const [was, is] = [comparableTail(then.text), comparableTail(now.text)]
   return was === is ? undefined : firstTextDifference(was, is)
 }
 
-const withoutWorkspace = (tail: string) => tail.replace(/\n\n\[WORKSPACE\](?:\n .*)*/, '')
+const comparableTail = (tail: string) => tail.replace(/\n\n\[APPLICATION: .*$/s, '').replace(/\n\n\[WORKSPACE\](?:\n .*)*/, '')
 
 function blockAtPosition({ slice }: PresentPrompt, position: number | undefined): PromptDifference {
   const block = position === undefined ? undefined : slice.shown[position]?.block

@@ -1,4 +1,4 @@
-import type { BlockOrigin, Draft, Notice } from '../../core/block/index.ts'
+import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import { afterAcceptedRound } from '../../core/budget.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallback-answer.ts'
@@ -113,7 +113,11 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
     const common = [...thinkingDrafts(origin, call.response), ...noticeDrafts(origin, timeline, decision, warnings)]
     const completion = () => completionDrafts({ ...origin, ts: agent.clock.now() }, timeline, attempts, decision)
     const drafts = deferred
-      ? [...common, ...attemptDrafts(origin, timeline, decision, progress)]
+      ? [
+          ...common,
+          ...attemptDrafts(origin, timeline, decision, progress),
+          ...(published.notice ? [noticeBlock(origin, published.notice)] : []),
+        ]
       : [...common, ...before, ...completion(), ...after, ...published.drafts]
     const close = () => closingChanges({ turnId, ts: agent.clock.now() }, timeline, decision.answer, exitReason, renderers.estimator.text)
     return [

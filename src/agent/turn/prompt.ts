@@ -69,7 +69,7 @@ function announceText(
   utc: string,
   wrapUp?: ReachedLimit,
 ): string {
-  const { budget, iteration, feedbacks, events, workspace } = progress
+  const { budget, iteration, feedbacks, events, workspace, sections } = progress
   return composeAnnounce({
     budget: {
       iteration,
@@ -84,6 +84,7 @@ function announceText(
     events,
     workspace,
     constraints: constraintsOf(progress, toolbox, wrapUp),
+    extra: sections,
   })
 }
 

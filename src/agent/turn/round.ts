@@ -1,4 +1,4 @@
-import type { AnnouncedFeedback, AnnouncedWorkspace, LiveEvent } from '../../core/announce/announce.ts'
+import type { AnnouncedFeedback, AnnouncedWorkspace, AnnounceSection, LiveEvent } from '../../core/announce/announce.ts'
 import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import {
   afterRejectedResponse,
@@ -41,7 +41,7 @@ import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
-import { refreshWorkspaceFacts } from './workspace.ts'
+import { needsFacts, refreshAnnouncedFacts } from './workspace.ts'
 
 /** The progress after the round, and how the turn ends if this round was the last. */
 export type RoundResult =
@@ -53,8 +53,8 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const { conversation } = turn
   const { inbox } = conversation
   if (conversation.signal.aborted) return { kind: 'ended', progress: before, end: cancelled }
-  const withWorkspace = turn.workspace.isOpen ? await refreshWorkspaceFacts(turn, before) : before
-  const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, withWorkspace) : withWorkspace
+  const announced = needsFacts(turn, before) ? await refreshAnnouncedFacts(turn, before) : before
+  const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
   const budget = checkTurnBudget(turn, withEvents.budget)
   if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'budget', fallback: 'unpriced' })
@@ -265,8 +265,10 @@ export interface Progress {
   readonly compactAbove?: number
   /** True after the turn has used react.hide. Then the end of the previous turn is no cache point if a later point can replace it. */
   readonly hasHidden: boolean
-  /** The state of the workspace at the start of the round, once the turn has opened it. */
-  readonly workspace?: AnnouncedWorkspace
+  /** The state of the workspace at the start of the round. Before the turn has opened it, this is what the journal tells. */
+  readonly workspace?: AnnouncedWorkspace | undefined
+  /** The sections that the application added to the announcement of this round. */
+  readonly sections?: readonly AnnounceSection[]
 }
 
 export interface AnswerAttempt {

@@ -214,11 +214,11 @@ describe('the workspace of a turn', () => {
 })
 
 describe('ANNOUNCE', () => {
-  it('describes the workspace once the turn has opened it, and not before', async () => {
+  it('describes the folders of the workspace once the turn has opened it, and not before', async () => {
     const harness = createTestHarness([write('files/app/a.md', 'one'), reply.answer('Done.'), reply.answer('Bye.')])
     const { turnId } = await harness.say('Write.')
     await harness.say('Thanks.')
-    expect(promptOf(harness, 0)).not.toContain('[WORKSPACE]')
+    expect(promptOf(harness, 0)).not.toContain('local turn roots')
     expect(promptOf(harness, 1)).toContain(
       [
         '[WORKSPACE]',
@@ -230,6 +230,6 @@ describe('ANNOUNCE', () => {
         '    - app (1 file)',
       ].join('\n'),
     )
-    expect(promptOf(harness, 2)).not.toContain('[WORKSPACE]')
+    expect(promptOf(harness, 2)).not.toContain('local turn roots')
   })
 })

@@ -1,5 +1,15 @@
-import { type Block, type Draft, publishBlock, readWorkspaceCheckout, readWorkspacePublish } from '../../core/block/index.ts'
+import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
+import {
+  type Block,
+  type Draft,
+  type Notice,
+  publishBlock,
+  publishNotice,
+  readWorkspaceCheckout,
+  readWorkspacePublish,
+} from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
+import { omitUndefined } from '../../core/json.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
@@ -104,14 +114,49 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
   return workspaces.open(scope, name)
 }
 
+/** Whether the facts that are announced in this round have to be read. */
+export const needsFacts = ({ agent, workspace }: Turn, progress: Progress): boolean =>
+  workspace.isOpen || agent.announce !== undefined || (progress.workspace === undefined && workspace.implementation !== undefined)
+
+/** Reads what is announced in this round: the state of the workspace, and the sections of the application. */
+export async function refreshAnnouncedFacts(turn: Turn, progress: Progress): Promise<Progress> {
+  const { turnId, agent, conversation, workspace } = turn
+  const known = progress.workspace ? progress : { ...progress, workspace: await recordedWorkspaceFacts(turn) }
+  const current = workspace.isOpen ? await readWorkspaceFacts(turn, known) : known
+  if (!agent.announce) return current
+  const round = { conversationId: conversation.conversationId, turnId, iteration: progress.iteration }
+  return { ...current, sections: await agent.announce(round) }
+}
+
+/** How many summarised turns are searched for a published version, newest first. */
+const MAX_SEARCHED_TURNS = 50
+
 /**
- * Reads the state of the workspace, which is announced in this round. On a Failure the last known state stays, because the tools report
- * what is wrong.
+ * What the journal tells about the workspace. The workspace is not opened. A turn starts without files, and the newest published version
+ * can be checked out.
  */
-export async function refreshWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
+async function recordedWorkspaceFacts({ turnId, conversation, workspace }: Turn): Promise<AnnouncedWorkspace | undefined> {
+  const { implementation, resumed } = workspace
+  if (!implementation) return undefined
+  const { timeline } = conversation.ledger
+  const summarised = summarisedTurns(timeline)
+  const published = await previousPublish(timeline, conversation.records, turnId, MAX_SEARCHED_TURNS)
+  const lineage = published ? published.scopes : summarised.length <= MAX_SEARCHED_TURNS ? [] : undefined
+  return {
+    implementation,
+    currentTurnRoot: `${turnId}/`,
+    ...(!resumed && { editable: [] }),
+    ...(lineage && { lineage }),
+    ...(published && { lastPublishedTurn: published.turn_id }),
+  }
+}
+
+/** Reads the state of an open workspace. On a Failure the last known state stays, because the tools report what is wrong. */
+async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
+  const { lineage, lastPublishedTurn } = progress.workspace ?? {}
   try {
     const facts = await (await workspace.open()).describe(turnId)
-    return { ...progress, workspace: facts }
+    return { ...progress, workspace: { ...omitUndefined({ lineage, lastPublishedTurn }), ...facts } }
   } catch (error) {
     if (error instanceof Failure) return progress
     throw error
@@ -148,6 +193,8 @@ function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
 /** The block that records a publish, and the error if it failed. There is no block when there was nothing to publish. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
+  /** What the model has to know if the turn goes on. The block of a publish tells it in later turns. */
+  readonly notice?: Notice | undefined
   readonly error?: Failure
 }
 
@@ -163,9 +210,10 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   const published = await tryPublish(turn)
   if (published.record.reason === 'workspace_not_materialized') return nothingPublished
   const drafts = [publishBlock(turnId, agent.clock.now(), published)]
-  if (published.status !== 'failed') return { drafts }
+  const notice = publishNotice(published.record)
+  if (published.status !== 'failed') return { drafts, notice }
   const message = `workspace_publish_failed: ${published.record.message ?? 'no reason was given'}`
-  return { drafts, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
+  return { drafts, notice, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
 }
 
 /** Whether there may be something to publish. */
@@ -176,7 +224,7 @@ export const mayHaveFiles = ({ turnId, conversation, workspace }: Turn): boolean
 async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {
   try {
     const opened = await workspace.open()
-    const previous = await previousPublishedTurn(ledger.timeline, records, turnId)
+    const previous = (await previousPublish(ledger.timeline, records, turnId))?.turn_id
     return await opened.publish(turnId, { previous }, historyOf({ records, blobs: agent.store.blobs }))
   } catch (error) {
     const message = stripAbsolutePaths(errorMessage(error))
@@ -191,16 +239,24 @@ function hasFiles(timeline: Timeline, turnId: string): boolean {
   return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(prefix))
 }
 
-/** The newest turn that published a version. Visible turns are searched first, then the summarised ones. */
-async function previousPublishedTurn(timeline: Timeline, records: Records, turnId: string): Promise<string | undefined> {
+type PublishRecord = NonNullable<ReturnType<typeof readWorkspacePublish>>
+
+/** The newest published version. Visible turns are searched first, then the summarised ones. */
+async function previousPublish(
+  timeline: Timeline,
+  records: Records,
+  turnId: string,
+  maxSummarised = Number.POSITIVE_INFINITY,
+): Promise<PublishRecord | undefined> {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     const published = block && block.turn_id !== turnId ? readWorkspacePublish(block) : undefined
-    if (published?.status === 'published') return block?.turn_id
+    if (block && published?.status === 'published') return { ...published, turn_id: block.turn_id }
   }
-  for (const summarised of summarisedTurns(timeline).toReversed()) {
+  for (const summarised of summarisedTurns(timeline).toReversed().slice(0, maxSummarised)) {
     const block = (await records.byPath(publishPath(summarised))).at(-1)
-    if (block && readWorkspacePublish(block)?.status === 'published') return summarised
+    const published = block && readWorkspacePublish(block)
+    if (published?.status === 'published') return { ...published, turn_id: summarised }
   }
   return undefined
 }

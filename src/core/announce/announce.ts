@@ -17,8 +17,8 @@ export interface Announce {
   readonly workspace?: AnnouncedWorkspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
   readonly constraints?: readonly string[] | undefined
-  /** Further sections, which the host application writes. */
-  readonly extra?: readonly string[]
+  /** Sections that the host application writes. They come last. */
+  readonly extra?: readonly AnnounceSection[] | undefined
 }
 
 /** Writes the announcement. Empty sections are left out, except the plans. */
@@ -33,8 +33,19 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   if (workspace) text += `\n\n${workspaceSection(workspace, limits)}`
   if (feedbacks?.length) text += `\n\n${feedbackSection(feedbacks, limits)}`
   if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
-  for (const section of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clip(section, limits.announceExtra)}`
+  for (const section of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${applicationSection(section, limits)}`
   return text
+}
+
+/** A section of the announcement that the host application writes. */
+export interface AnnounceSection {
+  readonly title: string
+  readonly text: string
+}
+
+/** Each line is indented, so that it can not begin like a heading of the prompt. */
+function applicationSection({ title, text }: AnnounceSection, limits: Caps): Section {
+  return `[APPLICATION: ${oneLine(title, limits.id).replace(/[[\]]/g, '')}]\n${clip(`  ${text.replaceAll('\n', '\n  ')}`, limits.announceExtra)}`
 }
 
 function box(title: string): string {
@@ -193,18 +204,28 @@ export interface AnnouncedWorkspace {
   readonly editable?: readonly WorkspaceScope[]
   readonly checkedOutFrom?: string
   readonly checkoutMode?: 'replace' | 'overlay'
+  /** The top-level folders of the newest published version. Undefined when they are not known. */
+  readonly lineage?: readonly WorkspaceScope[]
+  readonly lastPublishedTurn?: string
   readonly git?: {
     readonly status: 'clean' | 'dirty' | 'uninitialized' | 'unavailable'
-    /** The top-level folders of the newest published version. */
-    readonly lineage?: readonly WorkspaceScope[]
     readonly currentTurnPublish?: string
-    readonly lastPublishedTurn?: string
     readonly publishError?: string
   }
 }
 
 function workspaceSection(workspace: AnnouncedWorkspace, limits: Caps): Section {
-  const { implementation, currentTurnRoot, turnRoots = [], editable, checkedOutFrom, checkoutMode, git } = workspace
+  const {
+    implementation,
+    currentTurnRoot,
+    turnRoots = [],
+    editable,
+    checkedOutFrom,
+    checkoutMode,
+    lineage,
+    lastPublishedTurn,
+    git,
+  } = workspace
   const fact = (name: string, value: string | undefined) =>
     value === undefined ? undefined : `  ${name}: ${oneLine(value, limits.announceLine)}`
   const roots = turnRoots.slice(-limits.turnRoots)
@@ -217,16 +238,11 @@ function workspaceSection(workspace: AnnouncedWorkspace, limits: Caps): Section 
     ...scopeLines('current editable workspace', editable, limits),
     fact('checked_out_from', checkedOutFrom),
     fact('checkout_mode', checkoutMode),
-    ...(git
-      ? [
-          '  repo_mode: sparse git repo',
-          fact('repo_status', git.status),
-          ...scopeLines('ls workspace', git.lineage, limits),
-          fact('current_turn_publish', git.currentTurnPublish),
-          fact('last_published_turn', git.lastPublishedTurn),
-          fact('publish_error', git.publishError),
-        ]
-      : []),
+    ...(git ? ['  repo_mode: sparse git repo', fact('repo_status', git.status)] : []),
+    ...scopeLines('ls workspace', lineage, limits),
+    fact('current_turn_publish', git?.currentTurnPublish),
+    fact('last_published_turn', lastPublishedTurn),
+    fact('publish_error', git?.publishError),
   )
 }
 

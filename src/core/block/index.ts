@@ -61,6 +61,7 @@ export {
 export {
   checkoutBlock,
   publishBlock,
+  publishNotice,
   readWorkspaceCheckout,
   readWorkspacePublish,
 } from './workspace.ts'

@@ -3,7 +3,7 @@ import { omitUndefined } from '../json.ts'
 import { checkoutPath, publishPath } from '../path/build.ts'
 import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
-import type { BlockOrigin } from './round.ts'
+import type { BlockOrigin, Notice } from './round.ts'
 
 /** Records all checkouts of the turn so far. `checkedOutFrom` holds the logical paths of the versions that were copied into `files/`. */
 export function checkoutBlock(
@@ -46,6 +46,41 @@ export function publishBlock(
   }
 }
 
-const PublishPayload = z.looseObject({ status: z.string(), turn_id: z.string() })
+const Scopes = z
+  .array(z.object({ name: z.string(), files: z.number() }))
+  .optional()
+  .catch(undefined)
+
+const PublishPayload = z.looseObject({
+  status: z.string(),
+  turn_id: z.string(),
+  message: z.string().optional().catch(undefined),
+  scopes: Scopes,
+  left_out: Scopes,
+})
 
 export const readWorkspacePublish = oncePerBlockOfType(['react.workspace.publish'], (block) => parseJsonAs(PublishPayload, block.text))
+
+interface PublishFacts {
+  readonly status: string
+  readonly turn_id: string
+  readonly message?: string | undefined
+  readonly left_out?: readonly { readonly name: string; readonly files: number }[] | undefined
+}
+
+/** What the model has to know about a publish: that it failed, or which files it left out. Undefined when nothing is lost. */
+export function publishNotice({ status, turn_id, message, left_out }: PublishFacts): Notice | undefined {
+  if (status === 'failed') {
+    const reason = message === undefined ? '' : ` Reason: ${message}`
+    return {
+      code: 'workspace_publish_failed',
+      message: `The files of ${turn_id} were not saved as a version, so later turns can not check them out.${reason}`,
+    }
+  }
+  if (!left_out || left_out.length === 0) return undefined
+  const names = left_out.map(({ name, files }) => `${name} (${files} ${files === 1 ? 'file' : 'files'})`)
+  return {
+    code: 'workspace_files_left_out',
+    message: `The saved version of ${turn_id} lacks files that programs can make again: ${names.join(', ')}`,
+  }
+}

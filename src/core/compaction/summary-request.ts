@@ -144,7 +144,10 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
 }
 
 /** Whether the request contains the block: the agent's model must have seen it. The previous summary is passed separately. */
-const isSerialized = (block: Block) => shownTypes.has(block.type) && block.type !== 'conv.range.summary' && !isResultMetadata(block)
+const isSerialized = (block: Block) => shownTypes.has(block.type) && !unserializedTypes.has(block.type) && !isResultMetadata(block)
+
+/** The previous summary is passed separately. The record of a publish is not for reading. */
+const unserializedTypes: ReadonlySet<BlockType> = new Set(['conv.range.summary', 'react.workspace.publish'])
 
 /** Of several feedbacks on a turn, the agent's model has seen only the latest. */
 function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {

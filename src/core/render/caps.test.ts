@@ -236,7 +236,9 @@ describe('everything that enters a prompt has a cap', () => {
         editable: scopes,
         checkedOutFrom: much,
         checkoutMode: 'replace',
-        git: { status: 'dirty', lineage: scopes, currentTurnPublish: much, lastPublishedTurn: much, publishError: much },
+        lineage: scopes,
+        lastPublishedTurn: much,
+        git: { status: 'dirty', currentTurnPublish: much, publishError: much },
       },
       (6 + caps.turnRoots) * (caps.announceLine + 40) + 2 * caps.workspaceScopes * (caps.id + 40) + 400,
     ],
@@ -245,7 +247,7 @@ describe('everything that enters a prompt has a cap', () => {
       caps.feedbacks * (caps.announceLine + 60),
     ],
     constraints: [long, list],
-    extra: [long.map(() => much), caps.announceExtras * (caps.announceExtra + 100)],
+    extra: [long.map(() => ({ title: much, text: much })), caps.announceExtras * (caps.announceExtra + caps.id + 100)],
   }
 
   it.each(Object.keys(sections) as readonly (keyof Announce)[])('the announcement: %s', (name) => {

@@ -5,7 +5,7 @@ import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty, readPublishable, type StoredFile, sha256Of, type Version } from '../files.ts'
-import { nextLineage, publishOutcomes } from '../publish-record.ts'
+import { nextLineage, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { type CustomVersions, changesBetween, nextManifest, storeManifest } from './versions.ts'
 
 interface CustomPublishContext {
@@ -38,7 +38,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     else if (manifest.files.has(rel)) refs.push({ sha256: hash, size }) // kept by this block, too: retention may remove the block that keeps it now
   }
   const stored = await storeManifest(manifest, blobs)
-  const fields = { files: next.size, manifest: stored.manifest }
+  const fields = { files: next.size, scopes: recordedScopes(next), manifest: stored.manifest }
   const outcome = changed.size === 0 && parent ? outcomes.unchanged(fields) : outcomes.committed(fields)
   return { ...outcome, keeps: [...stored.keeps, ...uniqueRefs(refs)] }
 }

@@ -261,7 +261,7 @@ describe('an origin that can not be reached', () => {
 it('describes the repository: its scopes, whether files changed, what was published', async () => {
   const { workspace, journal } = await createFixture()
   await workspace.startTurn('turn_1')
-  expect((await workspace.describe('turn_1')).git).toEqual({ status: 'clean', lineage: [] })
+  expect(await workspace.describe('turn_1')).toMatchObject({ git: { status: 'clean' }, lineage: [] })
   await publishTurn(workspace, 'turn_1', journal, first)
   const turn = await beginTurn(workspace, 'turn_2', journal)
   await turn.checkout('replace', ['turn_1/app'])
@@ -269,7 +269,7 @@ it('describes the repository: its scopes, whether files changed, what was publis
     { name: 'app', files: 2 },
     { name: 'notes', files: 1 },
   ]
-  expect((await workspace.describe('turn_2')).git).toEqual({ status: 'clean', lineage, lastPublishedTurn: 'turn_1' })
+  expect(await workspace.describe('turn_2')).toMatchObject({ git: { status: 'clean' }, lineage, lastPublishedTurn: 'turn_1' })
   await turn.remove('app/a.ts')
   expect((await workspace.describe('turn_2')).git).toMatchObject({ status: 'dirty' })
   expect((await workspace.describe('turn_9')).git).toMatchObject({ status: 'uninitialized' })

@@ -102,7 +102,7 @@ async function describeGit(
   index: TurnIndex,
   turnId: string,
   last: PublishOutcome | undefined,
-): Promise<Pick<WorkspaceFacts, 'git'>> {
+): Promise<Pick<WorkspaceFacts, 'git' | 'lineage' | 'lastPublishedTurn'>> {
   try {
     const head = await lineage.commitOf(lineage.refs.branch)
     const [files, subject] = head === undefined ? [] : await Promise.all([lineage.filesOf(head), commitSubject(lineage, head)])
@@ -110,11 +110,11 @@ async function describeGit(
     return {
       git: {
         status: await repositoryStatus(lineage, index),
-        lineage: countScopes([...(files?.keys() ?? [])]),
         ...(own && { currentTurnPublish: own.record.reason ?? own.status }),
-        ...(subject !== undefined && { lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }),
         ...(last?.status === 'failed' && { publishError: last.record.message ?? 'the last publish failed' }),
       },
+      lineage: countScopes([...(files?.keys() ?? [])]),
+      ...(subject !== undefined && { lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }),
     }
   } catch (error) {
     if (error instanceof Failure) return { git: { status: 'unavailable' } }

@@ -3,7 +3,7 @@ import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty } from '../files.ts'
-import { nextLineage, publishOutcomes } from '../publish-record.ts'
+import { nextLineage, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
 import { readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
@@ -46,7 +46,12 @@ export async function publishGit(turnId: string, context: GitPublishContext): Pr
     if (await moveRefs(context, turnId, { commit: pending, from: parent })) {
       const commit = await pending
       lineage.remember(commit, next)
-      const fields = { commit_sha: commit, lineage_ref: lineage.refs.branch, version_ref: lineage.refs.version(turnId) }
+      const fields = {
+        scopes: recordedScopes(next),
+        commit_sha: commit,
+        lineage_ref: lineage.refs.branch,
+        version_ref: lineage.refs.version(turnId),
+      }
       const isOwn = !isUnchanged || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // the second case: this turn made the commit before a crash
       return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
     }

@@ -3,7 +3,7 @@ import type { Caps } from '../caps.ts'
 import { clip, joinLines, oneLine, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 import { binaryParts, renderAttachmentMeta } from './attachment.ts'
-import { renderNote, renderNotice, renderSummary, renderText } from './notes.ts'
+import { renderNote, renderNotice, renderPublish, renderSummary, renderText } from './notes.ts'
 import { renderPlan } from './plan.ts'
 import { renderToolCall, renderToolCode } from './tool-call.ts'
 import { renderToolResult } from './tool-result.ts'
@@ -46,7 +46,7 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.completion': renderNothing, // `assistant.completion` shows the answer
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint'),
   'react.workspace.checkout': renderNothing, // the announcement shows it
-  'react.workspace.publish': renderNothing, // the announcement shows it
+  'react.workspace.publish': renderPublish,
   'assistant.completion': renderCompletion,
   'assistant.completion.attempt': withHeading('[ASSISTANT MESSAGE, NOT YET FINAL]', 'completion'),
   'assistant.completion.attempt.outcome': verbatim('stageText'),

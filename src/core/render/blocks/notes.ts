@@ -1,5 +1,6 @@
 import type { Block } from '../../block/block.ts'
-import { readNotice } from '../../block/round.ts'
+import { type Notice, readNotice } from '../../block/round.ts'
+import { publishNotice, readWorkspacePublish } from '../../block/workspace.ts'
 import { isObject } from '../../json.ts'
 import type { Caps } from '../caps.ts'
 import { clip, joinLines, omitHostingFields, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
@@ -21,16 +22,26 @@ export function renderNote(block: Block, { caps }: RenderContext): readonly Part
 export function renderNotice(block: Block, { caps }: RenderContext): readonly Part[] {
   const notice = readNotice(block)
   if (!notice) return [textPart(`[REACT NOTICE]\n${clip(scrubBase64(block.text ?? ''), caps.noticeMessage)}`)]
-  const { code, message, ...rest } = notice
-  if (code === 'plan_closed') return [] // the result of the `react.plan` call already says that the plan was closed
+  if (notice.code === 'plan_closed') return [] // the result of the `react.plan` call already says that the plan was closed
+  return noticeParts(notice, caps)
+}
+
+/** `react.workspace.publish`: a notice when the publish failed or left files out. Otherwise the announcement tells what was published. */
+export function renderPublish(block: Block, { caps }: RenderContext): readonly Part[] {
+  const published = readWorkspacePublish(block)
+  const notice = published && publishNotice(published)
+  return notice ? noticeParts(notice, caps) : []
+}
+
+function noticeParts({ code, message, ...rest }: Notice, limits: Caps): readonly Part[] {
   const extra = JSON.stringify(rest, omitHostingFields, 2)
   return [
     textPart(
       joinLines(
         code.startsWith('protocol_violation.') ? '[PROTOCOL VIOLATION]' : '[REACT NOTICE]',
-        `code: ${oneLine(code, caps.id)}`,
-        message.trim() === '' ? undefined : clip(scrubBase64(message), caps.noticeMessage),
-        extra === '{}' ? undefined : clip(scrubBase64(extra), caps.noticeDetails),
+        `code: ${oneLine(code, limits.id)}`,
+        message.trim() === '' ? undefined : clip(scrubBase64(message), limits.noticeMessage),
+        extra === '{}' ? undefined : clip(scrubBase64(extra), limits.noticeDetails),
       ),
     ),
   ]

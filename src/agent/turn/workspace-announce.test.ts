@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { foldersOnDisk } from '../../../test/support/workspace-folders.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../adapters/files/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../../adapters/workspace/custom/custom.ts'
+import { createGitWorkspaces } from '../../adapters/workspace/git/git.ts'
+import { Failure } from '../../core/failure.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
+
+const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
+const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
+const promptOf = (harness: Harness, decision: number) =>
+  harness.model.requests
+    .filter(({ role }) => role === 'decision')
+    [decision]?.parts.map((part) => ('text' in part ? part.text : ''))
+    .join('\n') ?? ''
+
+function createStoreAndWorkspaces(kind: Workspaces['implementation']) {
+  const clock = createFixedClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  if (kind === 'custom') return { clock, store, workspaces: createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }) }
+  const root = mkdtempSync(join(tmpdir(), 'daybook-announce-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  return { clock, store, workspaces: createGitWorkspaces({ ...foldersOnDisk(root), root }) }
+}
+
+const workspaceSection = (harness: Harness, decision: number) => /\n\[WORKSPACE\](?:\n .*)*/.exec(promptOf(harness, decision))?.[0]
+
+describe.each(['custom', 'git'] as const)('the announcement of a %s workspace', (kind) => {
+  it('is in the first prompt of every turn, from the journal, and opens no workspace', async () => {
+    const { store, clock, workspaces: real } = createStoreAndWorkspaces(kind)
+    let opened = 0
+    const workspaces: Workspaces = {
+      ...real,
+      open: (...owner) => {
+        opened++
+        return real.open(...owner)
+      },
+    }
+    const replies = [
+      reply.answer('Hello.'),
+      write('files/app/a.md', 'one'),
+      write('files/notes.md', 'n'),
+      reply.answer('Done.'),
+      reply.answer('Still here.'),
+    ]
+    const harness = createTestHarness(replies, { store, clock, workspaces })
+    const first = await harness.say('Hello.')
+    expect(workspaceSection(harness, 0)?.split('\n').slice(1)).toEqual([
+      '[WORKSPACE]',
+      `  implementation: ${kind}`,
+      `  current_turn_root: ${first.turnId}/`,
+      '  current editable workspace: (empty)',
+      '  ls workspace: (empty)',
+    ])
+    expect(opened).toBe(0)
+    const second = await harness.say('Write.')
+    const openedToWrite = opened
+    const third = await harness.say('And?')
+    expect(workspaceSection(harness, 4)?.split('\n').slice(1)).toEqual([
+      '[WORKSPACE]',
+      `  implementation: ${kind}`,
+      `  current_turn_root: ${third.turnId}/`,
+      '  current editable workspace: (empty)',
+      '  ls workspace:',
+      '    - app (1 file)',
+      '    - notes.md (1 file)',
+      `  last_published_turn: ${second.turnId}`,
+    ])
+    expect(opened).toBe(openedToWrite)
+  })
+
+  it('names the newest version in later rounds, too', async () => {
+    const { store, clock, workspaces } = createStoreAndWorkspaces(kind)
+    const replies = [write('files/app/a.md', 'one'), reply.answer('Done.'), write('files/b.md', 'two'), reply.answer('Done.')]
+    const harness = createTestHarness(replies, { store, clock, workspaces })
+    const { turnId } = await harness.say('Write.')
+    await harness.say('More.')
+    expect(workspaceSection(harness, 3)).toMatch(
+      /\n {2}current editable workspace:\n {4}- b\.md \(1 file\)\n(?:.*\n)*? {2}ls workspace:\n {4}- app/,
+    )
+    expect(workspaceSection(harness, 3)).toContain(`  last_published_turn: ${turnId}`)
+  })
+})
+
+describe('the outcome of a publish', () => {
+  it('is a notice in the next turn when it failed', async () => {
+    const { store, clock, workspaces: memory } = createStoreAndWorkspaces('custom')
+    const fail = async () => Promise.reject(new Failure('workspace.failed', 'no room on /var/lib/x'))
+    const workspaces: Workspaces = { ...memory, open: async (...owner) => ({ ...(await memory.open(...owner)), publish: fail }) }
+    const harness = createTestHarness([write('files/a.md', 'one'), reply.answer('Done.'), reply.answer('Still here.')], {
+      store,
+      clock,
+      workspaces,
+    })
+    const { turnId } = await harness.say('Write.')
+    await harness.say('And?')
+    expect(promptOf(harness, 2)).toContain(
+      `[REACT NOTICE]\ncode: workspace_publish_failed\nThe files of ${turnId} were not saved as a version, so later turns can not check them out. Reason: no room on`,
+    )
+    expect(promptOf(harness, 2)).not.toContain('/var/lib')
+  })
+
+  it('names the files that were left out, and says nothing when none were', async () => {
+    const install = defineTool({
+      id: 'shop.install',
+      description: '',
+      params: z.object({}),
+      async run(_, { workspace, origin }) {
+        const { files } = await workspace()
+        for (const name of ['a.js', 'b.js']) await files.write(`${origin.turnId}/files/app/node_modules/${name}`, Buffer.from('x'))
+        return 'installed'
+      },
+    })
+    const replies = [write('files/app/a.md', 'one'), reply.answer('Done.'), reply.call('shop.install', {}), write('files/app/b.md', 'two')]
+    const harness = createTestHarness([...replies, reply.answer('Done.'), reply.answer('Here.')], { tools: [install] })
+    await harness.say('Write.')
+    const { turnId } = await harness.say('Install.')
+    expect(promptOf(harness, 2)).not.toContain('workspace_files_left_out')
+    await harness.say('And?')
+    expect(promptOf(harness, 5)).toContain(
+      `code: workspace_files_left_out\nThe saved version of ${turnId} lacks files that programs can make again: app/node_modules (2 files)`,
+    )
+    expect(promptOf(harness, 5).match(/workspace_files_left_out/g)).toHaveLength(1)
+  })
+
+  it('is told in the same turn when the turn goes on', async () => {
+    const { store, clock, workspaces: memory } = createStoreAndWorkspaces('custom')
+    let publishes = 0
+    const workspaces: Workspaces = {
+      ...memory,
+      async open(owner, conversationId) {
+        const workspace = await memory.open(owner, conversationId)
+        return {
+          ...workspace,
+          async publish(...request) {
+            if (publishes++ > 0) return workspace.publish(...request)
+            await harness.agent.send(harness.conversationId, 'One more thing.') // the answer is deferred after the publish
+            throw new Failure('workspace.failed', 'no room')
+          },
+        }
+      },
+    }
+    const replies = [write('files/a.md', 'one'), reply.answer('Done.'), reply.answer('More.')]
+    const harness: Harness = createTestHarness(replies, { store, clock, workspaces })
+    expect(await harness.say('Write.')).toMatchObject({ ok: true, answer: 'More.' })
+    expect(promptOf(harness, 2)).toContain('code: workspace_publish_failed')
+  })
+})
