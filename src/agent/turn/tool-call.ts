@@ -151,7 +151,7 @@ interface NumberedOutcome {
 
 /** The outcome with parsed sources and the numbers that the pool has for them. The built-in tools use these numbers already. */
 function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): NumberedOutcome {
-  if (isBuiltIn(toolId)) return { outcome: returned }
+  if (isBuiltIn(toolId) || (returned.sources === undefined && typeof returned.output !== 'object')) return { outcome: returned }
   try {
     const outcome = withParsedSources(returned)
     const numbers = poolNumbersOf(outcome, conversation.ledger.timeline.sources)
@@ -213,7 +213,7 @@ function violationCode({ ok, error, notices }: DeliveredOutcome): string | undef
 function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, toolId: string, exec: boolean): Promise<void> {
   const { changes = noChanges } = delivered
   return ledger.commit((timeline) => {
-    const outcome = isBuiltIn(toolId) ? delivered : withCurrentNumbers(delivered, timeline.sources)
+    const outcome = isBuiltIn(toolId) || delivered.sources === undefined ? delivered : withCurrentNumbers(delivered, timeline.sources)
     const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, outcome, { toolId, exec })) }
     const merged = mergeSourcesChange(timeline, outcome, origin.ts)
     return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
