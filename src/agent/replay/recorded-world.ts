@@ -108,7 +108,7 @@ export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () 
 }
 
 /** A workspace that can only be published. The outcome of that is taken from the recording. */
-export function recordedWorkspace({ entries }: Recording): TurnWorkspace {
+export function recordedWorkspace({ entries }: Recording, implementation: TurnWorkspace['implementation']): TurnWorkspace {
   const block = entries.flatMap(({ change }) => blocksOfChange(change)).find(({ type }) => type === 'react.workspace.publish')
   const published = block && publishedIn(block)
   const noFiles = async (): Promise<never> => {
@@ -119,7 +119,7 @@ export function recordedWorkspace({ entries }: Recording): TurnWorkspace {
     open: async () => workspace as Workspace, // the cast is safe: tools do not run, and the turn itself calls only these two functions
     isOpen: published !== undefined,
     resumed: false,
-    implementation: published?.record.workspace_implementation,
+    implementation: published?.record.workspace_implementation ?? implementation,
     addCall: () => {},
     writeContext: async () => {},
   }

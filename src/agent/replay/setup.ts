@@ -7,6 +7,7 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ConversationStore } from '../../ports/store.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
 import type { AgentParts } from '../agent.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
@@ -27,6 +28,8 @@ import { type Recording, withShownBlocks } from './recording.ts'
 
 /** The parts of an agent that a replay needs. The recording replaces the parts that have effects, such as the store and the models. */
 export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
+  /** Only the kind of the workspaces is read, for the announce. None of them is opened. */
+  readonly workspaces?: Pick<Workspaces, 'implementation'>
   /** The context window of the recorded decision model, in tokens. Unlimited by default. */
   readonly window?: number
   /** When set, the system text is not compared, so that other differences are found. */
@@ -90,7 +93,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     entriesOfTurn: async () => ({ changes: player.played(), events: new Map() }),
     signal: stop.signal,
   }
-  const turn: Turn = { turnId, agent, conversation, workspace: recordedWorkspace(recording) }
+  const turn: Turn = { turnId, agent, conversation, workspace: recordedWorkspace(recording, parts.workspaces?.implementation) }
   return { turn, player, rounds: prompts.rounds }
 }
 
