@@ -136,7 +136,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     async prompt(key, turnId, iteration) {
       await head(key)
       const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because a running agent does not need it
-      return promptView(store, key, { turnId, iteration }, agentParts)
+      return promptView(store, key, { turnId, iteration }, { ...agentParts, ...(workspaces && { workspaces }) })
     },
     async usage(key) {
       await head(key)
