@@ -87,7 +87,15 @@ function compaction(blocks: number): () => number {
     const tokens = createEstimator(roughTokens)
     const { slice } = createRenderer()
     const common = { tokens, slice: (value: Timeline) => slice(value) }
-    const options = { currentTurnId: `t${Math.ceil(blocks / 9) - 1}`, limit: 2000, systemTokens: 0, renderedTokens: 1e9, calibration: 1 }
+    const options = {
+      currentTurnId: `t${Math.ceil(blocks / 9) - 1}`,
+      limit: 2000,
+      summaryLimit: 2000,
+      systemTokens: 0,
+      renderedTokens: 1e9,
+      tailTokens: 0,
+      calibration: 1,
+    }
     return timed(() => {
       const plan = planCompaction(timeline, { ...options, ...common, keepRecentTurns: 6 })
       if (plan) finishCompaction(timeline, plan, { history: 'short' }, { ...common, now: minute(0) })

@@ -33,7 +33,7 @@ export const Settings = z.strictObject({
     /** The most that one turn may cost, in US dollars. */
     money: number(z.number().positive()).optional(),
   }),
-  /** How tokens are estimated. `rough`: characters / 4. `o200k`: with the o200k encoding, which takes 20 MB of memory. */
+  /** How tokens are estimated. `rough`: four characters of Latin text, or one of another script, are a token. `o200k`: with the o200k encoding, which takes 20 MB of memory. */
   tokenCounter: z.enum(['rough', 'o200k']),
   logLevel: z.enum(['silent', 'error', 'warn', 'info']),
   /** The address of a server. Commands then use it instead of a local agent. */

@@ -10,7 +10,7 @@ import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
-import { type AgentSettings, agentSettings } from './settings.ts'
+import { type AgentSettings, agentSettings, contextLimit } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
 
 /** Everything that the conversations of one agent share. Made once, when the agent is created. */
@@ -65,7 +65,10 @@ export function createAgentContext(parts: AgentParts): AgentContext {
   const settings = agentSettings(parts.settings)
   const models = modelsByRole(parts.model)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
-  const tools = [...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
+  const tools = [
+    ...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) }),
+    ...(parts.tools ?? []),
+  ]
   const count = parts.tokens ?? roughTokens
   const texts = {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),

@@ -74,4 +74,4 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
   ]
 }
 
-const readTokenLimit = (contextTokens: number) => Math.min(12_000, Math.max(4_000, Math.floor(contextTokens * 0.15)))
+const readTokenLimit = (contextTokens: number) => Math.min(12_000, Math.max(800, Math.floor(contextTokens * 0.15)))

@@ -78,7 +78,7 @@ const cases: Readonly<Record<string, ResumeCase>> = {
     completions: ['I could not put together'],
   },
   'completes a compaction': {
-    settings: { contextTokens: contextWithRoom(9_478), maxRounds: 20 },
+    settings: { contextTokens: contextWithRoom(5_900), maxRounds: 20 },
     reply: (_, iteration) => (iteration < 8 ? reply.call('shop.look', { shelf: iteration, goods: 6_000 }) : reply.answer('Done.')),
     summary: 'The shelves were looked at one by one.',
     exit: 'complete',

@@ -115,7 +115,7 @@ describe('the cache report names the cause and the block of a miss', () => {
 
   it('a compaction, starting at its summary', async () => {
     const harness = createCacheHarness()
-    const parts = { settings: { contextTokens: 9_000, keepRecentTurns: 1 } }
+    const parts = { settings: { contextTokens: 5_400, keepRecentTurns: 1 } }
     await harness.turn('Read.', [page(1), page(2), reply.answer('Red.')], parts)
     await harness.turn(
       `Which? ${'Tell me exactly. '.repeat(200)}`,

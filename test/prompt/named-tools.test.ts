@@ -45,7 +45,7 @@ describe('the tools that a prompt names exist', () => {
       const harness = createHarness({
         tools: [library(), search(), ...tools],
         builtIn,
-        settings: { contextTokens: contextWithRoom(7_900), keepRecentTurns: 1 },
+        settings: { contextTokens: contextWithRoom(4_300), keepRecentTurns: 1 },
         replies: [
           reply.call('web_tools.web_search', { query: 'x' }),
           page(1),

@@ -92,7 +92,7 @@ describe.each(nonsense)('an adapter that reports %s as usage', (_, usage) => {
 it('a summary with nonsense as usage is still used', async () => {
   const pages = [1, 2].map((page) => reply.call('library.fetch', { page }))
   const script = scriptedModel([...pages, reply.answer('Read.'), '## Goal\nThe houses.\n\n## Done\nRead.', reply.answer('Red.')])
-  const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 }
+  const settings = { contextTokens: contextWithRoom(3_900), keepRecentTurns: 1 }
   const harness = createTestHarness(withUsage(script, { uncached: Number.NaN }, ['compaction']), { tools: [library()], settings })
   await harness.say('Read one and two.')
   expect(await harness.say(`Which colour? ${'Tell me exactly. '.repeat(200)}`)).toMatchObject({ answer: 'Red.' })

@@ -216,7 +216,7 @@ describe('the offline model in an agent', () => {
   })
 
   it('still answers from its documents after thirty turns and a compaction', async () => {
-    const { ask: send, blocks } = setUp({ settings: { contextTokens: 9_000, keepRecentTurns: 2 } })
+    const { ask: send, blocks } = setUp({ settings: { contextTokens: 6_500, keepRecentTurns: 2 } })
     await send('How many guests does the café seat?', handbook, orders)
     await send('Remember that I prefer the window table.')
     for (let turn = 3; turn <= 28; turn++) {

@@ -140,7 +140,7 @@ describe('the time limit of a turn', () => {
     const pages = [1, 2].map((page) => reply.call('library.fetch', { page }))
     const script = scriptedModel([...pages, reply.answer('Read.'), reply.answer('never asked for')])
     const stream: Stream = (request, signal) => (request.role === 'compaction' ? deaf() : script.stream(request, signal))
-    const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1, maxSeconds: 0.5, wrapUpSeconds: 0.1 }
+    const settings = { contextTokens: contextWithRoom(3_900), keepRecentTurns: 1, maxSeconds: 0.5, wrapUpSeconds: 0.1 }
     const harness = createTestHarness([], { model: { ...script, left: 0, stream }, tools: [library()], settings })
     await harness.say('Read one and two.')
     const said = await harness.say(`Which colour? ${'Tell me exactly. '.repeat(200)}`)

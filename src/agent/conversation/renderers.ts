@@ -21,6 +21,6 @@ export function createRenderers(count: TokenCounter, hasTool: (id: string) => bo
     estimator,
     meter: createMeter(estimator),
     fingerprints: createFingerprintRecorder(),
-    sourcesTail: createSourcesTail(hasTool),
+    sourcesTail: createSourcesTail(estimator, hasTool),
   }
 }

@@ -14,10 +14,10 @@ import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
-import type { ModelSettings } from '../settings.ts'
+import { type ModelSettings, outputLimit } from '../settings.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
 import type { ForcedEnd } from '../turn/finish.ts'
-import { buildDecisionPrompt, type DecisionPrompt } from '../turn/prompt.ts'
+import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } from '../turn/prompt.ts'
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
@@ -79,7 +79,7 @@ export async function callModel(
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
       if (interrupted || !error || response.showedAnything()) return call
       if (isOverflowError(error)) {
-        overflows = await compactUntilSmaller(turn, overflows, signal)
+        overflows = await compactUntilSmaller(turn, promptTails(turn, progress, origin.ts, wrapUp), overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call
       } else if (mayRetry(error) && retries < agent.settings.retryDelaysMs.length) {
         conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
@@ -95,9 +95,9 @@ export async function callModel(
 }
 
 /** Compacts more and more strongly until the prompt gets smaller. Returns the attempt that succeeded, or `maxOverflows + 1`. */
-async function compactUntilSmaller(turn: Turn, before: number, signal: AbortSignal): Promise<number> {
+async function compactUntilSmaller(turn: Turn, tails: Tails, before: number, signal: AbortSignal): Promise<number> {
   for (let attempt = before + 1; attempt <= maxOverflows && !signal.aborted; attempt++) {
-    if (await compactAfterOverflow(turn, attempt as Attempt)) return attempt
+    if (await compactAfterOverflow(turn, tails, attempt as Attempt)) return attempt
   }
   return maxOverflows + 1
 }
@@ -117,7 +117,7 @@ function callOnce(
     role: 'decision' as const,
     system: agent.system.text,
     parts: prompt.parts,
-    maxTokens,
+    maxTokens: Math.min(maxTokens, outputLimit(agent.models.decision.window)),
     temperature,
     cacheKey: conversationId,
     read: ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256),

@@ -3,6 +3,7 @@ import { parseModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
+import { outputLimit } from '../settings.ts'
 import type { Turn } from '../turn/turn.ts'
 import { createStopTimer, toUsageRecord } from './read-response.ts'
 
@@ -27,8 +28,9 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   let interrupted = false
 
   async function readEvents(): Promise<void> {
+    const maxTokens = Math.min(request.maxTokens, outputLimit(model.window))
     try {
-      for await (const received of model.stream({ ...request, cacheKey: conversation.conversationId, read }, activity.signal)) {
+      for await (const received of model.stream({ ...request, maxTokens, cacheKey: conversation.conversationId, read }, activity.signal)) {
         if (stopTimer.expired) break
         const event = parseModelEvent(received, model.name)
         if (!event) continue

@@ -18,7 +18,7 @@ import { createRenderers, type Renderers } from '../conversation/renderers.ts'
 import { createSpending } from '../conversation/spending.ts'
 import { createHooks } from '../hooks.ts'
 import { createSystemPrompt } from '../prompts/texts.ts'
-import { agentSettings } from '../settings.ts'
+import { agentSettings, contextLimit } from '../settings.ts'
 import { builtInTools, createToolbox } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
 import { comparePrompt } from './compare.ts'
@@ -99,7 +99,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
 
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)
-  const tools = [...builtInTools({ ...builtIn, contextTokens: settings.contextTokens }), ...own]
+  const tools = [...builtInTools({ ...builtIn, contextTokens: contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER) }), ...own]
   const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
   return {
     tools,

@@ -18,8 +18,7 @@ const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
   ...(usage && { usage }),
 })
 
-/** More than half of it is reserved for ANNOUNCE and sources. */
-const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 }
+const settings = { contextTokens: contextWithRoom(3_900), keepRecentTurns: 1 }
 
 const question = `Which colour? ${'Tell me exactly. '.repeat(200)}`
 
@@ -91,7 +90,7 @@ describe('a context that reaches its limit', () => {
       const harness = createTestHarness(
         [page(1), { text: reply.answer('One.'), usage: { uncached } }, reply.answer('Red.'), reply.answer('Red.')],
         {
-          settings: { ...settings, contextTokens: contextWithRoom(7_478) },
+          settings: { ...settings, contextTokens: contextWithRoom(3_900) },
         },
       )
       await harness.say('Read one.')

@@ -1,74 +1,102 @@
 import type { Block } from '../../core/block/index.ts'
-import { type CompactionPlan, planCompaction } from '../../core/compaction/compaction.ts'
+import { type CompactionPlan, planCompaction, timelineRoom } from '../../core/compaction/compaction.ts'
 import { finishCompaction, startedReport } from '../../core/compaction/finish.ts'
-import type { Attempt } from '../../core/compaction/overflow.ts'
+import { type Attempt, attempts } from '../../core/compaction/overflow.ts'
 import type { SummaryRequest } from '../../core/compaction/summary-request.ts'
 import { calibrationOf } from '../../core/estimate/estimate.ts'
 import { planExpiry } from '../../core/expiry/expiry.ts'
 import { hashText } from '../../core/hash.ts'
 import type { Slice } from '../../core/render/types.ts'
-import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
+import type { Change, ReachedLimit, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
+import { contextLimit } from '../settings.ts'
+import { promptTails, type Tails } from './prompt.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
-/** An upper limit for the tokens of ANNOUNCE and the sources. Their size is capped, so they need not be rendered to be counted. */
-const TAIL_TOKENS = 4_000
-
-/** After a compaction that freed nothing, the next one is tried only when the context has grown by this factor. */
+/** After a compaction that freed too little, the next one is tried only when the context has grown by this factor. */
 const RETRY_GROWTH = 1.1
 
 /** Hides expired content and compacts the timeline if the prompt would not fit. To be called before every call of the decision model. */
-export async function prepareContext(turn: Turn, progress: Progress): Promise<Progress> {
-  const expired = expiredContent(turn)
+export async function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedLimit): Promise<Progress> {
+  const now = turn.agent.clock.now()
+  const expired = expiredContent(turn, now)
   if (expired.length > 0) await turn.conversation.ledger.commit(expired)
-  return exceedsContext(turn, progress) ? fitContext(turn, progress) : progress
+  const tails = () => promptTails(turn, progress, now, wrapUp)
+  return exceedsContext(turn, progress, tails()) ? fitContext(turn, progress, tails) : progress
 }
 
 /** Whether the prompt would exceed the limit. Far below the limit, no tokens are counted. */
-function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress): boolean {
+function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress, tails: Tails): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
-  const room = contextLimit(agent) / calibrationOf(timeline) - agent.system.tokens() - TAIL_TOKENS
-  return meter.exceeds(timeline, renderer.peek(timeline, turnId), Math.max(room, compactAbove))
+  const slice = renderer.peek(timeline, turnId)
+  const exceeds = (tailTokens: number) =>
+    meter.exceeds(timeline, slice, Math.max(compactAbove, timelineRoom({ ...sizesOf(agent, timeline), tailTokens })))
+  return exceeds(tails.tokenUpperBound) && exceeds(tails.tokens())
 }
 
-/** Compacts the timeline, so that the prompt fits. */
-async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
+const sizesOf = ({ settings, models, system }: TurnServices, timeline: Timeline) => ({
+  limit: contextLimit(settings, models.decision.window),
+  calibration: calibrationOf(timeline),
+  systemTokens: system.tokens(),
+})
+
+/**
+ * Compacts the timeline until the prompt fits, more strongly each time. At last only the request and a list of what was done stay, and a
+ * message that does not fit by itself is replaced by its beginning and its path. An image or a document of this turn that is larger than
+ * the limit is sent as it is: if the provider refuses it, `compactAfterOverflow` takes it out of sight.
+ */
+async function fitContext(turn: Turn, progress: Progress, tails: () => Tails): Promise<Progress> {
   const { turnId, conversation } = turn
-  const { timeline } = conversation.ledger
-  const { meter, renderer } = conversation.renderers
-  const slice = renderer.slice(timeline, turnId)
-  const compacted = await compact(turn)
-  const { hasSteer, timeUp } = conversation.inbox
-  return compacted || hasSteer || timeUp ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
+  const { ledger, inbox, renderers } = conversation
+  for (const attempt of attempts) {
+    const outcome = await compact(turn, tails().tokens(), { attempt })
+    if (inbox.hasSteer || inbox.timeUp || conversation.signal.aborted) return progress
+    if (outcome === 'failed') break // the summarising model does not work now: asking it again would only take time
+    if (!exceedsContext(turn, progress, tails())) return progress
+  }
+  const { timeline } = ledger
+  return { ...progress, compactAbove: renderers.meter.tokens(timeline, renderers.renderer.slice(timeline, turnId)) * RETRY_GROWTH }
 }
 
 /** Compacts even if the estimate fits, because the provider has rejected the prompt as too long. True when the timeline got smaller. */
-export const compactAfterOverflow = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
+export async function compactAfterOverflow(turn: Turn, tails: Tails, attempt: Attempt): Promise<boolean> {
+  return (await compact(turn, tails.tokens(), { force: true, attempt })) === 'completed'
+}
 
-async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
+/** `failed`: the summarising model gave no summary. `unchanged`: nothing could be made smaller. */
+type CompactionOutcome = 'completed' | 'unchanged' | 'failed'
+
+async function compact(
+  turn: Turn,
+  tailTokens: number,
+  options: { readonly force?: true; readonly attempt: Attempt },
+): Promise<CompactionOutcome> {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
   const { estimator, meter, renderer } = conversation.renderers
   const slice = (current: Timeline) => renderer.slice(current, turnId)
   const plan = planCompaction(timeline, {
+    ...sizesOf(agent, timeline),
     currentTurnId: turnId,
-    limit: contextLimit(agent),
-    systemTokens: agent.system.tokens(),
-    renderedTokens: meter.tokens(timeline, slice(timeline)) + TAIL_TOKENS,
-    calibration: calibrationOf(timeline),
+    renderedTokens: meter.tokens(timeline, slice(timeline)) + tailTokens,
+    tailTokens,
+    summaryLimit: Math.min(
+      contextLimit(agent.settings, agent.models.compaction.window),
+      contextLimit(agent.settings, agent.models.decision.window),
+    ),
     keepRecentTurns: agent.settings.keepRecentTurns,
-    ...forced,
+    ...options,
     tokens: estimator,
     slice,
   })
-  return plan === undefined ? false : runCompaction(turn, plan, slice)
+  return plan === undefined ? 'unchanged' : runCompaction(turn, plan, slice)
 }
 
-async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline: Timeline) => Slice): Promise<boolean> {
+async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline: Timeline) => Slice): Promise<CompactionOutcome> {
   const { turnId, agent, conversation } = turn
   const { ledger } = conversation
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: 0, status: 'compacting' })
@@ -82,7 +110,7 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
     // A steer or the time limit interrupted a summary: the turn goes on without compacting first. A closed agent enters only complete
     // responses.
     if (!conversation.signal.aborted) await ledger.commit(responses)
-    return false
+    return 'failed'
   }
   const finished = finishCompaction(
     ledger.timeline,
@@ -93,7 +121,8 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
   await ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
   if (finished.status === 'completed') for (const summary of summariesIn(finished.changes)) await agent.hooks.saveSummary(summary)
   await agent.hooks.onAfterCompaction(finished.report)
-  return finished.status === 'completed'
+  if (finished.status === 'completed') return 'completed'
+  return finished.reason === 'empty_history_summary' ? 'failed' : 'unchanged'
 }
 
 const summariesIn = (changes: readonly Change[]): readonly Block[] =>
@@ -127,15 +156,10 @@ const isInterrupted = (summary: Summary | undefined): boolean => summary?.respon
 
 const summaryIn = (summary: Summary | undefined) => (summary?.response.finish_reason === 'error' ? undefined : summary?.response.raw)
 
-/** The largest prompt in tokens. It is the setting, or the model's context window minus its output if that is less. */
-function contextLimit({ models, settings }: TurnServices): number {
-  return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
-}
-
 /** The changes that hide old content. There are none before the provider's cache has expired, so that no cached prefix is lost. */
-function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn): readonly Change[] {
+function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn, now: string): readonly Change[] {
   const { changes } = planExpiry(ledger.timeline, {
-    now: agent.clock.now(),
+    now,
     currentTurnId: turnId,
     settings: agent.settings.expiry,
     tokens: renderers.estimator,

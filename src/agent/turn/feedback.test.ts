@@ -85,7 +85,7 @@ describe('feedback', () => {
   it('on a compacted or unknown turn is ignored and removed from the inbox', async () => {
     const harness = createHarness({
       replies: [reply.answer(long), reply.answer(long), 'A summary of what was said.', reply.answer('Three.'), reply.answer('Four.')],
-      settings: { contextTokens: contextWithRoom(11_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
+      settings: { contextTokens: contextWithRoom(7_900), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     })
     const { turnId } = await harness.say('First.')
     await harness.say('Second.')

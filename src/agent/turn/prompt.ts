@@ -1,13 +1,17 @@
-import { composeAnnounce } from '../../core/announce/announce.ts'
+import type { Announce } from '../../core/announce/announce.ts'
+import { fitAnnounce } from '../../core/announce/fit-announce.ts'
 import { maxRoundsOf, usableExtraRounds } from '../../core/budget.ts'
+import { calibrationOf, LINE_BREAK_TOKENS, tokenUpperBound } from '../../core/estimate/estimate.ts'
 import { openPlans } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import type { Prompt } from '../../core/render/render.ts'
+import type { SourcesTail } from '../../core/render/sources-tail.ts'
 import type { Part, Slice } from '../../core/render/types.ts'
 import type { PromptRecord, ReachedLimit } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Renderers } from '../conversation/renderers.ts'
+import { contextLimit } from '../settings.ts'
 import type { Toolbox } from '../tools.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -27,12 +31,13 @@ export interface DecisionPrompt {
 export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: ReachedLimit): DecisionPrompt {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
-  const { renderer, meter, estimator, sourcesTail } = conversation.renderers
-  const sources = sourcesTail(timeline.sources, turnId)
-  const announce = announceText(agent, progress, timeline, now, wrapUp)
+  const { renderer, meter } = conversation.renderers
+  const tails = promptTails(turn, progress, now, wrapUp)
+  const sources = tails.sources.text
+  const { announce } = tails
   const points = (slice: Slice) => cachePoints(slice, agent.settings.cache, progress).marks
   const prompt = renderer.render(timeline, { currentTurnId: turnId, points, sources, announce })
-  const otherTokens = () => agent.system.tokens() + estimator.text(sources) + estimator.text(announce)
+  const otherTokens = () => agent.system.tokens() + tails.tokens()
   const known = meter.known(timeline, renderer.peek(timeline, turnId))
   return {
     parts: prompt.parts,
@@ -41,6 +46,47 @@ export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string,
     countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turnId)) + otherTokens(),
   }
 }
+
+/** The texts after the timeline: the sources, and ANNOUNCE. */
+export interface Tails {
+  readonly sources: SourcesTail
+  readonly announce: string
+  /** The tokens of both. Counted at the first call. */
+  tokens(): number
+  /** At least as many tokens as both have, without counting. */
+  readonly tokenUpperBound: number
+}
+
+/** Each tail takes at most this share of the tokens beside the system text, so that there is room for the timeline. */
+const TAIL_SHARE = 0.2
+
+/** The texts after the timeline. They are kept until the next prompt, because they are needed to see whether it fits, too. */
+export function promptTails(turn: Turn, progress: Progress, now: string, wrapUp?: ReachedLimit): Tails {
+  const { turnId, agent, conversation } = turn
+  const { timeline } = conversation.ledger
+  const last = lastTails.get(progress)
+  if (last?.timeline === timeline && last.now === now && last.wrapUp === wrapUp) return last.tails
+  const { estimator, sourcesTail } = conversation.renderers
+  const limit = contextLimit(agent.settings, agent.models.decision.window)
+  const maxTokens = Math.floor(TAIL_SHARE * (limit / calibrationOf(timeline) - agent.system.tokens()))
+  const sources = sourcesTail(timeline.sources, turnId, maxTokens)
+  const facts = announceFacts(agent, progress, timeline, now, wrapUp)
+  const announce = fitAnnounce(facts, maxTokens, estimator)
+  let tokens: number | undefined
+  const tails: Tails = {
+    sources,
+    announce,
+    tokens: () => (tokens ??= sources.tokens() + estimator.text(announce) + 2 * LINE_BREAK_TOKENS),
+    tokenUpperBound: tokenUpperBound(sources.text) + tokenUpperBound(announce) + 2 * LINE_BREAK_TOKENS,
+  }
+  lastTails.set(progress, { timeline, now, wrapUp, tails })
+  return tails
+}
+
+const lastTails = new WeakMap<
+  Progress,
+  { readonly timeline: Timeline; readonly now: string; readonly wrapUp: ReachedLimit | undefined; readonly tails: Tails }
+>()
 
 function promptRecord(
   { models, system, settings }: TurnServices,
@@ -62,15 +108,15 @@ function promptRecord(
   }
 }
 
-function announceText(
+function announceFacts(
   { settings, toolbox }: TurnServices,
   progress: Progress,
   timeline: Timeline,
   utc: string,
   wrapUp?: ReachedLimit,
-): string {
+): Announce {
   const { budget, iteration, feedbacks, events, workspace, sections } = progress
-  return composeAnnounce({
+  return {
     budget: {
       iteration,
       max: maxRoundsOf(budget),
@@ -85,7 +131,7 @@ function announceText(
     workspace,
     constraints: constraintsOf(progress, toolbox, wrapUp),
     extra: sections,
-  })
+  }
 }
 
 function constraintsOf(progress: Progress, { has }: Toolbox, wrapUp: ReachedLimit | undefined): readonly string[] | undefined {

@@ -34,7 +34,7 @@ import {
   toDecisionResponse,
 } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
-import type { AgentSettings, ModelSettings } from '../settings.ts'
+import { type AgentSettings, type ModelSettings, outputLimit } from '../settings.ts'
 import { prepareContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
@@ -113,7 +113,7 @@ function readResponseDecision(
 ): { readonly decision?: Decision; readonly notices: readonly Notice[] } {
   if (response.violation) return { notices: [response.violation] }
   const { clarify } = agent.settings
-  const parsed = toDecisionResponse(response, maxTokens)
+  const parsed = toDecisionResponse(response, Math.min(maxTokens, outputLimit(agent.models.decision.window)))
   const delivered = attempts.at(-1)?.text
   const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
   const options = delivered === undefined ? { clarify, isSource } : { clarify, isSource, delivered }
@@ -183,7 +183,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   const { turnId, agent, conversation } = turn
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
   limitWrapUpTime(turn, progress.budget)
-  await prepareContext(turn, progress)
+  await prepareContext(turn, progress, limit)
   if (conversation.inbox.hasSteer) return { kind: 'next', progress }
   if (conversation.inbox.timeUp) return ended(progress, outOfTime)
   const origin = nextOrigin(turn, progress.iteration)

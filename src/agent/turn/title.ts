@@ -1,12 +1,16 @@
 import { clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
+import type { Estimator } from '../../core/estimate/estimate.ts'
+import { cutToTokens } from '../../core/estimate/tokens.ts'
 import { isObject } from '../../core/json.ts'
+import type { Part } from '../../core/render/types.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { parseModelJson } from '../../core/stream/json-parse.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
 import { parseChannels } from '../model-call/read-response.ts'
 import { titlePrompt } from '../prompts/texts.ts'
+import { contextLimit } from '../settings.ts'
 import type { Turn } from './turn.ts'
 
 const titleChannels: readonly Channel[] = [
@@ -19,7 +23,9 @@ const maxTitleLength = 120
 export async function generateTitle(turn: Turn): Promise<void> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation
-  const { parts } = renderers.renderer.render(ledger.timeline, { currentTurnId: turnId, points: () => [] })
+  const prompt = renderers.renderer.render(ledger.timeline, { currentTurnId: turnId, points: () => [] })
+  const limit = contextLimit(agent.settings, agent.models.gate.window) - renderers.estimator.text(titlePrompt)
+  const parts = firstParts(prompt.parts, Math.min(TITLE_TOKENS, limit), renderers.estimator)
   const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...agent.settings.gate })
   // An agent that is closed enters what it has received. A part of a title is worth nothing: the process that resumes the turn asks again.
   if (conversation.signal.aborted && response.finish_reason === 'interrupted') return
@@ -34,6 +40,26 @@ export async function generateTitle(turn: Turn): Promise<void> {
     ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // keeps a title that the user has set
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),
   ])
+}
+
+/** The beginning of a message tells enough for a title. */
+const TITLE_TOKENS = 4_000
+
+/** The first parts, in at most `maxTokens` tokens. The last text is cut. Images and documents that do not fit are left out. */
+function firstParts(parts: readonly Part[], maxTokens: number, estimator: Estimator): readonly Part[] {
+  let room = maxTokens
+  return parts.flatMap((part) => {
+    const tokens = estimator.parts([part])
+    const fitting =
+      tokens <= room
+        ? part
+        : part.type === 'text'
+          ? { ...part, text: cutToTokens(part.text, Math.max(0, room), estimator.text) }
+          : undefined
+    if (fitting === undefined || (fitting.type === 'text' && fitting.text === '')) return []
+    room -= Math.min(tokens, room)
+    return [fitting]
+  })
 }
 
 /** Reads title and questions from the output channel. If that is not valid JSON, any `"conversation_title": "…"` in the response counts. */

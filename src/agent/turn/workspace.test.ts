@@ -197,7 +197,7 @@ describe('the workspace of a turn', () => {
     const harness = createTestHarness(
       Array.from({ length: 40 }, () => modelReply),
       {
-        settings: { contextTokens: contextWithRoom(8_000), keepRecentTurns: 1 },
+        settings: { contextTokens: contextWithRoom(4_400), keepRecentTurns: 1 },
       },
     )
     const { turnId } = await harness.say('Write.')

@@ -33,7 +33,7 @@ describe('the checkpoint of a running turn', () => {
     )
     expect(shown).toContain('semantic_progress:\nLooked at twenty things.')
     expect(shown).toContain(
-      '- tool_call_id: t1c9\n  tool: web_tools.web_search\n  call: tc:t1.t1c9.call\n  params: {"query":"t1c9"}\n  result: tc:t1.t1c9.result',
+      '- tool_call_id: t1c15\n  tool: web_tools.web_search\n  call: tc:t1.t1c15.call\n  params: {"query":"t1c15"}\n  result: tc:t1.t1c15.result',
     )
     expect(shown).toContain('[/MID-TURN COMPACTION 1]')
     expect(shown).toContain('result 19 of t1')
@@ -46,7 +46,8 @@ describe('the checkpoint of a running turn', () => {
 
   it('timeline 11.88: of two checkpoints only the second is shown, and it lists the calls of both', () => {
     const once = compact(long).timeline
-    const twice = compact(withDrafts(once, Array.from({ length: 14 }, (_, i) => round('t1', 20 + i, 60)).flat())).timeline
+    const more = Array.from({ length: 14 }, (_, i) => round('t1', 20 + i, 60)).flat()
+    const twice = compact(withDrafts(once, more), { limit: 3000, force: true }).timeline
     const shown = shownText(twice)
     expect(shown).toContain('[MID-TURN COMPACTION 2]')
     expect(shown).not.toContain('[MID-TURN COMPACTION 1]')

@@ -2,17 +2,34 @@ import { type Block, type BlockType, callIdOf, type Draft, isHidden } from '../b
 import { readPlan } from '../block/plan.ts'
 import { isResultMetadata, readDigest, readToolCall, type ToolCall } from '../block/round.ts'
 import type { Estimator } from '../estimate/estimate.ts'
+import { cutToTokens } from '../estimate/tokens.ts'
 import { parseJson } from '../json.ts'
 import { midTurnPath, sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
-import { cutText, lastLinesWithin, oneLine, scrubBase64, shapeOf, stripHostingHandles } from '../render/text.ts'
+import { cutText, lastWithin, oneLine, scrubBase64, shapeOf, stripHostingHandles } from '../render/text.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
 
 const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
-const LARGE_INPUT = 12_000
 const NARRATIVE_CHARS = 12_000
-const FOLDED_CHARS = 6000
-const HIDDEN_CHARS = 6000
+const MAX_TOKENS = 15_000
+const FIXED_TOKENS = 160
+/** How much of a replaced request is shown. The agent must know what it was asked for. */
+const PROMPT_CHARS = 2_000
+
+/** The most tokens of the parts of a checkpoint. All together take at most 35 % of the timeline's room, and are never cut when shown. */
+function limitsOf(room: number) {
+  const total = Math.min(MAX_TOKENS, Math.floor(0.35 * room)) - FIXED_TOKENS
+  return {
+    total,
+    narrative: 0.4 * total,
+    /** Of the list of replaced input, and of that of hidden content. */
+    list: Math.min(1500, 0.12 * total),
+    calls: Math.max(750, 0.1125 * room),
+  }
+}
+
+/** Input of the user that a checkpoint replaces: from 12,000 tokens on, or from 30 % of the timeline's room on. */
+const largeInput = (room: number) => Math.min(12_000, Math.floor(0.3 * room))
 
 /**
  * The block that replaces the beginning of a running turn. It holds the summary that a model wrote (`text`), if there is one, and the list
@@ -26,18 +43,22 @@ export function checkpointBlock(
     readonly now: string
     readonly text: string | undefined
     readonly folded: readonly Block[]
-    readonly maxCallListChars: number
+    /** How many tokens the timeline may have. */
+    readonly room: number
   },
   tokens: Estimator,
 ): Draft<typeof CHECKPOINT> {
   const { turnId } = input
   const number = checkpointsIn(prefix) + 1
+  const limits = limitsOf(input.room)
   const narrative = input.text?.trim()
-    ? cutText(input.text.trim(), NARRATIVE_CHARS)
+    ? cutToTokens(cutText(input.text.trim(), NARRATIVE_CHARS), limits.narrative, tokens.text)
     : 'none: the summariser gave no text; rely on the ledger'
   const hidden = new Set([...prefix.filter(isHidden), ...input.folded])
-  const hiddenInput = prefix.filter((block) => hidden.has(block) && block.type.startsWith('user.'))
-  const calls = callList(prefix, turnId, tokens, input.maxCallListChars)
+  const hiddenInput = prefix.filter((block) => hidden.has(block) && (block.type.startsWith('user.') || block.type === 'react.note'))
+  const lists = [...foldedInputLines(hiddenInput, limits.list, tokens), ...hiddenLines(prefix, limits.list, tokens)]
+  const left = limits.total - tokens.text(narrative) - tokens.text(lists.join('\n'))
+  const calls = callList(prefix, turnId, tokens, Math.max(0, Math.min(limits.calls, left)))
   return {
     type: CHECKPOINT,
     author: 'system',
@@ -53,8 +74,7 @@ export function checkpointBlock(
       `recovery: react.read the paths below; react.read(["${turnIndexPath(turnId)}"]) lists everything of this turn`,
       'semantic_progress:',
       narrative,
-      ...foldedInputLines(hiddenInput),
-      ...hiddenLines(prefix),
+      ...lists,
       'engineering_ledger:',
       ...(calls.length > 0 ? calls : ['- no calls']),
       `[/MID-TURN COMPACTION ${number}]`,
@@ -78,36 +98,49 @@ const loopTypes: ReadonlySet<BlockType> = new Set([
   CHECKPOINT,
 ])
 
-/** The blocks that a checkpoint replaces: decisions, calls, results and files of the turn, older plans, and very large user input. */
-export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator): readonly Block[] {
+/**
+ * The blocks that a checkpoint replaces: decisions, calls, results and files of the turn, older plans, and very large user input. In a small
+ * context it also replaces plans, which ANNOUNCE shows, and the oldest notes.
+ */
+export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, room: number): readonly Block[] {
   const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
-  return prefix.filter((block) => {
-    if (block.meta?.hidden_reason === 'compaction') return false // an earlier checkpoint already replaces this block
-    if (block.type === 'turn.header' || block.type === 'react.note') return false // notes are short and must stay visible
-    if (loopTypes.has(block.type)) return true
-    if (block.type.startsWith('user.')) return tokens.content(block) >= LARGE_INPUT
-    const plan = readPlan(block)
-    if (plan) return newestPlans.get(plan.plan_id) !== block
+  const isNewestPlan = (block: Block) => newestPlans.get(readPlan(block)?.plan_id) === block
+  const visible = prefix.filter(({ meta }) => meta?.hidden_reason !== 'compaction') // earlier checkpoints already replace the others
+  const lasting = visible.filter((block) => block.type === 'react.note' || isNewestPlan(block))
+  const notesLast = [...lasting.filter(isNewestPlan), ...lasting.filter((block) => !isNewestPlan(block))]
+  const kept = new Set(lastWithin(notesLast, LASTING_SHARE * room, (block) => tokens.content(block)))
+  return visible.filter((block) => {
+    if (block.type === 'turn.header' || kept.has(block)) return false
+    if (loopTypes.has(block.type) || block.type === 'react.note' || readPlan(block)) return true
+    if (block.type.startsWith('user.')) return tokens.content(block) >= largeInput(room)
     return block.path?.startsWith('fi:') === true || block.path?.startsWith('so:') === true
   })
 }
 
-/** Lists the paths of the user input that the checkpoint replaces. Only the newest that fit are listed; the turn index lists all. */
-function foldedInputLines(inputs: readonly Block[]): readonly string[] {
+/** Which share of the timeline's room notes and plans may take beside a checkpoint. */
+const LASTING_SHARE = 0.2
+
+/** Lists the paths of the user input and the notes that the checkpoint replaces. Only the newest that fit are listed; the turn index lists all. */
+function foldedInputLines(inputs: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
-  const all = [...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)
-  const shown = lastLinesWithin(all, FOLDED_CHARS)
+  const all = [...paths].map(([path, { type, text }]) => {
+    const excerpt = text ? ` | ${oneLine(text, type === 'user.prompt' ? PROMPT_CHARS : 180)}` : ''
+    return cutToTokens(`- ${path}${excerpt}`, maxTokens / 2, tokens.text)
+  })
+  const shown = lastWithin(all, maxTokens, (line) => tokens.text(line) + 1)
   if (all.length === 0) return []
   return ['folded_input:', ...(all.length > shown.length ? [`- ... ${all.length - shown.length} earlier`] : []), ...shown]
 }
 
 /** The words with which the agent hid content of this turn. Only the newest that fit are listed. */
-function hiddenLines(prefix: readonly Block[]): readonly string[] {
+function hiddenLines(prefix: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const all = prefix.flatMap((block) => {
     const words = replacementOf(block)
-    return words && block.path !== undefined ? [`- ${block.path} | ${oneLine(scrubBase64(words), 400)}`] : []
+    return words && block.path !== undefined
+      ? [cutToTokens(`- ${block.path} | ${oneLine(scrubBase64(words), 400)}`, maxTokens / 2, tokens.text)]
+      : []
   })
-  const shown = lastLinesWithin([...new Set(all)], HIDDEN_CHARS)
+  const shown = lastWithin([...new Set(all)], maxTokens, (line) => tokens.text(line) + 1)
   return shown.length === 0 ? [] : ['hidden_content:', ...shown]
 }
 
@@ -142,13 +175,13 @@ interface CallWithResults {
 }
 
 /**
- * Lists the calls among the blocks. The newest calls are listed in full, in at most `maxChars` characters. Older calls take one line each,
- * in at most half as many characters. The turn index lists the rest. The text of earlier checkpoints is not used.
+ * Lists the calls among the blocks, in at most `maxTokens` tokens. The newest calls are listed in full, in half of them. Older calls take
+ * one line each. The turn index lists the rest. The text of earlier checkpoints is not used.
  */
-function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
+function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, maxTokens: number): readonly string[] {
   const calls = callsWithResults(blocks).toReversed()
-  const full = firstWithin(calls, (each) => fullEntry(each, tokens), maxChars)
-  const brief = firstWithin(calls.slice(full.length), briefLine, maxChars / 2)
+  const full = firstWithin(calls, (each) => fullEntry(each, tokens), maxTokens / 2, tokens)
+  const brief = firstWithin(calls.slice(full.length), briefLine, maxTokens / 2, tokens)
   const more = calls.length - full.length - brief.length
   return [
     ...(more > 0 ? [`... ${more} earlier calls: react.read(["${turnIndexPath(turnId)}"]) lists every call and file of this turn`] : []),
@@ -157,13 +190,18 @@ function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, m
   ]
 }
 
-function firstWithin(calls: readonly CallWithResults[], describe: (call: CallWithResults) => string, maxChars: number): readonly string[] {
+function firstWithin(
+  calls: readonly CallWithResults[],
+  describe: (call: CallWithResults) => string,
+  maxTokens: number,
+  tokens: Estimator,
+): readonly string[] {
   const texts: string[] = []
-  let length = 0
+  let size = 0
   for (const call of calls) {
     const text = describe(call)
-    length += text.length + 1
-    if (length > maxChars) break
+    size += tokens.text(text)
+    if (size > maxTokens) break
     texts.push(text)
   }
   return texts

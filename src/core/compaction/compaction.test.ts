@@ -23,6 +23,9 @@ import { resolvePath } from '../timeline/resolve.ts'
 import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import type { CompactionDigest } from './digest.ts'
 
+/** Compacts all earlier turns, and has room for a whole summary. */
+const roomy = { limit: 20_000, force: true, attempt: 3 } as const
+
 describe('a compaction', () => {
   it('timeline 11.89: an empty summary changes nothing and is reported', () => {
     const before = structuredClone(blocksOf(ten))
@@ -35,7 +38,7 @@ describe('a compaction', () => {
   })
 
   it('is skipped when the context would not become smaller', () => {
-    const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
+    const planned = plan(ten, { limit: 100_000, force: true }) as NonNullable<ReturnType<typeof plan>>
     expect(finish(ten, planned, { history: words(9000) })).toMatchObject({ status: 'skipped', reason: 'no_visible_token_reduction' })
   })
 
@@ -131,7 +134,7 @@ describe('a compaction', () => {
       ...open(11),
     ]
     const before = { ...timelineOf(drafts), sources: { rows, next_sid: 9_000 } }
-    const { timeline } = compact(before, { limit: 30_000, force: true }, words(9_000))
+    const { timeline } = compact(before, { limit: 120_000, force: true }, words(9_000))
     const shown = shownText(timeline)
     expect(shown).not.toContain('[truncated, ')
     expect(shown).toContain('sources: so:sources_pool[1-7999]\n')
@@ -147,7 +150,7 @@ describe('a compaction', () => {
       planDraft('p0', ['old'], 't1', { closed_ts: minute(2) }),
       userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' }),
     ]
-    const once = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline
+    const once = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), roomy).timeline
     const preserved = [
       'conv.range.summary',
       'react.note.preserved',
@@ -159,7 +162,7 @@ describe('a compaction', () => {
     ]
     expect(types(once).slice(0, 7)).toEqual(preserved)
     expect(types(once)[7]).toBe('turn.header')
-    const twice = compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 700 }).timeline
+    const twice = compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), roomy).timeline
     expect(types(twice).slice(0, 7)).toEqual(preserved)
     const shown = shownText(twice)
     for (const text of ['[D] use tea', 'with milk', '✓ 1) boil', '□ 2) pour', 'id=p0 (closed)', 'snapshot_ref: ar:plan.latest:p0'])
@@ -172,10 +175,10 @@ describe('a compaction', () => {
 
   it('shortens a very long followup that stays in every prompt, once', () => {
     const followup = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
-    const once = compact(timelineOf([...turn(1, 2, [followup]), ...turns(2, 5), ...open(6)]), { limit: 2000 }).timeline
+    const once = compact(timelineOf([...turn(1, 2, [followup]), ...turns(2, 5), ...open(6)]), roomy).timeline
     const kept = (timeline: Timeline) => blocksOf(timeline).find(({ type }) => type === 'user.followup.preserved')?.text
     expect(kept(once)).toMatch(/^word .{3990,4000}\(the whole: react\.read\(\["ar:t1\.external\.followup\.m1"\]\)\)$/)
-    expect(kept(compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 2300 }).timeline)).toBe(kept(once))
+    expect(kept(compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), roomy).timeline)).toBe(kept(once))
   })
 
   it('lists the plan that was changed last first', () => {
@@ -204,14 +207,14 @@ describe('a compaction', () => {
     const preferences = Array.from({ length: 70 }, (_, i) => noteDrafts('t1', `p${i}`, `[P] preference number ${i}`)).flat()
     const others = Array.from({ length: 40 }, (_, i) => noteDrafts('t2', `d${i}`, `[D] decision number ${i}`)).flat()
     const start = timelineOf([...turn(1, 1, preferences), ...turn(2, 1, others), ...turns(3, 5), ...open(6)])
-    const once = compact(start, { limit: 20_000, force: true, attempt: 3 }).timeline
+    const once = compact(start, roomy).timeline
     const later = [
       completion(words(900), 't6', 6),
       ...turn(7, 1, noteDrafts('t7', 'last', '[D] the last decision')),
       ...turns(8, 9),
       ...open(10),
     ]
-    const twice = compact(withDrafts(once, later), { limit: 20_000, force: true, attempt: 3 }).timeline
+    const twice = compact(withDrafts(once, later), roomy).timeline
     const texts = (kind: string, from: number, to: number) => Array.from({ length: to - from }, (_, i) => `${kind} number ${from + i}`)
     const kept = (timeline: Timeline) => blocksOf(timeline).flatMap(({ type, text }) => (type === 'react.note.preserved' ? [text] : []))
     expect(kept(once)).toEqual([...texts('[P] preference', 6, 70), ...texts('[D] decision', 8, 40)])
@@ -252,12 +255,12 @@ describe('a compaction', () => {
     const notes = Array.from({ length: 40 }, (_, i) => noteDrafts('t1', `n${i}`, `[S] fact number ${i}`)).flat()
     const plans = Array.from({ length: 30 }, (_, i) => planDraft(`p${i}`, [`step of ${i}`], 't1', { closed_ts: minute(2) }))
     const first = timelineOf([...turn(1, 1, [...notes, ...plans]), ...turns(2, 5), ...open(6)])
-    const once = compact(first, { limit: 900 }).timeline
+    const once = compact(first, roomy).timeline
     const more = [
       completion(words(900), 't6', 6),
       ...turn(7, 1, Array.from({ length: 20 }, (_, i) => noteDrafts('t7', `m${i}`, `[D] later ${i}`)).flat()),
     ]
-    const twice = compact(withDrafts(once, [...more, ...open(8)]), { limit: 3000, keepRecentTurns: 1, force: true, attempt: 3 }).timeline
+    const twice = compact(withDrafts(once, [...more, ...open(8)]), roomy).timeline
     const digest = summaryOf(twice).meta?.compaction_digest as CompactionDigest
     expect(digest.plans.map(({ plan_id }) => plan_id)).toEqual(Array.from({ length: 30 }, (_, i) => `p${i}`))
     expect(digest.notes.map(({ text }) => text)).toEqual(Array.from({ length: 28 }, (_, i) => `[S] fact number ${i}`))

@@ -1,12 +1,12 @@
 import { type Block, isHidden } from '../block/block.ts'
 import { type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
-import { roughTokens } from '../estimate/tokens.ts'
+import { cutToTokens } from '../estimate/tokens.ts'
 import type { Slice } from '../render/types.ts'
 import { blocksOf, type Timeline, turnIdsOf } from '../timeline/timeline.ts'
 import { foldedByCheckpoint } from './checkpoint.ts'
 import { type Cut, cutAfterAll, cutBeforeRecent, findCut, historyStart, turnStarts } from './cut.ts'
-import { type Attempt, keepShares } from './overflow.ts'
-import { type CompactedRange, narrativeOf } from './summary.ts'
+import { type Attempt, attempts } from './overflow.ts'
+import { type CompactedRange, narrativeOf, summaryTokens } from './summary.ts'
 import {
   historyPrompt,
   outputCap,
@@ -24,6 +24,10 @@ export interface CompactionOptions {
   readonly systemTokens: number
   /** Tokens of the whole message as it would be sent, including the tails. */
   readonly renderedTokens: number
+  /** Tokens of the sources and ANNOUNCE. */
+  readonly tailTokens: number
+  /** The most tokens that may be sent to the summarising model. */
+  readonly summaryLimit: number
   /** The ratio of billed to estimated tokens of the previous call. The estimates are multiplied by it. */
   readonly calibration: number
   readonly keepRecentTurns: number
@@ -45,6 +49,8 @@ export interface CompactionPlan {
   readonly attempt: Attempt
   readonly currentTurnId: string
   readonly limit: number
+  /** The most tokens that the timeline may have. */
+  readonly room: number
   /** Tokens of the visible blocks, without the tails. */
   readonly beforeTokens: number
   readonly cutIndex: number
@@ -54,11 +60,19 @@ export interface CompactionPlan {
   readonly binaries: readonly string[]
 }
 
+/** The timeline may have as many tokens as this, even if system text and tails leave less. Otherwise every round would compact in vain. */
+const MIN_ROOM = 500
+
+/** How many tokens, by our estimate, the timeline may have beside the system text and the tails. */
+export function timelineRoom(sizes: Pick<CompactionOptions, 'limit' | 'calibration' | 'systemTokens' | 'tailTokens'>): number {
+  return Math.max(MIN_ROOM, Math.floor(sizes.limit / sizes.calibration) - sizes.systemTokens - sizes.tailTokens)
+}
+
 /**
  * Plans a compaction; nothing is changed. Undefined when everything fits, or when nothing can be compacted.
  *
- * A plan replaces whole earlier turns by a summary, the beginning of the current turn by a checkpoint, or both. On the last attempt
- * after an overflow it also hides images and documents.
+ * A plan replaces whole earlier turns by a summary, the beginning of the current turn by a checkpoint, or both. The checkpoint replaces all
+ * rounds of the current turn if that is necessary. On the last attempt after an overflow the plan also hides images and documents.
  */
 export function planCompaction(timeline: Timeline, options: CompactionOptions): CompactionPlan | undefined {
   const { systemTokens, renderedTokens, calibration, limit, tokens, currentTurnId } = options
@@ -68,11 +82,20 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   const blocks = blocksOf(timeline)
   const tokensAt = measure(blocks, options.slice(timeline), tokens)
   const beforeTokens = sum(blocks, tokensAt)
-  const planAt = (cut: Cut | undefined) =>
+  const room = timelineRoom(options)
+  const planAt = (
+    cut: Cut | undefined,
+  ): { readonly cut?: Cut; readonly history?: CompactionPlan['history']; readonly prefix?: CompactionPlan['prefix'] } =>
     cut ? { cut, history: planHistory(timeline, blocks, cut, options), prefix: planPrefix(blocks, cut, options) } : {}
-  const usual: ReturnType<typeof planAt> = planAt(chooseCut(blocks, tokensAt, beforeTokens, options))
   const attempt = options.attempt ?? 1
-  const binaries = force && attempt === keepShares.length ? binariesOf(blocks, usual.cut, currentTurnId) : []
+  const last = attempt === attempts.length
+  const chosen = chooseCut(blocks, tokensAt, beforeTokens, options)
+  const kept = sum(blocks.slice(chosen?.cut ?? historyStart(blocks)), (position) =>
+    tokensAt((chosen?.cut ?? historyStart(blocks)) + position),
+  )
+  const whole = !force && (last || kept > room) && !blocks.some((block) => isTooLarge(block, room, options))
+  const usual = planAt((whole ? cutAfterAll(blocks, currentTurnId) : undefined) ?? chosen)
+  const binaries = force && last ? binariesOf(blocks, usual.cut, currentTurnId) : []
   const stuck = force && !usual.history && !usual.prefix && binaries.length === 0
   const { cut, history, prefix } = stuck ? planAt(cutAfterAll(blocks, currentTurnId)) : usual
   if (!history && !prefix && binaries.length === 0) return undefined
@@ -83,6 +106,7 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
     attempt,
     currentTurnId,
     limit,
+    room,
     beforeTokens,
     cutIndex: cut?.cut ?? 0,
     ...(history && { history }),
@@ -91,8 +115,22 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   }
 }
 
-/** Recent turns stay whole only if they take at most this share of the budget. Otherwise the next round would compact again. */
-const MAX_RECENT_SHARE = 0.85
+/** An image or a document of the current turn that does not fit by itself. Without it the agent could not do what it was asked for. */
+const isTooLarge = (block: Block, room: number, { currentTurnId, tokens }: CompactionOptions) =>
+  block.turn_id === currentTurnId && isImageOrPdf(block) && !isHidden(block) && tokens.content(block) > room
+
+/**
+ * Which share of the budget stays after each attempt. Recent turns stay whole only if they take at most the share `recent`. A small budget
+ * keeps less, or the next turns would compact again.
+ */
+const shares = {
+  large: { keep: [0.7, 0.35, 0.17], recent: 0.85 },
+  small: { keep: [0.4, 0.2, 0.1], recent: 0.4 },
+} as const
+const LARGE_BUDGET = 16_000
+
+/** How many tokens a first summary is expected to have. */
+const EXPECTED_SUMMARY = 6_000
 
 function chooseCut(
   blocks: readonly Block[],
@@ -100,16 +138,21 @@ function chooseCut(
   shownTokens: number,
   options: CompactionOptions,
 ): Cut | undefined {
-  const { limit, systemTokens, renderedTokens, calibration, keepRecentTurns, currentTurnId } = options
-  const tails = Math.max(0, renderedTokens - shownTokens)
-  const preserved = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // the new summary will be about as large as the old one
+  const { keepRecentTurns, currentTurnId } = options
   const force = options.force === true
-  const room = Math.floor(limit / calibration) - systemTokens - tails
-  const budget = Math.max(1, (force ? Math.min(room, shownTokens) : room) - preserved) // a refused prompt shows how much is too much
-  const share = Math.floor((keepShares[(options.attempt ?? 1) - 1] as number) * budget)
-  const recent = force ? 0 : recentTokens(blocks, tokensAt, keepRecentTurns)
-  const keep = recent <= MAX_RECENT_SHARE * budget ? Math.max(share, recent) : share
-  return findCut(blocks, tokensAt, { keep, currentTurnId }) ?? (force ? cutBeforeRecent(blocks, keepRecentTurns, currentTurnId) : undefined)
+  const room = timelineRoom(options)
+  const space = force ? Math.min(room, shownTokens) : room // a refused prompt shows how much is too much
+  const present = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // the new summary will be about as large as the present one
+  const summary = Math.max(present, Math.min(EXPECTED_SUMMARY, summaryTokens(space)))
+  const budget = Math.max(1, space - summary)
+  const { keep, recent } = force || budget >= LARGE_BUDGET ? shares.large : shares.small
+  const share = Math.floor((keep[(options.attempt ?? 1) - 1] as number) * budget)
+  const recentTurns = force || (options.attempt ?? 1) > 1 ? 0 : recentTokens(blocks, tokensAt, keepRecentTurns)
+  const kept = recentTurns <= recent * budget ? Math.max(share, recentTurns) : share
+  return (
+    findCut(blocks, tokensAt, { keep: kept, currentTurnId }) ??
+    (force ? cutBeforeRecent(blocks, keepRecentTurns, currentTurnId) : undefined)
+  )
 }
 
 function recentTokens(blocks: readonly Block[], tokensAt: (position: number) => number, turns: number): number {
@@ -128,8 +171,18 @@ function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (po
 const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =>
   blocks.reduce((total, _, position) => total + tokensAt(position), 0)
 
-/** The most characters of conversation in a summarising request: 60 % of the token limit, at three characters per token. */
-const serializedChars = (limit: number) => Math.max(12_000, Math.floor(0.6 * 3 * limit))
+/**
+ * The most tokens of conversation in a summarising request: 45 % of the limit, or all that the instructions and the previous summary leave
+ * of it if that is less.
+ */
+function conversationTokens({ summaryLimit, calibration }: CompactionOptions, otherTokens: number): number {
+  const limit = Math.floor(summaryLimit / calibration)
+  return Math.max(0, Math.min(Math.max(3_000, Math.floor(0.45 * limit)), limit - otherTokens))
+}
+
+/** The output limit of a summary. A summary longer than its part of the context would be cut. */
+const maxOutput = (inputTokens: number, room: number) =>
+  Math.min(outputCap(inputTokens), Math.max(200, Math.floor(0.8 * summaryTokens(room))))
 
 function planHistory(
   timeline: Timeline,
@@ -143,8 +196,11 @@ function planHistory(
   if (!last || !originals.some(isMeaningful)) return undefined
   const previous = blocks.find(({ type }) => type === 'conv.range.summary')
   const compacted = blocks.slice(0, historyEnd).filter((block) => block !== previous)
-  const conversation = serializeBlocks(compacted, options.tokens, serializedChars(options.limit))
-  const summary = previous && narrativeOf(previous)
+  const { tokens } = options
+  const room = timelineRoom(options)
+  const summary = previous && cutToTokens(narrativeOf(previous), summaryTokens(room), tokens.text)
+  const fixed = tokens.text(summarySystem) + tokens.text(historyPrompt({ conversation: '', ...(summary && { previous: summary }) }))
+  const conversation = serializeBlocks(compacted, tokens, conversationTokens(options, fixed))
   return {
     afterId: last.id,
     range: {
@@ -158,7 +214,7 @@ function planHistory(
       purpose: 'history',
       system: summarySystem,
       user: historyPrompt({ conversation, ...(summary && { previous: summary }) }),
-      maxOutputTokens: outputCap(roughTokens(conversation) + roughTokens(summary ?? '')),
+      maxOutputTokens: maxOutput(tokens.text(conversation) + tokens.text(summary ?? ''), room),
       temperature: SUMMARY_TEMPERATURE,
     },
   }
@@ -169,15 +225,18 @@ const isMeaningful = ({ text, blob, base64, meta }: Block) =>
 
 function planPrefix(blocks: readonly Block[], { prefixStart, cut }: Cut, options: CompactionOptions): CompactionPlan['prefix'] {
   const prefix = prefixStart === undefined ? [] : blocks.slice(prefixStart, cut)
-  if (foldedByCheckpoint(prefix, options.tokens).length === 0) return undefined
-  const conversation = serializeBlocks(prefix, options.tokens, serializedChars(options.limit))
+  const { tokens } = options
+  const room = timelineRoom(options)
+  if (foldedByCheckpoint(prefix, tokens, room).length === 0) return undefined
+  const fixed = tokens.text(summarySystem) + tokens.text(prefixPrompt(''))
+  const conversation = serializeBlocks(prefix, tokens, conversationTokens(options, fixed))
   return {
     ids: prefix.map(({ id }) => id),
     request: {
       purpose: 'turn_prefix',
       system: summarySystem,
       user: prefixPrompt(conversation),
-      maxOutputTokens: outputCap(roughTokens(conversation)),
+      maxOutputTokens: maxOutput(tokens.text(conversation), room),
       temperature: SUMMARY_TEMPERATURE,
     },
   }

@@ -9,7 +9,7 @@ import { blocksOfChange, type Change } from '../timeline/change.ts'
 import { assignIds, blockById, positionOf, type Timeline } from '../timeline/timeline.ts'
 import { checkpointBlock, foldBlocks, foldedByCheckpoint } from './checkpoint.ts'
 import type { CompactionKind, CompactionPlan } from './compaction.ts'
-import { coveredTurnIds, narrativeOf, summaryBlocks } from './summary.ts'
+import { coveredTurnIds, narrativeOf, type SummaryLimits, summaryBlocks, summaryTokens, summaryWithin, wholeSummary } from './summary.ts'
 
 /** The summarising model's answers to the requests of the plan. An answer is undefined or blank when its request failed. */
 export interface SummaryAnswers {
@@ -47,8 +47,13 @@ export function finishCompaction(
   }
   if (plan.history) {
     const { range, afterId } = plan.history
-    const blocks = assignIds(after, summaryBlocks(range, summary ?? '', now, tokens))
-    add({ type: 'range.compacted', after_id: afterId, blocks, covered: coveredTurnIds(range) })
+    const change = (limits: SummaryLimits): Change => {
+      const blocks = assignIds(timeline, summaryBlocks(range, summary ?? '', now, tokens, limits))
+      return { type: 'range.compacted', after_id: afterId, blocks, covered: coveredTurnIds(range) }
+    }
+    const whole = change(wholeSummary)
+    const fits = tokensOfBlocks(slice(applyChange(timeline, whole)), blocksOfChange(whole), tokens) <= summaryTokens(plan.room)
+    add(fits ? whole : change(summaryWithin(summaryTokens(plan.room))))
   }
   if (plan.prefix) for (const change of checkpointChanges(after, plan, plan.prefix.ids, answers.prefix, now, tokens)) add(change)
   for (const change of hideBinaries(after, plan.binaries)) add(change)
@@ -56,6 +61,11 @@ export function finishCompaction(
   const [beforeTokens, afterTokens] = [shownTokens(timeline), shownTokens(after)]
   if (afterTokens >= beforeTokens) return skip('no_visible_token_reduction')
   return { status: 'completed', changes, report: completedReport(plan, { beforeTokens, afterTokens, changes }) }
+}
+
+function tokensOfBlocks({ shown }: Slice, blocks: readonly Block[], tokens: Estimator): number {
+  const ids = new Set(blocks.map(({ id }) => id))
+  return shown.reduce((sum, { block, parts }) => sum + (ids.has(block.id) ? tokens.parts(parts) : 0), 0)
 }
 
 function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
@@ -72,9 +82,6 @@ function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | un
   return fallbackSummary(blocks, previous && narrativeOf(previous))
 }
 
-/** The most characters of a checkpoint's list of calls: 24,000 for the usual limit of 80,000 tokens. A checkpoint shows at most 26,000. */
-const maxCallListChars = (limit: number) => Math.min(26_000, Math.max(2000, Math.floor(0.3 * limit)))
-
 function checkpointChanges(
   timeline: Timeline,
   plan: CompactionPlan,
@@ -84,10 +91,10 @@ function checkpointChanges(
   tokens: Estimator,
 ): readonly Change[] {
   const prefix = ids.flatMap((id) => blockById(timeline, id) ?? [])
-  const folded = foldedByCheckpoint(prefix, tokens)
+  const folded = foldedByCheckpoint(prefix, tokens, plan.room)
   const last = prefix.at(-1)
   if (!last || folded.length === 0) return []
-  const input = { turnId: plan.currentTurnId, now, text, folded, maxCallListChars: maxCallListChars(plan.limit) }
+  const input = { turnId: plan.currentTurnId, now, text, folded, room: plan.room }
   const draft = checkpointBlock(prefix, input, tokens)
   return [...foldBlocks(folded, draft.path), { type: 'blocks.inserted', after_id: last.id, blocks: assignIds(timeline, [draft]) }]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { finish, plan, shownText, ten } from '../../../test/support/prompts/compaction.ts'
+import { finish, plan, round, shownText, ten, turns } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt } from '../../testing/blocks.ts'
 import { artifactContentBlock, attachmentBlocks } from '../block/index.ts'
@@ -32,7 +32,7 @@ describe('overflow', () => {
     const at = (attempt: 1 | 2 | 3) =>
       plan(ten, { limit: 1_000_000, force: true, attempt, renderedTokens: 0 })?.history?.range.turnIds.length ?? 0
     expect(plan(ten, { limit: 1_000_000, renderedTokens: 0 })).toBeUndefined()
-    expect([at(1), at(2), at(3)]).toEqual([4, 7, 9])
+    expect([at(1), at(2), at(3)]).toEqual([6, 8, 10])
   })
 
   it('uses the fallback summary when the summarising model fails', () => {
@@ -50,8 +50,8 @@ describe('overflow', () => {
       artifactContentBlock(blockOrigin('c'), { path, mime: 'text/plain', text: 'word '.repeat(2_000), digest: { artifact_path: path } }),
     )
     const before = timelineOf([header(), prompt('count'), call('c', 'exec_tools.execute_code_python'), ...made])
-    expect(plan(before, { limit: 80_000 })).toBeUndefined()
-    const planned = plan(before, { limit: 80_000, force: true }) as NonNullable<ReturnType<typeof plan>>
+    expect(plan(before, { limit: 80_000, force: true })?.kind).toBe('current_turn_prefix')
+    const planned = plan(before, { limit: 80_000 }) as NonNullable<ReturnType<typeof plan>>
     expect(planned.kind).toBe('current_turn_prefix')
     const finished = finish(before, planned)
     if (finished.status === 'skipped') throw new Error(finished.reason)
@@ -59,6 +59,22 @@ describe('overflow', () => {
     expect(shown).toContain('[USER MESSAGE]\n[path: ar:t1.user.prompt]\ncount')
     for (const path of files) expect(shown).toContain(path)
     expect(shown.length).toBeLessThan(10_000)
+  })
+
+  it('leaves a document of the current turn in sight that is larger than the limit: only a refusal of the provider hides it', () => {
+    const pdf = attachmentBlocks('t2', minute(1), {
+      name: 'report.pdf',
+      mime: 'application/pdf',
+      size_bytes: 9,
+      blob: { sha256: 'd'.repeat(64), size: 40 * 75_000 },
+    })
+    const before = timelineOf([...turns(1, 1), header('t2'), prompt('what is in it?', 't2'), ...pdf, ...round('t2', 0)])
+    for (const attempt of [1, 2, 3] as const) {
+      const planned = plan(before, { limit: 80_000, attempt })
+      const finished = planned && finish(before, planned)
+      const after = finished?.status === 'completed' ? finished.changes.reduce(applyChange, before) : before
+      expect(shownText(after)).toContain('<application/pdf>')
+    }
   })
 
   it('hides images at the last attempt, but never those of the current request', () => {

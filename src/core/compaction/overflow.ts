@@ -1,6 +1,6 @@
-/** Which share of the budget stays after each attempt to compact. The next attempt follows if the provider still refuses the prompt. */
-export const keepShares = [0.7, 0.35, 0.17] as const
-export type Attempt = 1 | 2 | 3
+/** The attempts to compact, each stronger than the one before. The next follows if the prompt is still too long. */
+export const attempts = [1, 2, 3] as const
+export type Attempt = (typeof attempts)[number]
 
 const overflowCodes: ReadonlySet<string> = new Set([
   'context_length_exceeded',

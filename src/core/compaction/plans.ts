@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Block, BlockType, Draft } from '../block/block.ts'
 import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
+import type { TokenCounter } from '../estimate/tokens.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { planState } from '../plan/plans.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
@@ -52,13 +53,15 @@ const STEP_CHARS = 120
 const MAX_CHARS = 14_000
 
 /** The text about earlier plans, the newest first. It says how many older plans it leaves out; those are in the index of the summary. */
-export function planHistoryText(entries: readonly PlanEntry[]): string {
+export function planHistoryText(entries: readonly PlanEntry[], count: TokenCounter, maxTokens: number): string {
   const shown: string[] = []
   let length = 0
+  let tokens = 0
   for (const [index, entry] of entries.toReversed().entries()) {
     const text = planText(entry, entries.length - index)
     length += text.length + 1
-    if (shown.length === MAX_PLANS || length > MAX_CHARS) break
+    tokens += count(text)
+    if (shown.length === MAX_PLANS || length > MAX_CHARS || tokens > maxTokens) break
     shown.push(text)
   }
   const more = entries.length - shown.length

@@ -1,7 +1,9 @@
 import type { Block, BlockType, Draft } from '../block/block.ts'
 import { noteSegments, noteTags } from '../block/round.ts'
+import type { Estimator } from '../estimate/estimate.ts'
 import { preservedNotePath } from '../path/build.ts'
-import { cutText, lastLinesWithin, oneLine } from '../render/text.ts'
+import { caps } from '../render/caps.ts'
+import { cutAt, cutText, lastWithin, oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
 import { originalPath, preservedCopy } from './plans.ts'
 
@@ -23,14 +25,20 @@ export interface NoteSplit {
 
 /**
  * Splits notes, oldest first, into those that stay visible and the others, which go into the index of the summary. The newest preferences
- * and the newest other notes stay. They are counted apart, so that later notes never push out what the user prefers.
+ * and the newest other notes stay. They are counted apart, so that later notes never push out what the user prefers. In a small context,
+ * `maxTokens` limits both; preferences come first.
  */
-export function splitNotes(notes: readonly Block[]): NoteSplit {
-  const newest = (wanted: boolean, count: number) => notes.filter((note) => isPreference(note) === wanted).slice(-count)
-  const kept = new Set([...newest(true, MAX_PREFERENCES), ...newest(false, MAX_OTHER_NOTES)])
+export function splitNotes(notes: readonly Block[], maxTokens: number, tokens: Estimator): NoteSplit {
+  const newest = (wanted: boolean, count: number, room: number) =>
+    lastWithin(notes.filter((note) => isPreference(note) === wanted).slice(-count), room, shownTokens)
+  const shownTokens = ({ text = '' }: Block) => NOTE_HEADING_TOKENS + tokens.text(cutAt(text, caps.note))
+  const preferences = newest(true, MAX_PREFERENCES, maxTokens)
+  const others = newest(false, MAX_OTHER_NOTES, maxTokens - preferences.reduce((sum, note) => sum + shownTokens(note), 0))
+  const kept = new Set([...preferences, ...others])
   return { kept: notes.filter((note) => kept.has(note)), dropped: notes.filter((note) => !kept.has(note)) }
 }
 
+const NOTE_HEADING_TOKENS = 6
 const isPreference = ({ text }: Block) => noteTags(text ?? '').includes('P')
 
 /** Copies of the notes with their full text. Each copy gets a new path. */
@@ -49,13 +57,15 @@ const preservedEventTypes: ReadonlyMap<BlockType, BlockType> = new Map([
 ])
 
 /** Copies of the newest followups and steers of the compacted turns. Very long ones are cut. */
-export function preservedEvents(blocks: readonly Block[], turnId: string): readonly Draft[] {
+export function preservedEvents(blocks: readonly Block[], turnId: string, maxTokens: number, tokens: Estimator): readonly Draft[] {
   const events = blocks.flatMap((block) => {
     const type = preservedEventTypes.get(block.type)
     return type === undefined ? [] : [shortened(preservedCopy(block, type, turnId))]
   })
-  return events.slice(-MAX_EVENTS)
+  return lastWithin(events.slice(-MAX_EVENTS), maxTokens, ({ text = '' }) => EVENT_HEADING_TOKENS + tokens.text(text))
 }
+
+const EVENT_HEADING_TOKENS = 30
 
 /** Cuts a long copy, because every later prompt contains it. The original stays readable at its path. */
 function shortened(draft: Draft): Draft {
@@ -65,13 +75,13 @@ function shortened(draft: Draft): Draft {
 }
 
 /** The user's preferences from the notes, newest first, each once. The summary contains them, so that the model need not read the notes. */
-export function preferenceDigest(notes: readonly Block[], maxChars: number): string | undefined {
+export function preferenceDigest(notes: readonly Block[], within: (lines: readonly string[]) => readonly string[]): string | undefined {
   const preferences = notes
     .toReversed()
     .flatMap(({ text }) => noteSegments(text ?? '').filter(({ tag }) => tag === 'P'))
     .map(({ text }) => oneLine(text, 220))
     .filter((text) => text !== '')
   const newest = [...new Set(preferences)].slice(0, MAX_PREFERENCES).map((text) => `- ${text}`)
-  const lines = lastLinesWithin(newest.toReversed(), maxChars).toReversed()
+  const lines = within(newest.toReversed()).toReversed()
   return lines.length === 0 ? undefined : ['[INTERNAL MEMORY DIGEST]', 'Active conversation preferences:', ...lines].join('\n')
 }

@@ -83,7 +83,7 @@ describe('the request to the summarising model', () => {
       artifactDigestBlock(blockOrigin('w', 't1', 5), { artifact_path: 'fi:t1.files/old.md' }),
     ]
     const drafts = [...Array.from({ length: 60 }, (_, i) => turn(i + 1, 4, i === 0 ? made : [])).flat(), ...open(61)]
-    const request = plan(timelineOf(drafts), { limit: 8000 })?.history?.request
+    const request = plan(timelineOf(drafts), { limit: 8000, summaryLimit: 8000 })?.history?.request
     expect(request?.user.length).toBeLessThan(0.6 * 3 * 8000 + 4000)
     expect(request?.user).toMatch(/older blocks left out/)
     expect(request?.user).not.toContain('question 1\n')

@@ -1,6 +1,6 @@
 import { type Block, type BlockType, isHidden } from '../block/block.ts'
 import { digestText, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
-import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
+import { binaryContentOf, type Estimator, LINE_BREAK_TOKENS } from '../estimate/estimate.ts'
 import { type Json, parseJson } from '../json.ts'
 import { shownTypes } from '../render/blocks/index.ts'
 import { caps } from '../render/caps.ts'
@@ -109,35 +109,35 @@ const sampleLimits = { text: 260, items: 2, keys: 16 }
 const textLimits = [16_000, 6000, 2000, 600, 200]
 
 /**
- * The conversation as the summarising model reads it: one paragraph per block, oldest first, in at most `maxChars` characters. If even the
+ * The conversation as the summarising model reads it: one paragraph per block, oldest first, in at most `maxTokens` tokens. If even the
  * smallest limit per block is not enough, the oldest paragraphs are left out, and the text says how many.
  */
-export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxChars: number): string {
+export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxTokens: number): string {
   const serialized = withoutReplacedFeedback(blocks.filter(isSerialized))
   for (const limit of textLimits) {
     const text = paragraphs(serialized, tokens, limit).join('\n\n')
-    if (text.length <= maxChars) return text
+    if (!tokens.reaches(text, maxTokens + 1)) return text
   }
-  return newestParagraphs(serialized, paragraphs(serialized, tokens, textLimits.at(-1) as number), maxChars)
+  return newestParagraphs(serialized, paragraphs(serialized, tokens, textLimits.at(-1) as number), maxTokens, tokens)
 }
 
 /**
- * The paragraphs that fit into `maxChars`. First, artifact metadata takes up to half of the room, because the model can not guess paths.
+ * The paragraphs that fit into `maxTokens`. First, artifact metadata takes up to half of the room, because the model can not guess paths.
  * Then the newest other paragraphs follow.
  */
-function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxChars: number): string {
+function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxTokens: number, tokens: Estimator): string {
   const kept = new Set<number>()
-  let room = maxChars - 80
+  let room = maxTokens - 20
   const admit = (isWanted: (position: number) => boolean, reserved: number) => {
     for (let position = all.length - 1; position >= 0; position--) {
-      const length = (all[position] as string).length + 2
       if (kept.has(position) || !isWanted(position)) continue
-      if (room - length < reserved) return
-      room -= length
+      const size = tokens.text(all[position] as string) + LINE_BREAK_TOKENS
+      if (room - size < reserved) return
+      room -= size
       kept.add(position)
     }
   }
-  admit((position) => readDigest(blocks[position] as Block) !== undefined, maxChars / 2)
+  admit((position) => readDigest(blocks[position] as Block) !== undefined, maxTokens / 2)
   admit(() => true, 0)
   const leftOut = all.length - kept.size
   return [`(${leftOut} older blocks left out: too long for one summary)`, ...all.filter((_, position) => kept.has(position))].join('\n\n')

@@ -1,8 +1,9 @@
 import type { Block, Draft } from '../block/block.ts'
 import { rangeSummaryBlock } from '../block/turn.ts'
 import type { Estimator } from '../estimate/estimate.ts'
+import { cutToTokens, type TokenCounter } from '../estimate/tokens.ts'
 import { promptPath, shortSourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
-import { cutText, lastLinesWithin, oneLine } from '../render/text.ts'
+import { cutText, lastLinesWithin, lastWithin, oneLine } from '../render/text.ts'
 import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy, recoverableResults } from './digest.ts'
 import { MAX_PLANS, newestSnapshots, originalPath, planEntry, planHistoryText, planOutcome, preservedCopy } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
@@ -20,6 +21,48 @@ export interface CompactedRange {
   /** All sources of the conversation. */
   readonly sids: readonly number[]
 }
+
+/** The part of the timeline's room that a summary and the blocks beside it may take, in tokens. */
+export const summaryTokens = (room: number): number => Math.floor(0.3 * room)
+
+/** The most tokens of each part of a summary. */
+export interface SummaryLimits {
+  readonly narrative: number
+  /** Of each list of paths or preferences. */
+  readonly list: number
+  /** Of the list of earlier summaries, which is the only way to what they hold. */
+  readonly older: number
+  readonly artifacts: number
+  readonly notes: number
+  readonly events: number
+  readonly plans: number
+  readonly activePlan: number
+}
+
+const unlimited = Number.POSITIVE_INFINITY
+/** Only the fixed limits of each part apply. */
+export const wholeSummary: SummaryLimits = {
+  narrative: unlimited,
+  list: unlimited,
+  older: unlimited,
+  artifacts: unlimited,
+  notes: unlimited,
+  events: unlimited,
+  plans: unlimited,
+  activePlan: unlimited,
+}
+
+/** Limits with which the whole summary has about `tokens` tokens. */
+export const summaryWithin = (tokens: number): SummaryLimits => ({
+  narrative: 0.3 * tokens,
+  list: 0.04 * tokens,
+  older: 0.12 * tokens,
+  artifacts: 0.05 * tokens,
+  notes: 0.2 * tokens,
+  events: 0.08 * tokens,
+  plans: 0.06 * tokens,
+  activePlan: 0.1 * tokens,
+})
 
 const NARRATIVE_CHARS = 24_000
 const MAX_LISTED = 40
@@ -44,20 +87,26 @@ export const coveredTurnIds = (range: CompactedRange): readonly string[] => {
  * The blocks that replace the compacted range, in order: the summary, notes, followups and steers, the history of plans, the newest
  * snapshots of plans, and the plan in progress.
  */
-export function summaryBlocks(range: CompactedRange, text: string, now: string, tokens: Estimator): readonly Draft[] {
+export function summaryBlocks(
+  range: CompactedRange,
+  text: string,
+  now: string,
+  tokens: Estimator,
+  limits: SummaryLimits = wholeSummary,
+): readonly Draft[] {
   const turnId = turnIdAtCut(range)
-  const notes = splitNotes(currentNotes(range.blocks))
+  const notes = splitNotes(currentNotes(range.blocks), limits.notes, tokens)
   const plans = newestSnapshots(range.blocks)
   const digest = nextDigest(range, notes)
   const open = new Set(plans.filter(({ plan }) => planOutcome(plan) === 'unfinished').slice(-MAX_PLANS))
   const kept = plans.filter((each, index) => open.has(each) || index >= plans.length - MAX_PLANS)
   return [
-    summaryDraft(range, text, now, digest, notes, tokens),
+    summaryDraft(range, text, now, digest, notes, tokens, limits),
     ...preservedNotes(notes.kept, turnId),
-    ...preservedEvents(range.blocks, turnId),
-    ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now)] : []),
+    ...preservedEvents(range.blocks, turnId, limits.events, tokens),
+    ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now, tokens.text, limits.plans)] : []),
     ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so ar:plan.latest:<id> is found
-    ...activePlan(range, turnId),
+    ...activePlan(range, turnId).filter((plan) => tokens.text(plan.text ?? '') <= limits.activePlan), // ANNOUNCE shows the plan, too
   ]
 }
 
@@ -88,9 +137,10 @@ function summaryDraft(
   digest: CompactionDigest,
   notes: NoteSplit,
   tokens: Estimator,
+  limits: SummaryLimits,
 ): Draft<'conv.range.summary'> {
   const { previous, blocks } = range
-  const narrative = cutText(text.trim(), NARRATIVE_CHARS)
+  const narrative = cutToTokens(cutText(text.trim(), NARRATIVE_CHARS), limits.narrative, tokens.text)
   const turnId = turnIdAtCut(range)
   const originals = blocks.filter(isOriginal)
   const before = previous?.meta ?? {}
@@ -98,14 +148,16 @@ function summaryDraft(
   const endTs = originals.at(-1)?.ts ?? stringOrUndefined(before.compacted_range_end_ts)
   const firstMessageTs = stringOrUndefined(before.conversation_first_message_ts) ?? originals.find(({ type }) => type === 'user.prompt')?.ts
   const draft = rangeSummaryBlock(turnId, now, {
-    text: [narrative, ...appendix(digest, notes, range.sids, originals, summaryPath(turnId), tokens)].join('\n\n'),
+    text: [narrative, ...appendix(digest, notes, range.sids, originals, summaryPath(turnId), tokens, limits)].join('\n\n'),
     coveredTurnIds: coveredTurnIds(range),
     digest,
     ...(startTs !== undefined && { startTs }),
     ...(endTs !== undefined && { endTs }),
     ...(firstMessageTs !== undefined && { firstMessageTs }),
   })
-  return { ...draft, meta: { ...draft.meta, narrative_chars: narrative.length } }
+  const shown = lastWithin(digest.artifacts, limits.artifacts, (artifact) => tokens.text(JSON.stringify(artifact)))
+  const shownArtifacts = shown.length < digest.artifacts.length ? { shown_artifacts: shown.length } : {}
+  return { ...draft, meta: { ...draft.meta, narrative_chars: narrative.length, ...shownArtifacts } }
 }
 
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
@@ -121,36 +173,51 @@ function appendix(
   originals: readonly Block[],
   path: string,
   tokens: Estimator,
+  limits: SummaryLimits,
 ): readonly string[] {
+  const within = (lines: readonly string[], maxTokens = limits.list) =>
+    lastWithin(lastLinesWithin(lines, LISTED_CHARS), maxTokens, (line) => tokens.text(line) + 1)
   const modified = new Set([...digest.written_files, ...digest.patched_files])
   const read = digest.read_files.filter((file) => !modified.has(file))
-  const recoverable = lastLinesWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
+  const recoverable = within(recoverableResults(originals, tokens).toReversed()).toReversed()
+  const preferences = preferenceDigest(notes.kept, within)
   const last = digest.turns.at(-1)
   const index = [
     ...(sids.length > 0 ? [`sources: ${shortSourcesPath(sids, SELECTOR_CHARS)}`] : []),
     ...(last ? [`last_covered_request: ${promptPath(last.turn_id)} | ${oneLine(last.request ?? '', 160)}`] : []),
     ...(last ? [`turn_index: ${turnIndexPath(last.turn_id)} (any covered turn has one)`] : []),
     `complete_index: ${path}${digest.older.length > 0 ? ', continued from' : ''}`,
-    ...lastLinesWithin(digest.older, LISTED_CHARS).map((volume) => `- ${volume}`),
+    ...within(digest.older, limits.older).map((volume) => `- ${volume}`),
   ]
   return [
-    ...pathList('read-files', read, path),
-    ...pathList('modified-files', [...modified], path),
+    ...pathList('read-files', read, path, within),
+    ...pathList('modified-files', [...modified], path, within),
     ...(recoverable.length > 0 ? [`<recoverable-tool-results>\n${recoverable.join('\n')}\n</recoverable-tool-results>`] : []),
     index.join('\n'),
-    ...([preferenceDigest(notes.kept, LISTED_CHARS)].filter((text) => text !== undefined) as readonly string[]),
+    ...(preferences === undefined ? [] : [preferences]),
   ]
 }
 
 /** A list of the newest paths that fit, sorted. `path` is where the model can read the complete list. */
-function pathList(name: string, paths: readonly string[], path: string): readonly string[] {
+function pathList(
+  name: string,
+  paths: readonly string[],
+  path: string,
+  within: (lines: readonly string[]) => readonly string[],
+): readonly string[] {
   if (paths.length === 0) return []
-  const shown = lastLinesWithin([...new Set(paths)].slice(-MAX_LISTED), LISTED_CHARS).toSorted()
+  const shown = within([...new Set(paths)].slice(-MAX_LISTED)).toSorted()
   const more = new Set(paths).size - shown.length
   return [[`<${name}>`, ...shown, ...(more > 0 ? [`... ${more} more in ${path}`] : []), `</${name}>`].join('\n')]
 }
 
-function planHistoryBlock(digest: CompactionDigest, turnId: string, now: string): Draft<'react.plan.history'> {
+function planHistoryBlock(
+  digest: CompactionDigest,
+  turnId: string,
+  now: string,
+  count: TokenCounter,
+  maxTokens: number,
+): Draft<'react.plan.history'> {
   return {
     type: 'react.plan.history',
     author: 'system',
@@ -158,7 +225,7 @@ function planHistoryBlock(digest: CompactionDigest, turnId: string, now: string)
     ts: now,
     mime: 'text/markdown',
     path: `ar:${turnId}.react.plan.history`,
-    text: planHistoryText(digest.plans),
+    text: planHistoryText(digest.plans, count, maxTokens),
     meta: { preserved_by_compaction: true },
   }
 }

@@ -91,21 +91,22 @@ function imageTokens({ width, height, size }: BinaryContent): number {
   return size < 200_000 ? 150 : size < 500_000 ? 400 : MAX_TOKENS_PER_IMAGE
 }
 
-const MIN_CALIBRATION = 0.8
-const MAX_CALIBRATION = 1.5
+const MAX_CALIBRATION = 4
 
 /**
- * The ratio of the input tokens that the provider billed for the previous call to our estimate, limited to 0.8–1.5; 1 when no usage
- * was reported. Only compaction multiplies estimates by it.
- * Hiding and caps use the raw estimate, so that they give the same result when a conversation is replayed.
+ * The ratio of the input tokens that the provider billed for the previous call to our estimate, from 1 to 4; 1 when no usage was reported.
+ * A lower ratio is not used: it says nothing about the text that was added since, which could then exceed the limit. Only compaction
+ * multiplies estimates by it. Hiding and caps use the raw estimate, so that they give the same result when a conversation is replayed.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}
   if (!usage || !prompt?.estimated_tokens) return 1
-  const billed = usage.uncached + usage.cache_read + usage.cache_write
-  const ratio = billed / prompt.estimated_tokens
-  return billed > 0 && Number.isFinite(ratio) ? Math.min(MAX_CALIBRATION, Math.max(MIN_CALIBRATION, ratio)) : 1
+  const ratio = (usage.uncached + usage.cache_read + usage.cache_write) / prompt.estimated_tokens
+  return Number.isFinite(ratio) ? Math.min(MAX_CALIBRATION, Math.max(1, ratio)) : 1
 }
+
+/** The tokens of the blank line after a block or a tail. */
+export const LINE_BREAK_TOKENS = 1
 
 /**
  * Measures how full the context is. Each call looks at the new blocks only. Tokens are counted only when an upper bound, which is derived
@@ -115,7 +116,7 @@ export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>):
  *   exact       │▓▓▓▓▓▓▓│···             │           the blocks up to here were counted at an earlier call
  */
 export interface Meter {
-  /** Whether the shown blocks have more than `limit` tokens. */
+  /** Whether the shown blocks, with the blank lines between them, have more than `limit` tokens. */
   exceeds(timeline: Timeline, slice: Slice, limit: number): boolean
   /** Tokens of all shown blocks. */
   tokens(timeline: Timeline, slice: Slice): number
@@ -140,7 +141,9 @@ export function createMeter(estimator: Estimator): Meter {
 
   function count(timeline: Timeline, { shown }: Slice): number {
     resetIfEdited(timeline)
-    for (; countedBlocks < shown.length; countedBlocks++) exact += estimator.parts((shown[countedBlocks] as ShownBlock).parts)
+    for (; countedBlocks < shown.length; countedBlocks++) {
+      exact += estimator.parts((shown[countedBlocks] as ShownBlock).parts) + LINE_BREAK_TOKENS
+    }
     return exact
   }
 
@@ -149,6 +152,7 @@ export function createMeter(estimator: Estimator): Meter {
       resetIfEdited(timeline)
       const { shown } = slice
       for (; boundedBlocks < shown.length; boundedBlocks++) {
+        upperBound += LINE_BREAK_TOKENS
         for (const part of (shown[boundedBlocks] as ShownBlock).parts) upperBound += partUpperBound(part)
       }
       return upperBound > limit && count(timeline, slice) > limit

@@ -1,26 +1,58 @@
 import { oncePerBlock } from '../block/reader.ts'
+import { type Estimator, tokenUpperBound } from '../estimate/estimate.ts'
 import { shortSourcesPath, sourcesPath } from '../path/build.ts'
 import type { SourcePool } from '../sources/pool.ts'
 import { isCitable, type SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { oneLine } from './text.ts'
 
-/** Creates a `sourcesTail` that keeps its last text. The tail is needed in every round, but the pool seldom changes. */
-export function createSourcesTail(hasTool: (id: string) => boolean): (pool: SourcePool, currentTurnId: string) => string {
-  let last: { readonly pool: SourcePool; readonly turnId: string; readonly text: string } | undefined
-  return (pool, turnId) => {
-    if (last?.pool !== pool || last.turnId !== turnId) last = { pool, turnId, text: sourcesTail(pool, turnId, hasTool) }
-    return last.text
+/** The text of the sources, and its tokens. The tokens are counted when they are needed. */
+export interface SourcesTail {
+  readonly text: string
+  tokens(): number
+}
+
+/** How many rows are shown at most. The first number with which the tail fits is used. */
+const rowLimits = [caps.sourcesShown, 30, 15, 7, 3, 1, 0]
+
+/**
+ * Creates a function that returns a `sourcesTail` of at most `maxTokens`, or as short as it can be. It keeps its last texts: the tail is
+ * needed in every round, but the pool seldom changes.
+ */
+export function createSourcesTail(
+  estimator: Estimator,
+  hasTool: (id: string) => boolean,
+): (pool: SourcePool, currentTurnId: string, maxTokens: number) => SourcesTail {
+  let last: { readonly pool: SourcePool; readonly turnId: string; readonly tails: SourcesTail[] } | undefined
+  return (pool, turnId, maxTokens) => {
+    if (last?.pool !== pool || last.turnId !== turnId) last = { pool, turnId, tails: [] }
+    const { tails } = last
+    const tailAt = (index: number) => (tails[index] ??= createTail(sourcesTail(pool, turnId, hasTool, rowLimits[index]), estimator))
+    let index = 0
+    while (index < rowLimits.length - 1 && exceeds(tailAt(index), maxTokens)) index++
+    return tailAt(index)
   }
+}
+
+const exceeds = (tail: SourcesTail, maxTokens: number) => tokenUpperBound(tail.text) > maxTokens && tail.tokens() > maxTokens
+
+function createTail(text: string, estimator: Estimator): SourcesTail {
+  let tokens: number | undefined
+  return { text, tokens: () => (tokens ??= estimator.text(text)) }
 }
 
 /**
  * The part of a prompt that lists the sources the agent may cite and load. Providers never cache it: every new source changes it. It names
  * the tools that every agent has, and other tools only if `hasTool` is true for them.
  */
-export function sourcesTail({ rows }: SourcePool, currentTurnId?: string, hasTool: (id: string) => boolean = () => false): string {
+export function sourcesTail(
+  { rows }: SourcePool,
+  currentTurnId?: string,
+  hasTool: (id: string) => boolean = () => false,
+  maxRows: number = caps.sourcesShown,
+): string {
   if (rows.length === 0) return frameLines(0, ['  (none)', ''])
-  const shown = chooseRows(rows, currentTurnId)
+  const shown = chooseRows(rows, currentTurnId, maxRows)
   const digits = Math.max(2, String(rows.at(-1)?.sid ?? 0).length)
   const visible = new Set(shown)
   const notShown = rows.filter((row) => !visible.has(row)).map(({ sid }) => sid)
@@ -72,13 +104,11 @@ function footer(rows: readonly SourceRow[], hasTool: (id: string) => boolean): r
 }
 
 /** Chooses the rows to show, sorted by sid. When there are too many, rows of the current turn come before newer rows of other turns. */
-function chooseRows(rows: readonly SourceRow[], currentTurnId: string | undefined): readonly SourceRow[] {
-  if (rows.length <= caps.sourcesShown) return rows
+function chooseRows(rows: readonly SourceRow[], currentTurnId: string | undefined, maxRows: number): readonly SourceRow[] {
+  if (rows.length <= maxRows) return rows
   const isCurrent = ({ turn_id }: SourceRow) => currentTurnId !== undefined && turn_id === currentTurnId
   const newestFirst = rows.toReversed()
-  return [...newestFirst.filter(isCurrent), ...newestFirst.filter((row) => !isCurrent(row))]
-    .slice(0, caps.sourcesShown)
-    .sort((a, b) => a.sid - b.sid)
+  return [...newestFirst.filter(isCurrent), ...newestFirst.filter((row) => !isCurrent(row))].slice(0, maxRows).sort((a, b) => a.sid - b.sid)
 }
 
 function rowLine(row: SourceRow, digits: number): string {

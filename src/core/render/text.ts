@@ -53,14 +53,19 @@ export function cutAt(text: string, limit: number): string {
 }
 
 /** The last lines: as many as fit into `maxChars` characters. */
-export function lastLinesWithin(lines: readonly string[], maxChars: number): readonly string[] {
-  let length = 0
-  let first = lines.length
-  while (first > 0 && length + (lines[first - 1] as string).length + 1 <= maxChars) {
+export const lastLinesWithin = (lines: readonly string[], maxChars: number): readonly string[] =>
+  lastWithin(lines, maxChars, (line) => line.length + 1)
+
+/** The last items whose sizes add up to at most `max`. */
+export function lastWithin<T>(items: readonly T[], max: number, sizeOf: (item: T) => number): readonly T[] {
+  let size = 0
+  let first = items.length
+  while (first > 0) {
+    size += sizeOf(items[first - 1] as T)
+    if (size > max) break
     first--
-    length += (lines[first] as string).length + 1
   }
-  return lines.slice(first)
+  return items.slice(first)
 }
 
 // Three ways to make long content short: a preview of a text, the shape of a JSON value, and a JSON value with its long parts cut.

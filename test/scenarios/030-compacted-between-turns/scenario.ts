@@ -11,7 +11,7 @@ export default {
     'a context that is full when a turn begins is compacted first: a summary replaces the removed blocks, and old paths can still be read',
   setup: () => ({
     tools: [library()],
-    settings: { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 },
+    settings: { contextTokens: contextWithRoom(3_900), keepRecentTurns: 1 },
     replies: [page(1), page(2), reply.answer('Both pages speak of red doors.'), summary, page(3), reply.answer('Red, all of them.')],
   }),
   run: async (harness) => {

@@ -10,7 +10,7 @@ export default {
   title: 'a context that fills up during a turn is condensed: the prompt and the newest rounds stay, a checkpoint replaces the rest',
   setup: () => ({
     tools: [library()],
-    settings: { contextTokens: contextWithRoom(7_478) },
+    settings: { contextTokens: contextWithRoom(3_900) },
     replies: [page(1), page(2), page(3), summary, page(4), reply.answer('Red, all of them.')],
   }),
   run: async (harness) => void (await harness.say('Read the first four pages.')),

@@ -37,7 +37,7 @@ const answer = reply.answer(finalAnswer)
 const answering: SlowTurn = { reply: () => answer, calls: ['gate', 'decision'], exitReason: 'complete' }
 const write = reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'Clear.', kind: 'file' })
 const looking: SlowTurn = {
-  settings: { contextTokens: contextWithRoom(9_000), maxRounds: 20, keepRecentTurns: 1 },
+  settings: { contextTokens: contextWithRoom(6_400), maxRounds: 20, keepRecentTurns: 1 },
   earlier: `What is new? ${'Tell me all of it. '.repeat(300)}`,
   reply: (iteration = 0) =>
     [reply.call('shop.pay'), ...Array.from({ length: 3 }, () => reply.call('shop.look')), answer][iteration] as string,

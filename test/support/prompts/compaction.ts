@@ -36,6 +36,8 @@ export const plan = (timeline: Timeline, options: Partial<CompactionOptions> = {
     limit: 2000,
     systemTokens: 0,
     renderedTokens: shownTokens(timeline),
+    tailTokens: 0,
+    summaryLimit: 20_000,
     calibration: 1,
     keepRecentTurns: 6,
     tokens,

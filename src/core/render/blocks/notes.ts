@@ -64,7 +64,7 @@ export function renderSummary(block: Block, { caps, hasTool }: RenderContext): r
         'use: as memory of what was asked, done and decided; the turns below are newer',
         `recovery: react.read the paths named here${hasTool?.('react.memsearch') ? ', or react.memsearch,' : ''} for exact content`,
         clip(scrubBase64(block.text ?? ''), caps.summary, path),
-        ...artifactLines(block.meta?.compaction_digest, caps),
+        ...artifactLines(block.meta?.compaction_digest, shownArtifacts(block, caps), caps),
         '[END COMPACTED PRIOR CONVERSATION MEMORY]',
       ),
     ),
@@ -79,13 +79,19 @@ function coveredTurns(ids: readonly string[]): string {
   return `${short.slice(0, 2).join(', ')}, ..., ${short.slice(-2).join(', ')} (count=${ids.length})`
 }
 
+/** How many artifacts a summary shows. In a small context it says so itself. */
+function shownArtifacts({ meta }: Block, limits: Caps): number {
+  const shown = meta?.shown_artifacts
+  return typeof shown === 'number' && shown >= 0 ? Math.min(limits.summaryArtifacts, shown) : limits.summaryArtifacts
+}
+
 /** The lines that list the artifacts of a summary, newest first. */
-function artifactLines(digest: unknown, limits: Caps): readonly string[] {
+function artifactLines(digest: unknown, count: number, limits: Caps): readonly string[] {
   const entries = isObject(digest) && Array.isArray(digest.artifacts) ? digest.artifacts.filter(isObject) : []
   if (entries.length === 0) return []
   const shown = entries
     .toReversed()
-    .slice(0, limits.summaryArtifacts)
+    .slice(0, count)
     .map(({ artifact_path, mime, kind, tool_id }) => {
       const facts = [artifact_path, mime, kind, tool_id].filter((field) => isText(field) && field !== '')
       return oneLine(`- ${facts.join(' | ')}`, limits.path)
