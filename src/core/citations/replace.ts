@@ -120,6 +120,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     superscripts: format === 'html',
     changesCitations: replaces,
     changesUsage: strips,
+    links: replaces && format !== 'html',
     replace,
   })
 

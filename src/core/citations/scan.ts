@@ -19,6 +19,8 @@ export interface CitationScannerOptions {
   readonly changesCitations: boolean
   /** True when `replace` may change `[[USAGE:…]]` tags. */
   readonly changesUsage: boolean
+  /** True when `replace` may return a link in markdown. An exclamation mark or a backslash before the link is then escaped. */
+  readonly links?: boolean
   /** Called once for each citation outside of code, in order. Returns the text to put in its place. */
   replace(citation: Citation): string
 }
@@ -46,11 +48,15 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
   let sent = 0
   let previous = 0
   let ended = false
+  /** An exclamation mark at the end of the output so far. It is returned when the text after it is known. */
+  let mark = ''
+  /** The number of backslashes at the end of the returned text. */
+  let backslashes = 0
 
   function read(chunk: string): string {
     const text = pending === '' ? chunk : pending + chunk
     const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
-    let out = ''
+    let out = mark
     let copied = sent
     let at = 0
     let holds = true
@@ -73,7 +79,9 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
         const source = text.slice(at, match.end)
         const replacement = options.replace({ kind: match.kind, ids: match.ids, text: source })
         if (replacement !== source) {
-          out += text.slice(copied, at) + replacement
+          out += text.slice(copied, at)
+          if (options.links && replacement.startsWith('[')) out = escapeEnd(out, backslashes)
+          out += replacement
           copied = match.end
         }
       }
@@ -84,7 +92,14 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
     out += text.slice(copied, end)
     pending = at === text.length ? '' : text.slice(at)
     sent = Math.max(copied, end) - at
-    return out
+    return options.links ? holdMark(out) : out
+  }
+
+  function holdMark(out: string): string {
+    mark = !ended && out.endsWith('!') ? '!' : ''
+    const returned = mark === '' ? out : out.slice(0, -1)
+    backslashes = countBackslashes(returned, returned.length, backslashes)
+    return returned
   }
 
   /**
@@ -129,8 +144,26 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
       ended = true
       return read('')
     },
-    held: () => pending.length - sent,
+    held: () => pending.length - sent + mark.length,
   }
+}
+
+/**
+ * Escapes the last character before a link: `!` would make an image of the link, and a backslash would make it plain text. `before` is the
+ * number of backslashes in front of `out`.
+ */
+function escapeEnd(out: string, before: number): string {
+  const isMark = out.endsWith('!')
+  const end = isMark ? out.length - 1 : out.length
+  const isEscaped = countBackslashes(out, end, before) % 2 === 1
+  return isEscaped === isMark ? out : `${out.slice(0, end)}\\${out.slice(end)}`
+}
+
+/** The number of backslashes directly before `end`. `before` is their number in front of the text. */
+function countBackslashes(text: string, end: number, before: number): number {
+  let start = end
+  while (text[start - 1] === '\\') start--
+  return end - start + (start === 0 ? before : 0)
 }
 
 function endsInHighSurrogate(text: string): boolean {
