@@ -47,7 +47,7 @@ export function planLines(plan: Plan | undefined, style: Style): Lines {
 
 export const messageLine = ({ text }: BlockEventOf<'message'>, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
 
-export const followupLines = ({ items }: BlockEventOf<'followups'>, style: Style): Lines =>
+export const followupLines = (items: readonly string[], style: Style): Lines =>
   items.map((item) => style.dim(`  · ${plainLine(item)}`))
 
 export const sourceLines = (row: SourceRow | undefined, style: Style): Lines =>

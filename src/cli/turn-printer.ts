@@ -63,7 +63,7 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
         if (event.state !== 'attempt') printWholeText('answer', event, sources.linkCitations(event.text))
         break
       case 'notes':
-        lineAfterStream(plainText(event.text))
+        lineAfterStream(plainText(sources.linkCitations(event.text)))
         break
       case 'tool.call':
         lineAfterStream(toolCallLine(event, style))
@@ -87,7 +87,7 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
         if (event.from !== 'external') line(messageLine(event, style))
         break
       case 'followups':
-        followupLines(event, style).forEach(line)
+        followupLines(sources.linkPhrases(event.items), style).forEach(line)
         break
       case 'turn.ended':
         endStream()

@@ -30,6 +30,8 @@ export function completionDrafts(
 ): readonly Draft[] {
   const last: AnswerAttempt = { text: decision.answer, iteration, truncated: decision.truncated }
   const answers = [...attempts, last]
+  const questions = citablePhrases(decision.questions ?? [], timeline)
+  const followups = citablePhrases(decision.followups, timeline)
   return [
     ...answers.map(({ text, iteration: at, truncated }, index) =>
       completionBlock(turnId, ts, {
@@ -41,8 +43,8 @@ export function completionDrafts(
         ...(truncated && { truncated }),
       }),
     ),
-    ...(decision.questions?.length ? [clarificationBlock(turnId, ts, decision.questions)] : []),
-    ...(decision.followups.length > 0 ? [suggestedFollowupsBlock(turnId, ts, decision.followups)] : []),
+    ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),
+    ...(followups.length > 0 ? [suggestedFollowupsBlock(turnId, ts, followups)] : []),
   ]
 }
 
@@ -120,6 +122,10 @@ export function citedSources(text: string, { sources }: Timeline): readonly numb
 /** A text without citations of sources that do not exist, for users. The timeline keeps the text as the model wrote it. */
 export const withExistingCitations = (text: string, timeline: Timeline): string =>
   rewriteSids(text, new Map(citedSources(text, timeline).map((sid) => [sid, sid])))
+
+/** Followups or questions without citations of sources that do not exist. A phrase that has nothing else is left out. */
+export const citablePhrases = (phrases: readonly string[], timeline: Timeline): readonly string[] =>
+  phrases.map((phrase) => withExistingCitations(phrase, timeline).trim()).filter((phrase) => phrase !== '')
 
 function existingSids(sids: readonly number[], { rows }: SourcePool): readonly number[] {
   if (sids.length === 0) return sids

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { action, answer } from '../../../test/support/decisions/replies.ts'
 import { weather } from '../../../test/support/scenario-tools.ts'
 import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { type Draft, userPromptBlock } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { blocksOf } from '../../core/timeline/timeline.ts'
+import { blocksOf, blocksOfTurn } from '../../core/timeline/timeline.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
@@ -257,4 +258,19 @@ describe('loop 17.77: a store that fails', () => {
       expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toMatch(from === 1 ? /Hello\?/ : /Weather\?.*Hello\?/)
     },
   )
+})
+
+describe('suggested followups and questions', () => {
+  it('have no citations of unknown sources, and are left out when nothing else is in them', async () => {
+    const asking = { action: 'exit', clarification_questions: ['Which one [[S:7]]?', '[[S:7]]'] }
+    const followups = ['More on A [[S:1]]', 'And B [[S:7]]?', '[[S:7]]', 'Plain']
+    const last = `${action(asking)}${answer('As A says [[S:1]].')}<channel:followup>${JSON.stringify({ followups })}</channel:followup>`
+    const harness = createTestHarness([searching, last])
+    const turn = await harness.say('Find it.')
+    const kept = ['More on A [[S:1]]', 'And B ?', 'Plain']
+    expect(turn.followups).toEqual(kept)
+    const blocks = blocksOfTurn(await harness.timeline(), turn.turnId)
+    expect(blocks.find(({ type }) => type === 'stage.suggested_followups')?.meta?.items).toEqual(kept)
+    expect(blocks.find(({ type }) => type === 'stage.clarification')?.meta?.questions).toEqual(['Which one ?'])
+  })
 })

@@ -7,7 +7,7 @@ import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { enterResponse, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { emitAnswer } from '../model-call/live-output.ts'
-import { attemptDrafts, citedSources, closingChanges, completionDrafts, noticeDrafts, withExistingCitations } from './closing.ts'
+import { attemptDrafts, citablePhrases, citedSources, closingChanges, completionDrafts, noticeDrafts, withExistingCitations } from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -185,7 +185,7 @@ function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision,
     exitReason,
     ok: okReasons.has(exitReason),
     answer: withExistingCitations(decision.answer, timeline),
-    followups: decision.followups.map((followup) => withExistingCitations(followup, timeline)),
+    followups: citablePhrases(decision.followups, timeline),
     sourcesUsed: citedSources(decision.answer, timeline),
     truncated: decision.truncated || truncatedReasons.has(exitReason),
     ...(error && { error }),

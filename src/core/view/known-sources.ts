@@ -7,6 +7,8 @@ export interface KnownSources {
   get(sid: number): SourceRow | undefined
   /** Replaces the citations in an answer by links, as it was done while the answer streamed. Citations of unknown sources are removed. */
   linkCitations(answer: string): string
+  /** Does the same for followups or questions. A phrase that has only citations of unknown sources is left out. */
+  linkPhrases(phrases: readonly string[]): readonly string[]
   /** The known sources with these sids that are web pages. Files are left out: an answer embeds them instead of citing them. */
   citedPages(sids: readonly number[]): readonly CitedPage[]
 }
@@ -19,10 +21,12 @@ export function createKnownSources(initial: Iterable<SourceRow> = []): KnownSour
     for (const row of added) rows.set(row.sid, row)
   }
   add(initial)
+  const linkCitations = (text: string) => replaceBatch(text, rows, { keepUnresolved: false })
   return {
     add,
     get: (sid) => rows.get(sid),
-    linkCitations: (answer) => replaceBatch(answer, rows, { keepUnresolved: false }),
+    linkCitations,
+    linkPhrases: (phrases) => phrases.map((phrase) => linkCitations(phrase).trim()).filter((phrase) => phrase !== ''),
     citedPages: (sids) =>
       sids.flatMap((sid) => {
         const row = rows.get(sid)

@@ -109,9 +109,9 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
     case 'answer':
       return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // other answers were sent while they streamed
     case 'questions':
-      return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: event.items })]
+      return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: sources.linkPhrases(event.items) })]
     case 'followups':
-      return [stepEvent('chat.followups', 'followups', 'completed', event, { items: event.items })]
+      return [stepEvent('chat.followups', 'followups', 'completed', event, { items: sources.linkPhrases(event.items) })]
     case 'thinking': // thinking was sent while it streamed
     case 'notes':
     case 'tool.code':
@@ -201,7 +201,7 @@ function completeEvent(event: BlockEventOf<'answer'>, entry: readonly VisibleEve
   const data = {
     final_answer: sources.linkCitations(event.text),
     sources_used: event.sourcesUsed,
-    ...(followups?.kind === 'followups' && { followups: followups.items }),
+    ...(followups?.kind === 'followups' && { followups: sources.linkPhrases(followups.items) }),
     ...(event.truncated && { truncated: true }),
   }
   return chatEvent('chat.complete', ['turn', 'completed'], event, data, 'chat_complete')

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
+import { clarificationBlock, completionBlock, suggestedFollowupsBlock } from '../../core/block/index.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { localScope } from '../../core/scope.ts'
+import { withIds } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { createChatFormat } from './chat.ts'
@@ -144,4 +146,18 @@ it('loop 17.103: the error of a failed turn reveals nothing about its cause', as
   const errors = envelopes(events).filter(({ type }) => type === 'chat.error')
   expect(errors).toMatchObject([{ route: 'chat_error', event: { status: 'error' }, data: { error_type: 'protocol_violation' } }])
   expect(JSON.stringify(errors)).not.toMatch(/\bat .*:\d+|Error:|\.ts/)
+})
+
+it('replaces citation marks in followups and questions by links, like those in the answer', () => {
+  const sources = [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web' as const }]
+  const blocks = withIds([
+    completionBlock('t1', now(), { text: 'A!', sourcesUsed: [], iteration: 0, index: 1, count: 1 }),
+    clarificationBlock('t1', now(), ['Which[[S:9]] part of [[S:1]]?', '[[S:9]]']),
+    suggestedFollowupsBlock('t1', now(), ['Show [[S:1]][[S:9]]', '[[S:9]]']),
+  ])
+  const sent = envelopes([{ type: 'entry', seq: 1, change: { type: 'blocks.appended', blocks } }], format({ sources }))
+  const dataOf = (type: string) => sent.find((envelope) => envelope.type === type)?.data
+  expect(dataOf('chat.complete')?.followups).toEqual(['Show [Guide](https://guide.example/)'])
+  expect(dataOf('chat.followups')).toEqual({ items: ['Show [Guide](https://guide.example/)'] })
+  expect(dataOf('chat.clarification_questions')).toEqual({ items: ['Which part of [Guide](https://guide.example/)?'] })
 })
