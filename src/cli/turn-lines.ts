@@ -47,8 +47,7 @@ export function planLines(plan: Plan | undefined, style: Style): Lines {
 
 export const messageLine = ({ text }: BlockEventOf<'message'>, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
 
-export const followupLines = (items: readonly string[], style: Style): Lines =>
-  items.map((item) => style.dim(`  · ${plainLine(item)}`))
+export const followupLines = (items: readonly string[], style: Style): Lines => items.map((item) => style.dim(`  · ${plainLine(item)}`))
 
 export const sourceLines = (row: SourceRow | undefined, style: Style): Lines =>
   row ? [style.dim(`  [${row.sid}] ${plainLine(`${row.title ?? ''} ${row.url ?? row.artifact_path ?? ''}`)}`)] : []

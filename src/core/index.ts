@@ -49,7 +49,7 @@ export { roughTokens, type TokenCounter } from './estimate/tokens.ts'
 export type { EntryEvent, LaneEvent, StatusEvent, TurnEvent, TurnStatus } from './event.ts'
 export type { ExpirySettings } from './expiry/expiry.ts'
 export { Failure, type FailureCode } from './failure.ts'
-export type { Json } from './json.ts'
+export type { Json, JsonObject } from './json.ts'
 export type { FinishReason, ModelEvent, ModelUsage, ServiceError, ServiceErrorKind } from './model-event.ts'
 export {
   type Area,

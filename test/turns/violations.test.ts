@@ -12,7 +12,15 @@ const others = [
   ...['read_paths_missing', 'tool_call_warning.missing_sources', 'tool_call_error.missing_assets'],
   ...['tool_signature_validation', 'tool_call_error', 'tool_result_error', 'service_interrupted', 'service_error'],
   ...['action_json_repaired', 'answer_without_action', 'duplicate_keys', 'final_answer_twice', 'final_answer_with_notes'].map(warned),
-  ...['followups_unreadable', 'param_order', 'tool_alias', 'answer_truncated', 'unknown_sources', 'ref_path_normalized'].map(warned),
+  ...[
+    'followups_unreadable',
+    'usage_unreadable',
+    'param_order',
+    'tool_alias',
+    'answer_truncated',
+    'unknown_sources',
+    'ref_path_normalized',
+  ].map(warned),
 ]
 function warned(code: string): string {
   return `protocol_warning.${code}`

@@ -41,6 +41,7 @@ export function completionDrafts(
         index: index + 1,
         count: answers.length,
         ...(truncated && { truncated }),
+        ...(decision.usage && index === answers.length - 1 && { usage: decision.usage }),
       }),
     ),
     ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),

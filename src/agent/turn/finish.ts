@@ -3,11 +3,20 @@ import { afterAcceptedRound } from '../../core/budget.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallback-answer.ts'
 import { isSameAnswer } from '../../core/decision/same-answer.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { enterResponse, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { emitAnswer } from '../model-call/live-output.ts'
-import { attemptDrafts, citablePhrases, citedSources, closingChanges, completionDrafts, noticeDrafts, withExistingCitations } from './closing.ts'
+import {
+  attemptDrafts,
+  citablePhrases,
+  citedSources,
+  closingChanges,
+  completionDrafts,
+  noticeDrafts,
+  withExistingCitations,
+} from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -55,6 +64,8 @@ export interface TurnResult {
   readonly sourcesUsed: readonly number[]
   /** True when the answer was cut off, or when the budget was used up before the work was done. */
   readonly truncated: boolean
+  /** The object that the model wrote in the `usage` channel of its answer. The tokens that the provider billed are in the journal. */
+  readonly usage?: JsonObject
   readonly error?: Error
 }
 
@@ -188,6 +199,7 @@ function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision,
     followups: citablePhrases(decision.followups, timeline),
     sourcesUsed: citedSources(decision.answer, timeline),
     truncated: decision.truncated || truncatedReasons.has(exitReason),
+    ...(decision.usage && { usage: decision.usage }),
     ...(error && { error }),
   }
 }

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../json.ts'
+import { type JsonObject, omitUndefined } from '../json.ts'
 import { completionPath, externalPath, filePath, promptPath } from '../path/build.ts'
 import { toPhysical } from '../path/physical.ts'
 import type { BlobRef, Draft } from './block.ts'
@@ -128,6 +128,8 @@ interface Completion {
   readonly count?: number
   /** The answer was cut by the output limit. */
   readonly truncated?: boolean
+  /** The object in the `usage` channel of the response. */
+  readonly usage?: JsonObject
 }
 
 /** An answer to the user. The latest completion of a turn has the path without a number; earlier ones have a numbered path. */
@@ -146,6 +148,7 @@ export function completionBlock(turnId: string, ts: string, completion: Completi
       sources_used: completion.sourcesUsed,
       iteration: completion.iteration,
       truncated: completion.truncated,
+      usage: completion.usage,
       completion_index: several ? index : undefined,
       completion_count: several ? count : undefined,
     }),

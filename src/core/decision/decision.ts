@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../json.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
@@ -105,6 +105,8 @@ export interface FinalDecision {
   readonly followups: readonly string[]
   /** True when the output limit or a content filter cut the answer off. */
   readonly truncated: boolean
+  /** The object in the `usage` channel, as the model wrote it. It is for programs, not for the user. */
+  readonly usage?: JsonObject
   /** The questions that the model asks the user, if it listed them in the action. */
   readonly questions?: readonly string[]
 }

@@ -270,3 +270,20 @@ describe('an interrupted stream', () => {
     expect(read(broken(decided(complete, ['answer', 'whole']), 'tag'))).toMatchObject({ answer: 'whole', truncated: false })
   })
 })
+
+describe('the usage channel', () => {
+  const usageOf = (text: string) => {
+    const reading = readDecision(decided({ action: 'complete' }, ['answer', 'A'], ['usage', text]))
+    if (!reading.ok || reading.decision.action === 'call_tool') throw new Error('The response was rejected.')
+    return { usage: reading.decision.usage, warnings: reading.warnings.map(({ code }) => code) }
+  }
+
+  it('is part of the decision, as the model wrote it', () => {
+    expect(usageOf('```json\n{"tokens": 12, "sids": [1, 3]}\n```')).toEqual({ usage: { tokens: 12, sids: [1, 3] }, warnings: [] })
+    expect(usageOf(' \n')).toEqual({ usage: undefined, warnings: [] })
+  })
+
+  it.each(['{"tokens":', '[1]', '"x"', '7', `{"a": "${'x'.repeat(8_000)}"}`])('costs no answer when it can not be used: %s', (text) => {
+    expect(usageOf(text)).toEqual({ usage: undefined, warnings: ['protocol_warning.usage_unreadable'] })
+  })
+})

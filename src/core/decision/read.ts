@@ -1,6 +1,6 @@
 import type { Notice } from '../block/round.ts'
 import { extractSids, hasReadableText } from '../citations/sids.ts'
-import { isObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
 import {
   type ActionFields,
@@ -44,6 +44,8 @@ export type DecisionResult =
  *   thinking · action                       calls any other tool
  *   thinking · action · answer · followup   ends the turn
  *   thinking · answer                       ends the turn, with a warning
+ *
+ * A `usage` channel may follow an answer.
  */
 export function readDecision(response: ParsedResponse, options: DecisionOptions = {}): DecisionResult {
   const warnings: Notice[] = []
@@ -147,8 +149,9 @@ function readFinal(
     warnings.push(notices.warning('final_answer_with_notes', message))
   }
   const followups = readFollowups(response, fields.followups, warnings)
+  const usage = readUsage(response, warnings)
   const { questions } = fields
-  return accept({ action, ...answer, followups, ...(questions.length > 0 && { questions }) })
+  return accept({ action, ...answer, followups, ...(usage && { usage }), ...(questions.length > 0 && { questions }) })
 }
 
 /** The answer from its channel, or else from the action's `final_answer`, or else the one that the user has already seen. */
@@ -184,6 +187,19 @@ function readFollowups(response: ParsedResponse, field: readonly string[], warni
   }
   const { value } = parsed
   return parsePhrases(isObject(value) ? (value.followups ?? value.suggested_followups) : value)
+}
+
+const maxUsageLength = 8_000
+
+/** The object in the `usage` channel. A channel that can not be used only adds a warning. */
+function readUsage(response: ParsedResponse, warnings: Notice[]): JsonObject | undefined {
+  const text = channelText(response, 'usage')
+  if (text.trim() === '') return undefined
+  const parsed = text.length <= maxUsageLength ? parseModelJson(text) : undefined
+  if (parsed?.ok && isObject(parsed.value)) return parsed.value as JsonObject // it was parsed from JSON
+  const message = `The \`usage\` channel could not be read and was dropped; the answer was accepted. Write one JSON object of at most ${maxUsageLength} characters there.`
+  warnings.push(notices.warning('usage_unreadable', message))
+  return undefined
 }
 
 function answerTruncated({ finishReason, maxTokens }: ParsedResponse): Notice {

@@ -1,7 +1,7 @@
 import { type Block, callIdOf } from '../block/block.ts'
 import { readPlan } from '../block/plan.ts'
 import { type Digest, isResultMetadata, readDigest, readNotice, readToolCall } from '../block/round.ts'
-import { isObject, parseJson } from '../json.ts'
+import { isObject, type JsonObject, parseJson } from '../json.ts'
 import type { BlockEvent, FileView } from './visible-event.ts'
 
 /** The events of the blocks of one entry. The last completion among them is the answer of the turn. */
@@ -75,6 +75,7 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
     text,
     sourcesUsed: meta?.sources_used ?? [],
     truncated: meta?.truncated === true,
+    usage: isObject(meta?.usage) ? (meta.usage as JsonObject) : undefined, // blocks are parsed from JSON
     state,
     first: state !== 'attempt' && (meta?.completion_index ?? 1) === 1,
   }

@@ -1,5 +1,6 @@
 import type { Plan } from '../block/plan.ts'
 import type { ToolCall } from '../block/round.ts'
+import type { JsonObject } from '../json.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
@@ -120,6 +121,8 @@ interface AnswerEvent {
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
+  /** The object that the model wrote in the `usage` channel of this answer. */
+  readonly usage: JsonObject | undefined
   /**
    * An `attempt` is an answer after which the turn went on, because a followup came. At the end of the turn its attempts are appended again
    * as `superseded`, before the `final` answer.

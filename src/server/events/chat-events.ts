@@ -203,6 +203,7 @@ function completeEvent(event: BlockEventOf<'answer'>, entry: readonly VisibleEve
     sources_used: event.sourcesUsed,
     ...(followups?.kind === 'followups' && { followups: sources.linkPhrases(followups.items) }),
     ...(event.truncated && { truncated: true }),
+    ...(event.usage && { usage: event.usage }),
   }
   return chatEvent('chat.complete', ['turn', 'completed'], event, data, 'chat_complete')
 }

@@ -161,3 +161,13 @@ it('replaces citation marks in followups and questions by links, like those in t
   expect(dataOf('chat.followups')).toEqual({ items: ['Show [Guide](https://guide.example/)'] })
   expect(dataOf('chat.clarification_questions')).toEqual({ items: ['Which part of [Guide](https://guide.example/)?'] })
 })
+
+it('sends the usage that the model reported with the end of the turn, and never as a part of the answer', async () => {
+  const usage = { tokens: 12, sids: [1] }
+  const replies = [`${reply.answer('Clear.')}<channel:usage>${JSON.stringify(usage)}</channel:usage>`]
+  const turn = await createHarness({ replies }).say('Rome?')
+  expect(turn.usage).toEqual(usage)
+  const sent = envelopes(turn.events)
+  expect(sent.find(({ type }) => type === 'chat.complete')?.data).toEqual({ final_answer: 'Clear.', sources_used: [], usage })
+  expect(sent.flatMap(({ delta }) => (delta?.text.includes('tokens') ? [delta] : []))).toEqual([])
+})

@@ -11,7 +11,7 @@ export default {
       action('{"action":"call_tool","notes":"","tool_call":{"tool_id":"weather.today","params":{"city":"Rome",}},}'),
       `${thinking}${answer('Clear.')}`,
       action('{"action":"call_tool","notes":"a","notes":"b","tool_call":{"tool_id":"weather.today","params":{"city":"Oslo"}}}'),
-      `${action({ action: 'complete', final_answer: 'From the field.' })}${answer('From the channel.')}\n<channel:followup>{"followups": [}</channel:followup>`,
+      `${action({ action: 'complete', final_answer: 'From the field.' })}${answer('From the channel.')}\n<channel:followup>{"followups": [}</channel:followup>\n<channel:usage>none</channel:usage>`,
       reply.call('react.memory_hide', { path: 'ar:nowhere' }),
       reply.answer('Done.'),
     ],
