@@ -81,7 +81,9 @@ export function createPlayer(
   /** Events that arrived while neither a model call nor a tool call was running. */
   function takeIdleEvents(): readonly Entry[] {
     const following = next()?.change
-    if (following === undefined || following.type === 'response.received') return []
+    if (following === undefined) return []
+    if (following.type === 'response.received')
+      return takeUntil(cursor + withdrawnBeforeCall(entries.slice(cursor, nextIndex()), withdrawals))
     if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
@@ -197,6 +199,18 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number, withdr
     .slice(from, until)
     .findLastIndex(({ seq, change }) => (change.type === 'event.accepted' ? folded.includes(change.event.event_id) : withdrawals.has(seq)))
   return from + seen + 1
+}
+
+/**
+ * How many of the entries before a response arrived before the model was called. The turn takes in a waiting message before it calls the
+ * model. So a waiting message that was not taken in was withdrawn before the call. A message that is accepted here came during the call.
+ */
+function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySet<number>): number {
+  const accepted = new Set(arrivals.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : [])))
+  const last = arrivals.findLastIndex(
+    ({ seq, change }) => withdrawals.has(seq) && change.type === 'event.folded' && change.event_ids.some((id) => !accepted.has(id)),
+  )
+  return last + 1
 }
 
 /** The largest number of entries in a commit that takes in events: blocks, their sources, the events of the turn, and expired steers. */

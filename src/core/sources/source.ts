@@ -75,10 +75,10 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
 }
 
 /** A row of a pool that was imported, without the fields that no row may have. It is kept without an address, too: answers may cite it. */
-export const cleanPoolRow = ({ sid, ...row }: SourceRow): SourceRow => ({
-  ...Object.fromEntries(Object.entries(row).filter(([name, field]) => isPoolField(name, field))),
-  sid,
-})
+export function cleanPoolRow(row: SourceRow): SourceRow {
+  const fields = Object.entries(row).filter(([name, field]) => name === 'sid' || isPoolField(name, field)) // the order of the fields is kept
+  return Object.fromEntries(fields) as SourceRow // `sid` is among the fields
+}
 
 function isPoolField(name: string, field: unknown): boolean {
   if (name === 'title' || name === 'url' || name === 'text') return isText(field)
