@@ -3,11 +3,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { z } from 'zod'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
+import { createSystemClock } from '../src/adapters/clock/system.ts'
+import { createMemoryStore } from '../src/adapters/store/memory/store.ts'
 import { createCustomWorkspaces } from '../src/adapters/workspace/custom/custom.ts'
 import { createGitWorkspaces } from '../src/adapters/workspace/git/git.ts'
+import { createAgentFrom } from '../src/agent/agent.ts'
 import { localScope } from '../src/core/scope.ts'
+import type { Workspaces } from '../src/ports/workspace.ts'
 import { beginTurn, createTestJournal } from '../src/testing/conformance/workspace-fixture.ts'
+import { reply, scriptedModel } from '../src/testing/scripted-model.ts'
+import { defineTool } from '../src/tools/define.ts'
 import { foldersOnDisk } from '../test/support/workspace-folders.ts'
 import { median, report, timed } from './measure.ts'
 
@@ -20,6 +27,7 @@ export async function bench(): Promise<void> {
   try {
     await benchPublish(folder)
     await benchPull(folder)
+    await benchRounds(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -86,4 +94,61 @@ async function benchPull(folder: string): Promise<void> {
   read = 0
   const { fetched } = await pull()
   report(`custom pull of 500 files, all here: fetched (read ${read} blobs)`, fetched + read, 0, 'files')
+}
+
+/** Compares rounds of a turn with 10,000 files with rounds of a turn with 10 files. Their tool runs no program. The two alternate. */
+async function benchRounds(folder: string): Promise<void> {
+  for (const kind of ['custom', 'git'] as const) {
+    const times = { few: [] as number[], many: [] as number[] }
+    for (let n = 0; n < 3; n++) {
+      times.few.push(...(await roundTimes(join(folder, `${kind}-few-${n}`), kind, 10)))
+      times.many.push(...(await roundTimes(join(folder, `${kind}-many-${n}`), kind, 10_000)))
+    }
+    const few = median(times.few)
+    report(`${kind}: round with 10,000 files (with 10 files: ${few.toFixed(2)} ms)`, median(times.many) / few, 1.5, 'with 10')
+  }
+}
+
+/** How many milliseconds each round of a turn takes that has so many files in its folder. */
+async function roundTimes(place: string, kind: Workspaces['implementation'], files: number): Promise<readonly number[]> {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() })
+  const folders = foldersOnDisk(place)
+  const workspaces =
+    kind === 'git' ? createGitWorkspaces({ ...folders, root: place }) : createCustomWorkspaces({ ...folders, blobs: store.blobs })
+  const starts: number[] = []
+  const contents = new Map(Array.from({ length: files }, (_, n) => [nameOf(n), Buffer.from(contentOf(n))]))
+  const fill = defineTool({
+    id: 'project.fill',
+    description: 'Makes the files.',
+    params: z.object({}),
+    async run(_, call) {
+      await (await call.workspace()).files.replaceFolder(`${call.origin.turnId}/files`, contents)
+      return {}
+    },
+  })
+  const count = defineTool({
+    id: 'project.count',
+    description: 'Runs no program.',
+    params: z.object({}),
+    run() {
+      starts.push(performance.now())
+      return {}
+    },
+  })
+  const rounds = Array.from({ length: 40 }, () => reply.call('project.count', {}))
+  const model = scriptedModel([reply.call('project.fill', {}), ...rounds, reply.answer('Done.')])
+  const agent = createAgentFrom({
+    model,
+    store,
+    clock: createSystemClock(),
+    workspaces,
+    tools: [fill, count],
+    settings: { maxRounds: 100 },
+  })
+  await agent.run('c1', 'Count.').result
+  await agent.close()
+  return starts
+    .slice(1)
+    .map((start, n) => start - (starts[n] as number))
+    .slice(5)
 }

@@ -43,7 +43,12 @@ export interface Workspace {
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
   /** Stores `files/` of the turn as the turn's version, for later turns. It may be called again until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
-  /** The facts about the workspace that the model is told each round. */
+  /** Tells the workspace that a program ran and may have changed any file of the running turn. The next `describe` lists the files. */
+  programRan(): void
+  /**
+   * The facts about the workspace that the model is told each round. The time does not depend on the number of files, unless a program has
+   * run since the last call.
+   */
   describe(turnId: string): Promise<AnnouncedWorkspace>
 }
 

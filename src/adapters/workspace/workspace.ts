@@ -4,8 +4,9 @@ import { stripAbsolutePaths } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout } from './checkout.ts'
-import { countLeftOut, describeTurn } from './describe.ts'
+import { countLeftOut, createTurnDescriber } from './describe.ts'
 import type { VersionStore } from './files.ts'
+import { createFolderView, type FolderView } from './folder-view.ts'
 import { hydrate, hydrateCurrent } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
 
@@ -38,13 +39,19 @@ export interface WorkspaceKind {
   afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
   publish: Workspace['publish']
   /** Facts that only this kind has. `last` is the outcome of the last publish of this process. */
-  describe(turnId: string, last: PublishOutcome | undefined): Promise<Pick<AnnouncedWorkspace, 'git' | 'lineage' | 'lastPublishedTurn'>>
+  describe(turnId: string, view: FolderView, last: PublishOutcome | undefined): Promise<KindFacts>
 }
+
+/** The facts in a description that only some kinds have. */
+export type KindFacts = Pick<AnnouncedWorkspace, 'git' | 'lineage' | 'lastPublishedTurn'>
 
 /** Makes a workspace of this kind. Checkout, hydration and description are the same for all kinds. */
 export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind): Workspace {
-  const { files, runtime } = folders
+  const { runtime } = folders
   const { implementation, versions } = kind
+  const view = createFolderView(folders.files)
+  const { files } = view
+  const describeTurn = createTurnDescriber(folders, view, implementation)
   let currentTurn: string | undefined
   let lastPublish: PublishOutcome | undefined
 
@@ -61,8 +68,10 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
 
   return {
     ...folders,
+    files,
     async startTurn(turnId) {
       await kind.startTurn(turnId)
+      view.startTurn(turnId)
       currentTurn = turnId
     },
     async version(turnId, history) {
@@ -79,9 +88,10 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
       lastPublish = await publish(turnId, request, history)
       return lastPublish
     },
+    programRan: view.forget,
     async describe(turnId) {
-      const facts = await describeTurn(folders, implementation, turnId)
-      return { ...facts, ...(await kind.describe(turnId, lastPublish)) }
+      const facts = await describeTurn(turnId)
+      return { ...facts, ...(await kind.describe(turnId, view, lastPublish)) }
     },
   }
 }

@@ -120,6 +120,7 @@ export function recordedWorkspace({ entries }: Recording, implementation: TurnWo
     isOpen: published !== undefined,
     resumed: false,
     implementation: published?.record.workspace_implementation ?? implementation,
+    programRan: async () => {},
     addCall: () => {},
     writeContext: async () => {},
   }

@@ -67,6 +67,7 @@ export async function runToolCall(turn: Turn, progress: Progress, origin: BlockO
   const running = invokeTool(turn, progress, origin, call, seen, activity)
   const { outcome: returned, stopped } = running instanceof Promise ? await running : running
   activity.end()
+  if (call.tool.exec) await workspace.programRan()
   const { outcome, numbers } = numberSources(turn, call.tool.id, returned)
   workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
   emitToolStatus(conversation.live, origin, call, 'tool.ended')

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { failingStore } from '../../../test/support/crash/failing-store.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
@@ -16,6 +17,7 @@ import { contentsBelow } from '../../testing/conformance/workspace-fixture.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
 
 const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
 const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
@@ -231,5 +233,27 @@ describe('ANNOUNCE', () => {
       ].join('\n'),
     )
     expect(promptOf(harness, 2)).not.toContain('local turn roots')
+  })
+
+  it('tells what a program wrote in the round after it ran', async () => {
+    const program = defineTool({
+      id: 'exec_tools.execute_code_python',
+      description: 'Runs a program.',
+      params: z.object({ contract: z.unknown() }),
+      exec: true,
+      async run(_, call) {
+        const elsewhere = await harness.workspaces.open(localScope, 'c1') // the turn's own workspace does not see this write
+        await elsewhere.files.write(`${call.origin.turnId}/files/made/by-a-program.txt`, Buffer.from('x'))
+        return {}
+      },
+    })
+    const run = reply.call(
+      'exec_tools.execute_code_python',
+      { contract: [{ filename: 'files/made/by-a-program.txt', description: 'A file.' }] },
+      { code: 'print(1)' },
+    )
+    const harness: Harness = createTestHarness([write('files/app/a.md', 'one'), run, reply.answer('Done.')], { tools: [program] })
+    await harness.say('Run.')
+    expect([promptOf(harness, 1), promptOf(harness, 2)].map((prompt) => prompt.includes('- made (1 file)'))).toEqual([false, true])
   })
 })

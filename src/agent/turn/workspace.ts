@@ -36,6 +36,8 @@ export interface TurnWorkspace {
   readonly resumed: boolean
   /** How the workspace stores versions. Undefined when the agent has no workspaces. */
   readonly implementation: Workspaces['implementation'] | undefined
+  /** Tells the workspace, if it is open, that a program may have changed the files of the turn. */
+  programRan(): Promise<void>
   /** Records a call, for `writeContext`. */
   addCall(call: CallRecord): void
   /** Writes the context files, if the workspace is open. Never rejects, because the files are only a copy of what is in the journal. */
@@ -97,6 +99,10 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
         },
         resumed,
         implementation: workspaces?.implementation,
+        async programRan() {
+          const workspace = await started?.catch(() => undefined) // a workspace that could not be opened has announced nothing
+          workspace?.programRan()
+        },
         addCall: (call) => callLog?.add(call),
         async writeContext() {
           if (!started) return

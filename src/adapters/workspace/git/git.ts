@@ -1,16 +1,14 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AnnouncedWorkspace as WorkspaceFacts } from '../../../core/announce/announce.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Scope } from '../../../core/scope.ts'
-import type { PublishOutcome, Workspaces } from '../../../ports/workspace.ts'
-import { countScopes } from '../describe.ts'
+import type { Workspaces } from '../../../ports/workspace.ts'
 import type { VersionStore } from '../files.ts'
-import { conversationFolder, encodeName, isExcluded } from '../names.ts'
+import { conversationFolder, encodeName } from '../names.ts'
 import { createWorkspace, type FolderProvider, openFolders } from '../workspace.ts'
-import { commitSubject, createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
+import { createGitDescriber } from './describe.ts'
+import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
-import { fillIndex, readTurnChanges, type TurnIndex } from './turn-index.ts'
+import { fillIndex } from './turn-index.ts'
 import { makeTurnRepository } from './turn-repository.ts'
 
 /** Options of `createGitWorkspaces`. */
@@ -51,7 +49,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
         },
         afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
         publish: (turnId) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders }),
-        describe: (turnId, last) => describeGit(lineage, index(turnId), turnId, last),
+        describe: createGitDescriber(lineage, index),
       })
     },
     async remove(owner, conversationId) {
@@ -94,36 +92,4 @@ async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string)
     if (error instanceof Failure) return false
     throw error
   }
-}
-
-/** The facts about the repository that an announcement shows. They contain no hashes and no refs. */
-async function describeGit(
-  lineage: Lineage,
-  index: TurnIndex,
-  turnId: string,
-  last: PublishOutcome | undefined,
-): Promise<Pick<WorkspaceFacts, 'git' | 'lineage' | 'lastPublishedTurn'>> {
-  try {
-    const head = await lineage.commitOf(lineage.refs.branch)
-    const [files, subject] = head === undefined ? [] : await Promise.all([lineage.filesOf(head), commitSubject(lineage, head)])
-    const own = last?.record.turn_id === turnId ? last : undefined
-    return {
-      git: {
-        status: await repositoryStatus(lineage, index),
-        ...(own && { currentTurnPublish: own.record.reason ?? own.status }),
-        ...(last?.status === 'failed' && { publishError: last.record.message ?? 'the last publish failed' }),
-      },
-      lineage: countScopes([...(files?.keys() ?? [])]),
-      ...(subject !== undefined && { lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }),
-    }
-  } catch (error) {
-    if (error instanceof Failure) return { git: { status: 'unavailable' } }
-    throw error
-  }
-}
-
-async function repositoryStatus(lineage: Lineage, index: TurnIndex): Promise<'clean' | 'dirty' | 'uninitialized'> {
-  if (!existsSync(join(index.turnRoot, '.git'))) return 'uninitialized'
-  const { changed } = await readTurnChanges(lineage, index)
-  return [...changed].some((rel) => !isExcluded(rel)) ? 'dirty' : 'clean'
 }

@@ -1,0 +1,138 @@
+import type { WorkspaceScope } from '../../core/announce/announce.ts'
+import { isTurnFolder } from '../../core/path/safety.ts'
+import type { Files } from '../../ports/files.ts'
+import { filesFolder, listBelow } from './files.ts'
+import { isExcluded, scopeOf } from './names.ts'
+
+/**
+ * What this process knows about the folders of the turns. Its own writes keep it current, so that a round need not list the folders. Only
+ * a program can change them in another way.
+ */
+export interface FolderView {
+  /** The files of the conversation. Writes through them are noticed. */
+  readonly files: Files
+  /** Makes this the running turn. */
+  startTurn(turnId: string): void
+  /** The scopes of a turn, sorted, without excluded names. The folder of the running turn is listed at the first use and after `forget`. */
+  scopes(turnId: string): Promise<readonly WorkspaceScope[]>
+  /** The folders of turns, oldest first. All folders are listed at the first use. */
+  roots(): Promise<readonly string[]>
+  /** Forgets what is in the folder of the running turn, because a program may have changed it. */
+  forget(): void
+  /** How often the folder may have changed without a noticed write, or was replaced. */
+  readonly generation: number
+  /** How many files of the running turn were written or removed, one by one, without excluded names. */
+  readonly writes: number
+}
+
+/** How many files are listed to find the folders of turns. If there are more, some earlier turns may be missing from the description. */
+const MAX_LISTED_FILES = 20_000
+
+export function createFolderView(files: Files): FolderView {
+  let turnId: string | undefined
+  let counts: ScopeCounts | undefined
+  let roots: Set<string> | undefined
+  let [generation, writes] = [0, 0]
+
+  /** The path below `files/` of the running turn, if it lies there and counts. */
+  function relOf(path: string): string | undefined {
+    const prefix = turnId === undefined ? undefined : `${filesFolder(turnId)}/`
+    if (prefix === undefined || !path.startsWith(prefix)) return undefined
+    const rel = path.slice(prefix.length)
+    return isExcluded(rel) ? undefined : rel
+  }
+
+  function forget(): void {
+    counts = undefined
+    generation++
+  }
+
+  return {
+    files: {
+      ...files,
+      async write(path, bytes, options) {
+        await files.write(path, bytes, options)
+        roots?.add(scopeOf(path))
+        const rel = relOf(path)
+        if (rel === undefined) return
+        counts?.add(rel)
+        writes++
+      },
+      async remove(path) {
+        const removed = await files.remove(path)
+        const rel = removed ? relOf(path) : undefined
+        if (rel === undefined) return removed
+        counts?.remove(rel)
+        writes++
+        return removed
+      },
+      async replaceFolder(folder, contents, options) {
+        await files.replaceFolder(folder, contents, options)
+        roots?.add(scopeOf(folder))
+        if (turnId === undefined || scopeOf(folder) !== turnId) return
+        forget()
+        if (folder === filesFolder(turnId)) counts = countFiles(contents.keys())
+      },
+    },
+    startTurn(started) {
+      if (started !== turnId) forget()
+      turnId = started
+    },
+    async scopes(wanted) {
+      if (counts && wanted === turnId) return counts.scopes()
+      const before = generation + writes
+      const listed = countFiles((await listBelow(files, filesFolder(wanted))).keys())
+      if (wanted === turnId && generation + writes === before) counts = listed // otherwise a write came in between, and the next round lists again
+      return listed.scopes()
+    },
+    async roots() {
+      roots ??= new Set((await files.list('', { limit: MAX_LISTED_FILES, dotEntries: true })).files.map(({ path }) => scopeOf(path)))
+      return [...roots].filter((root) => isTurnFolder(root)).sort()
+    },
+    forget,
+    get generation() {
+      return generation
+    },
+    get writes() {
+      return writes
+    },
+  }
+}
+
+/** The files of a turn, counted by scope. */
+interface ScopeCounts {
+  add(rel: string): void
+  remove(rel: string): void
+  scopes(): readonly WorkspaceScope[]
+}
+
+function countFiles(rels: Iterable<string>): ScopeCounts {
+  const known = new Set<string>()
+  const counts = new Map<string, number>()
+  let sorted: readonly WorkspaceScope[] | undefined
+
+  function change(rel: string, by: 1 | -1): void {
+    const scope = scopeOf(rel)
+    const count = (counts.get(scope) ?? 0) + by
+    if (count === 0) counts.delete(scope)
+    else counts.set(scope, count)
+    sorted = undefined
+  }
+
+  const result: ScopeCounts = {
+    add(rel) {
+      if (known.has(rel)) return
+      known.add(rel)
+      change(rel, 1)
+    },
+    remove(rel) {
+      if (known.delete(rel)) change(rel, -1)
+    },
+    scopes() {
+      sorted ??= [...counts].map(([name, files]) => ({ name, files })).sort((a, b) => (a.name < b.name ? -1 : 1))
+      return sorted
+    },
+  }
+  for (const rel of rels) if (!isExcluded(rel)) result.add(rel)
+  return result
+}

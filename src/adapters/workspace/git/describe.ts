@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../../../core/failure.ts'
+import { countScopes } from '../describe.ts'
+import type { FolderView } from '../folder-view.ts'
+import { isExcluded } from '../names.ts'
+import type { KindFacts, WorkspaceKind } from '../workspace.ts'
+import { commitSubject, type Lineage } from './lineage.ts'
+import { readTurnChanges, type TurnIndex } from './turn-index.ts'
+
+type RepositoryStatus = 'clean' | 'dirty' | 'uninitialized'
+
+/**
+ * Makes the function that gives the facts about the repository of a turn. They contain no hashes and no refs. git runs only when the branch
+ * has moved, or when files may have changed without a write of this process.
+ */
+export function createGitDescriber(lineage: Lineage, index: (turnId: string) => TurnIndex): WorkspaceKind['describe'] {
+  const readHeadFacts = createHeadReader(lineage)
+  const readStatus = createStatusReader(lineage, index)
+
+  return async (turnId, view, last) => {
+    try {
+      const own = last?.record.turn_id === turnId ? last : undefined
+      return {
+        git: {
+          status: await readStatus(turnId, view),
+          ...(own && { currentTurnPublish: own.record.reason ?? own.status }),
+          ...(last?.status === 'failed' && { publishError: last.record.message ?? 'the last publish failed' }),
+        },
+        ...(await readHeadFacts()),
+      }
+    } catch (error) {
+      if (error instanceof Failure) return { git: { status: 'unavailable' } }
+      throw error
+    }
+  }
+}
+
+/** Reads the facts about the last commit of the branch. Commits do not change, so the facts are read once for each commit. */
+function createHeadReader(lineage: Lineage): () => Promise<KindFacts> {
+  let known: { readonly commit: string; readonly facts: KindFacts } | undefined
+  return async () => {
+    const commit = await lineage.commitOf(lineage.refs.branch)
+    if (commit === undefined) return { lineage: [] }
+    if (known?.commit === commit) return known.facts
+    const [hashes, subject] = await Promise.all([lineage.hashesOf(commit), commitSubject(lineage, commit)])
+    const facts = { lineage: countScopes([...hashes.keys()]), lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }
+    known = { commit, facts }
+    return facts
+  }
+}
+
+/** Reads whether a turn has changed files. After a write of this process it has, so that git need not look. */
+function createStatusReader(lineage: Lineage, index: (turnId: string) => TurnIndex) {
+  let known:
+    | { readonly turnId: string; readonly generation: number; readonly writes: number; readonly status: RepositoryStatus }
+    | undefined
+  return async (turnId: string, { generation, writes }: FolderView): Promise<RepositoryStatus> => {
+    const turnIndex = index(turnId)
+    if (!existsSync(join(turnIndex.turnRoot, '.git'))) return 'uninitialized'
+    const isKnown = known?.turnId === turnId && known.generation === generation
+    if (isKnown && known?.writes === writes) return known.status
+    const status = isKnown ? 'dirty' : await statusOf(lineage, turnIndex)
+    known = { turnId, generation, writes, status }
+    return status
+  }
+}
+
+async function statusOf(lineage: Lineage, index: TurnIndex): Promise<RepositoryStatus> {
+  const { changed } = await readTurnChanges(lineage, index)
+  return [...changed].some((rel) => !isExcluded(rel)) ? 'dirty' : 'clean'
+}
