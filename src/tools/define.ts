@@ -65,6 +65,7 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     exec: definition.exec ?? false,
     returns: definition.returns,
     constraints: definition.constraints ?? [],
+    ...(definition.parameters === undefined && { takesText: (at: readonly string[]) => takesText(jsonSchemaOf(schema), at) }),
     run(params, call) {
       const validation = schema['~standard'].validate(params)
       return isThenable(validation)
@@ -138,6 +139,21 @@ function parameterOf(name: string, property: unknown, required: boolean): Parame
     ...('default' in schema && { default: schema.default }),
     ...(shape !== type && shape.length <= maxShapeLength && { shape }),
   }
+}
+
+/** Whether a JSON Schema accepts only texts, or texts and null, at a place below it. */
+function takesText(schema: unknown, at: readonly string[]): boolean {
+  if (!isObject(schema)) return false
+  const options = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(options)) {
+    const values = options.filter((option) => !isObject(option) || option.type !== 'null')
+    return values.length > 0 && values.every((option) => takesText(option, at))
+  }
+  const [name, ...rest] = at
+  if (name === undefined) return schema.type === 'string' || (Array.isArray(schema.type) && schema.type.join() === 'string,null')
+  if (schema.type === 'array') return takesText(schema.items, rest)
+  const { properties } = schema
+  return takesText(isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties, rest)
 }
 
 /**

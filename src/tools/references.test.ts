@@ -128,6 +128,31 @@ describe('references in parameters', () => {
     })
   })
 
+  it('bind the text of JSON wherever the schema takes only text', async () => {
+    const fixture = await toolFixture(blocks)
+    let given: unknown
+    const text = z.string()
+    const tool = defineTool({
+      id: 'shop.send',
+      description: '',
+      params: z.object({
+        mails: z.array(z.object({ body: text, data: z.unknown() })),
+        note: text.nullable(),
+        either: z.union([text, z.object({})]),
+        named: z.record(z.string(), text),
+      }),
+      run: (params) => {
+        given = params
+        return 'sent'
+      },
+    })
+    const ref = 'ref:tc:t1.r2.result'
+    const params = { mails: [{ body: ref, data: ref }], note: ref, either: ref, named: { a: ref } }
+    expect((await fixture.run(withBoundReferences(tool), params)).error).toBeUndefined()
+    const json = '{"rows":[1,2]}'
+    expect(given).toEqual({ mails: [{ body: json, data: { rows: [1, 2] } }], note: json, either: {}, named: { a: json } })
+  })
+
   it('bind a file from the workspace, not from the timeline', async () => {
     expect((await bound({ text: 'ref:fi:t1.files/a.md', data: 'ref:fi:t1.files/b.json' })).given).toEqual({
       text: 'the whole file',
@@ -202,6 +227,16 @@ describe('references in parameters', () => {
     expect((await tool('shop.send').run({ content: 'ref:fi:t1.files/p.png' }, link)).notices?.[0]?.violations).toMatchObject([
       { code: 'ref_file_unsafe' },
     ])
+  })
+
+  it('are not bound to bytes in a parameter that takes text', async () => {
+    const fixture = await toolFixture([
+      artifactDigestBlock(blockOrigin('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' }),
+    ])
+    await fixture.workspace.files.write('t1/files/p.png', Buffer.from([0x89, 0, 0xff]))
+    const tool = defineTool({ id: 'shop.send', description: '', params: z.object({ text: z.string() }), run: () => 'sent' })
+    const refused = await fixture.run(withBoundReferences(tool), { text: 'ref:fi:t1.files/p.png' })
+    expect(refused.notices?.[0]?.violations).toMatchObject([{ code: 'ref_not_text', param: 'text' }])
   })
 
   it('that are not visible get a similar path as suggestion', async () => {

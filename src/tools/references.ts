@@ -1,5 +1,4 @@
 import type { Notice } from '../core/block/index.ts'
-import type { ParameterType } from '../core/decision/signature.ts'
 import { violation, warning } from '../core/decision/violations.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import { blockIndex, type Timeline } from '../core/timeline/timeline.ts'
@@ -76,7 +75,8 @@ function createBinder(tool: Tool, call: Call) {
     const param = at.join('.')
     const first = !resolutions.has(address)
     const bound = await resolve(address)
-    const problem = bound.ok ? misplacedProblem(bound.content, at, tool.id) : bound.problem
+    const isText = takesText(tool, at)
+    const problem = bound.ok ? misplacedProblem(bound.content, at, tool.id, isText) : bound.problem
     if (!bound.ok || problem !== undefined) {
       const similar = problem === 'ref_not_visible' ? findSimilarPath(address, call.timeline) : undefined
       unbound.push({ code: problem as ReferenceProblem, param, ref: bound.path, ...(similar !== undefined && { suggested_ref: similar }) })
@@ -84,7 +84,7 @@ function createBinder(tool: Tool, call: Call) {
     }
     if (first && bound.shorthand) notices.push(normalizedWarning(`ref:${address}`, `ref:${bound.path}`))
     if (first && bound.missing.length > 0) notices.push(missingSourcesWarning(bound.missing))
-    return toParamValue(bound.content, at.length === 1 ? typeOf(tool, param) : 'any')
+    return isCopy(tool.id, at) ? toCopy(bound.content) : toParamValue(bound.content, isText)
   }
 
   return { bind, notices, refusal: () => (unbound.length === 0 ? undefined : notVisibleViolation(tool.id, unbound)) }
@@ -97,20 +97,30 @@ function createBinder(tool: Tool, call: Call) {
 const acceptsReferences = (toolId: string, at: readonly string[]) =>
   !toolId.startsWith('react.') || at[0] === 'content' || at[0] === 'patch'
 
-function misplacedProblem(content: ReferenceContent, at: readonly string[], toolId: string): ReferenceProblem | undefined {
+function misplacedProblem(content: ReferenceContent, at: readonly string[], toolId: string, isText: boolean): ReferenceProblem | undefined {
   if (at[0] === 'sources_list' && content.kind !== 'rows') return 'sources_list_requires_so_ref'
   const isDocument = toolId.startsWith('rendering_tools.write_') && at[0] === 'content'
-  return isDocument && content.kind !== 'text' ? 'renderer_content_ref_not_text' : undefined
+  if (isDocument && content.kind !== 'text') return 'renderer_content_ref_not_text'
+  return isText && content.kind === 'bytes' ? 'ref_not_text' : undefined
 }
 
-const typeOf = (tool: Tool, name: string): ParameterType => tool.parameters.find((parameter) => parameter.name === name)?.type ?? 'any'
+/** Whether the value at this place of the parameters must be a text. */
+const takesText = (tool: Tool, at: readonly string[]): boolean =>
+  tool.takesText?.(at) ?? (at.length === 1 && tool.parameters.find(({ name }) => name === at[0])?.type === 'string')
 
-/** The value that a parameter gets for its reference. JSON is parsed, unless the parameter is a string. */
-function toParamValue(content: ReferenceContent, type: ParameterType): unknown {
-  if (content.kind === 'rows') return type === 'string' ? JSON.stringify(content.rows) : content.rows
+/** The value that a parameter gets for its reference. JSON is parsed, unless the parameter takes text. */
+function toParamValue(content: ReferenceContent, isText: boolean): unknown {
+  if (content.kind === 'rows') return isText ? JSON.stringify(content.rows) : content.rows
   if (content.kind === 'bytes') return content.bytes
-  return content.json && type !== 'string' ? parseJson(content.text) : content.text
+  return content.json && !isText ? parseJson(content.text) : content.text
 }
+
+/** True for the whole content of a written file. It is copied and not parsed, because JSON that is parsed and written again differs. */
+const isCopy = (toolId: string, at: readonly string[]) => toolId === 'react.write' && at.length === 1 && at[0] === 'content'
+
+/** The bytes of a file, the text of a block, or the rows of sources. */
+const toCopy = (content: ReferenceContent): unknown =>
+  content.kind === 'rows' ? content.rows : (content.bytes ?? (content.kind === 'text' ? content.text : undefined))
 
 /** A visible artifact with the same file name, as a suggestion. Often only the turn in the address is wrong. */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
@@ -131,6 +141,7 @@ const advice: { readonly [P in ReferenceProblem]: string } = {
   ref_file_unsafe: 'is a link, a special file or too large: refer to a regular file',
   sources_list_requires_so_ref: 'is no source: give ref:so:sources_pool[…]',
   renderer_content_ref_not_text: 'is not text: the content of a document must be',
+  ref_not_text: 'is not text, and this parameter takes text: refer to a text',
 }
 
 const maxListed = 20

@@ -21,6 +21,7 @@ export type ReferenceProblem =
   | 'refs_too_large'
   | 'sources_list_requires_so_ref'
   | 'renderer_content_ref_not_text'
+  | 'ref_not_text'
 
 /** The content that an address leads to, or the reason why it can not be bound. */
 export type ReferenceResolution =
@@ -36,7 +37,8 @@ export type ReferenceResolution =
   | { readonly ok: false; readonly path: string; readonly problem: ReferenceProblem }
 
 export type ReferenceContent =
-  | { readonly kind: 'text'; readonly text: string; readonly json: boolean }
+  /** `bytes` are those of the file. The text of a file has neither its charset nor its byte order mark. */
+  | { readonly kind: 'text'; readonly text: string; readonly json: boolean; readonly bytes?: Uint8Array }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'rows'; readonly rows: readonly SourceRow[] }
 
@@ -45,7 +47,7 @@ const maxFileBytes = 10 * 1024 * 1024
 /** The approximate size of content in memory, in bytes. */
 export function contentSize(content: ReferenceContent): number {
   if (content.kind === 'bytes') return content.bytes.length
-  if (content.kind === 'text') return content.text.length
+  if (content.kind === 'text') return content.bytes?.length ?? content.text.length
   return content.rows.reduce((sum, { text = '', content: page = '' }) => sum + text.length + page.length, 0)
 }
 
@@ -106,7 +108,7 @@ async function fileAt(path: string, call: Call): Promise<ReferenceContent | Refe
 function fileContent(bytes: Uint8Array, name: string): ReferenceContent {
   const mime = mimeOf(name)
   const text = isTextMime(mime) || mime === 'application/octet-stream' ? decodeText(bytes) : undefined
-  return text === undefined ? { kind: 'bytes', bytes } : { kind: 'text', text, json: mime === 'application/json' }
+  return text === undefined ? { kind: 'bytes', bytes } : { kind: 'text', text, json: mime === 'application/json', bytes }
 }
 
 function textAt(timeline: Timeline, path: string): ReferenceContent | ReferenceProblem {

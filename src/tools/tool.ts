@@ -31,6 +31,11 @@ export interface Tool {
   readonly timeoutMs: number | undefined
   /** True when the tool runs the program of the `code` channel. The parameter `contract` lists the files that the program must write. */
   readonly exec: boolean
+  /**
+   * Whether the parameters take only a text at a place such as `['mails', '0', 'body']`. A reference there gives its text and not the parsed
+   * JSON. Without this function, the types of `parameters` decide.
+   */
+  takesText?(at: readonly string[]): boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]
   /** Runs the tool. It may return the outcome without a promise, which saves the agent a wait. */

@@ -1,5 +1,5 @@
 import { hasBytesAt } from '../bytes.ts'
-import { extensionOf } from '../mime.ts'
+import { decodeText, extensionOf } from '../mime.ts'
 import { readSmallEntry, readZip } from '../zip.ts'
 
 /** The result of checking a file that a tool made. A problem makes the artifact fail. A warning is only noted in its digest. */
@@ -83,7 +83,7 @@ function workbookProblem(bytes: Uint8Array): ArtifactProblem | undefined {
 
 function isJson(bytes: Uint8Array): boolean {
   try {
-    JSON.parse(Buffer.from(bytes).toString('utf8'))
+    JSON.parse(decodeText(bytes) ?? '')
     return true
   } catch {
     return false

@@ -25,7 +25,7 @@ const maxNoteLength = 2_000
  */
 export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefined, blobs: Pick<BlobStore, 'put'>): Promise<Payload> {
   const keep = async () => (bytes === undefined ? {} : { keeps: [await blobs.put(bytes)] })
-  if (made.note !== undefined) return notePayload(made.note, made.digest.artifact_path, keep)
+  if (made.note !== undefined) return notePayload(made.note, made, keep)
   if (made.isPatch) return { text: made.text ?? '', meta: { is_patch: true, ...(await keep()) } }
   if (made.text !== undefined)
     return made.bytes === undefined ? { text: made.text } : { text: made.text, meta: { partial: true, ...(await keep()) } }
@@ -45,9 +45,12 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
 }
 
 /** The payload of an internal note. A long note is shortened in the timeline. Its file is complete. */
-async function notePayload(note: string, path: string, keep: () => Promise<Meta>): Promise<Payload> {
-  if (note.length <= maxNoteLength) return { note }
-  return { note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${path}`, meta: { partial: true, ...(await keep()) } }
+async function notePayload(note: string, { digest, bytes }: MadeArtifact, keep: () => Promise<Meta>): Promise<Payload> {
+  if (note.length <= maxNoteLength) return bytes === undefined ? { note } : { note, meta: await keep() }
+  return {
+    note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${digest.artifact_path}`,
+    meta: { partial: true, ...(await keep()) },
+  }
 }
 
 /** The first `maxTextBytes` bytes of a UTF-8 text, or fewer, so that no character is split. */

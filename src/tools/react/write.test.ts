@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { imageBytes } from '../../../test/support/models/provider-models.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { codesOf, noticesOf } from '../../../test/support/watch-turn.ts'
 import type { Block } from '../../core/block/index.ts'
+import { artifactDigestBlock } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { localScope } from '../../core/scope.ts'
 import { blocksAtPath, blocksOf } from '../../core/timeline/timeline.ts'
+import { blockOrigin } from '../../testing/blocks.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
+import { deliver } from '../artifacts/deliver.ts'
+import { withBoundReferences } from '../references.ts'
 import { writeTool } from './write.ts'
 
 type Params = { path?: unknown; channel?: unknown; content?: unknown; kind?: unknown }
@@ -194,5 +199,91 @@ describe('react.write', () => {
     expect(await used('a.json', { citations: [{ sids: [4, 2] }, { sids: [2] }] })).toEqual([2, 4])
     expect(await used('a.yaml', 'a: 1\ncitations:\n  - sids: [5, 6]\n  - sids:\n      - 7\nb: 2\n')).toEqual([5, 6, 7])
     expect(await used('a.json', { sids: [4] })).toBeUndefined()
+  })
+})
+
+describe('react.write of a reference', () => {
+  const png = Buffer.from(imageBytes)
+  const utf16 = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')])
+
+  /** Writes `content: "ref:…"` and gives the written bytes and the block that records them. */
+  async function copied(from: string, to: string, bytes: Uint8Array, params: Params = {}) {
+    const fixture = await toolFixture([
+      artifactDigestBlock(blockOrigin('w0'), { artifact_path: `fi:t1.files/${from}`, visibility: 'external' }),
+    ])
+    const { files } = fixture.workspace
+    await files.write(`t1/files/${from}`, bytes)
+    const outcome = await fixture.run(withBoundReferences(writeTool), { path: to, content: `ref:fi:t1.files/${from}`, ...params })
+    const context = { ...fixture.call, hosting: undefined, eligibleMimes: [], exec: false, onProblem: () => {} }
+    const { delivered = [], notices = [] } = await deliver(fixture.call.origin, 'react.write', outcome, context)
+    const [artifact] = delivered
+    const kept = artifact?.meta.keeps?.[0] ?? artifact?.blob
+    return {
+      error: outcome.error?.code,
+      written: Buffer.from((await files.read(`t1/${to}`)) ?? []),
+      recorded: kept ? Buffer.from(await fixture.blobs.get(kept.sha256)) : Buffer.from(artifact?.text ?? artifact?.note ?? ''),
+      artifact,
+      codes: notices.map(({ code }) => code),
+    }
+  }
+
+  it.each([
+    [
+      'numbers, duplicate keys and formatting of JSON',
+      'a.json',
+      Buffer.from('{"id":12345678901234567890, "price": 1.10,\n "a":1,"a":2}\n'),
+    ],
+    ['a byte order mark', 'a.json', Buffer.from('\ufeff{"a": 1}')],
+    ['a byte order mark', 'a.csv', Buffer.from('\ufeffa,b\r\n')],
+    ['UTF-16', 'a.txt', utf16('ümlaut 😀\n')],
+    ['UTF-16', 'a.json', utf16('{"a": 1.10}')],
+    ['an image', 'a.png', png],
+    ['bytes without a type', 'a.bin', Buffer.from([0xff, 0, 1, 2])],
+  ])('copies the bytes: %s, %s', async (_what, name, bytes) => {
+    const { written, recorded, artifact, codes } = await copied(name, `files/copy/${name}`, bytes, { channel: 'timeline_text' })
+    expect({ written, recorded }).toEqual({ written: bytes, recorded: bytes })
+    expect(artifact?.digest).toMatchObject({ size_bytes: bytes.length, visibility: 'external' })
+    expect(artifact?.digest.status).toBeUndefined()
+    expect(codes).toEqual([])
+  })
+
+  it('the model reads the text of a copied text, and an image has the type of an image', async () => {
+    expect((await copied('a.txt', 'files/b.md', utf16('ü [[S:3]]\nx\n'))).artifact).toMatchObject({
+      text: 'ü [[S:3]]\nx\n',
+      mime: 'text/markdown',
+      digest: { text_symbols: 12, line_count: 2, sources_used: [3] },
+    })
+    const image = (await copied('a.png', 'files/b.png', png, { channel: 'timeline_text' })).artifact
+    expect(image).toMatchObject({ mime: 'image/png', blob: { size: png.length } })
+    expect(image?.digest).not.toHaveProperty('line_count')
+  })
+
+  it('an image that is copied to the name of a text is bytes, and one that is internal is no note', async () => {
+    expect((await copied('a.png', 'files/b.md', png)).artifact).toMatchObject({ mime: 'application/octet-stream' })
+    const { artifact, recorded } = await copied('a.png', 'files/b.png', png, { channel: 'internal' })
+    expect(artifact).toMatchObject({ digest: { visibility: 'internal' }, blob: { size: png.length } })
+    expect(artifact).not.toHaveProperty('note')
+    expect(recorded).toEqual(png)
+    const note = await copied('a.txt', 'files/n.md', utf16('[P] ü'), { channel: 'internal' })
+    expect(note.artifact).toMatchObject({ note: '[P] ü' })
+    expect(note.recorded).toEqual(utf16('[P] ü'))
+  })
+
+  it('in a JSON value is a value', async () => {
+    const { written } = await copied('a.json', 'files/b.json', Buffer.from('{ "a":  1 }'), { content: { all: ['ref:fi:t1.files/a.json'] } })
+    expect(JSON.parse(written.toString())).toEqual({ all: [{ a: 1 }] })
+  })
+
+  it('copies an attachment of the message', async () => {
+    const harness = createHarness({
+      replies: [
+        reply.call('react.write', { path: 'files/p.png', channel: 'timeline_text', content: 'ref:attachments/p.png' }),
+        reply.answer('Done.'),
+      ],
+    })
+    const { turnId } = await harness.agent.run('c1', 'Keep it.', { attachments: [{ name: 'p.png', content: png }] }).result
+    const { files } = await harness.workspaces.open(localScope, 'c1')
+    expect(await codesOf(harness)).toEqual(['protocol_warning.ref_path_normalized'])
+    expect(Buffer.from((await files.read(`${turnId}/files/p.png`)) ?? [])).toEqual(png)
   })
 })

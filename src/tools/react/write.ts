@@ -4,6 +4,7 @@ import { normalizeTarget, type Target } from '../../core/path/physical.ts'
 import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/timeline.ts'
 import { defineTool, parametersOf } from '../define.ts'
+import { decodeText, isTextMime } from '../mime.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { type Audience, channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
@@ -26,7 +27,7 @@ type ValidTarget = Target & { readonly ok: true }
 
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
 
-/** react.write: writes a text file of the current turn. */
+/** react.write: writes a text file of the current turn, or copies a file into it. */
 export const writeTool = defineTool({
   id: 'react.write',
   description: 'Write a text artifact of this turn, or an internal note.',
@@ -41,26 +42,41 @@ export const writeTool = defineTool({
     if (!('channel' in audience)) return audience
     const target = normalizeTarget(path, { currentTurn: call.origin.turnId, knownTurns: knownTurns(call.timeline) })
     if (!target.ok) return failed(target.code, target.message)
-    const text = textOf(content)
-    if (text === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
-    const problem = await writeFile(target, text, call)
+    const file = contentOf(content, target.physical)
+    if (file === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
+    const problem = await writeFile(target, file.bytes, call)
     if (problem) return problem
     const notices = [
       ...rewriteNotice(target.rewrite, 'react.write', 'it was written to'),
       ...extensionNotice(target.physical, audience.channel),
     ]
-    return succeeded({ artifacts: [artifactOf(target, text, audience, call)], notices })
+    return succeeded({ artifacts: [artifactOf(target, file, audience, call)], notices })
   },
 })
 
-function textOf(content: unknown): string | undefined {
-  if (typeof content === 'string') return content
-  return content === null || content instanceof Uint8Array ? undefined : JSON.stringify(content, null, 2)
+interface FileContent {
+  readonly bytes: Uint8Array
+  readonly mime: string
+  /** Undefined when the file is no text. */
+  readonly text: string | undefined
+}
+
+/** The file that a `content` makes. A reference to a file gives bytes, which are written as they are. */
+function contentOf(content: unknown, physical: string): FileContent | undefined {
+  if (content instanceof Uint8Array) return copyOf(content, physical)
+  const text = typeof content === 'string' || content === null ? content : JSON.stringify(content, null, 2)
+  return typeof text === 'string' ? { bytes: Buffer.from(text), mime: textMimeOf(physical), text } : undefined
+}
+
+function copyOf(bytes: Uint8Array, physical: string): FileContent {
+  const mime = textMimeOf(physical)
+  if (!isTextMime(mime)) return { bytes, mime, text: undefined }
+  const text = decodeText(bytes)
+  return { bytes, mime: text === undefined ? 'application/octet-stream' : mime, text }
 }
 
 /** Replaces the file atomically and verifies its size. Returns a failed outcome, or undefined when the file was written. */
-async function writeFile({ physical }: ValidTarget, text: string, call: Call): Promise<Outcome | undefined> {
-  const bytes = Buffer.from(text)
+async function writeFile({ physical }: ValidTarget, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
   try {
     const { files } = await call.workspace()
     await files.write(physical, bytes)
@@ -83,8 +99,8 @@ function writeFailure(physical: string, error: unknown): Outcome {
   return failed('unsafe_path', `${physical} cannot be written (${reason}). Use another path.`, { details: { reason } })
 }
 
-function artifactOf({ logical, physical }: ValidTarget, text: string, { channel, kind }: Audience, call: Call): MadeArtifact {
-  const mime = textMimeOf(physical)
+function artifactOf({ logical, physical }: ValidTarget, file: FileContent, { channel, kind }: Audience, call: Call): MadeArtifact {
+  const { bytes, mime, text } = file
   const digest = {
     artifact_path: logical,
     physical_path: physical,
@@ -93,10 +109,13 @@ function artifactOf({ logical, physical }: ValidTarget, text: string, { channel,
     visibility: channel === 'internal' ? ('internal' as const) : ('external' as const),
     channel,
     edited: wasMadeByAnotherCall(call.timeline, logical, call.origin.callId),
-    size_bytes: Buffer.byteLength(text),
-    ...textFacts(text, mime, call),
+    size_bytes: bytes.length,
+    ...(text !== undefined && textFacts(text, mime, call)),
   }
-  return channel === 'internal' ? { digest, mime, text, note: text } : { digest, mime, text }
+  if (text === undefined) return { digest, mime, bytes }
+  // The text does not hold a byte order mark or another charset. The bytes are then given, too.
+  const content = Buffer.from(text).equals(bytes) ? { text } : { bytes }
+  return { digest, mime, ...content, ...(channel === 'internal' && { note: text }) }
 }
 
 function extensionNotice(path: string, channel: Audience['channel']) {
