@@ -8,6 +8,13 @@ export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer
 /** A buffer on the same memory as the bytes. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+/** The beginning of a UTF-8 text, as many whole characters as fit into `maxBytes`. */
+export function cutUtf8(bytes: Uint8Array, maxBytes: number): string {
+  let end = Math.min(bytes.length, maxBytes)
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bufferOf(bytes.subarray(0, end)).toString('utf8')
+}
+
 /**
  * Whether the bytes of the signature are at offset `at`. Each character of the signature is one byte. False when they would lie beyond the
  * end.

@@ -11,7 +11,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { Hosting } from '../../ports/hosting.ts'
 import type { Workspace } from '../../ports/workspace.ts'
 import { rejectionFailure } from '../../tools/attachments/ingest.ts'
-import { safeName } from '../../tools/attachments/upload.ts'
+import { safeName, withSuffix } from '../../tools/attachments/upload.ts'
 import type { SourceSettings } from '../settings.ts'
 import type { Turn } from './turn.ts'
 
@@ -20,9 +20,9 @@ export function assignUniqueNames(attachments: readonly Attachment[], turnId: st
   const taken = new Set<string>()
   const pathOf = (name: string) => filePath(turnId, 'attachments', name)
   return attachments.map((attachment) => {
-    let name = safeName(attachment.name)
-    const [, stem = name, extension = ''] = /^(.+?)(\.[^./]*)?$/s.exec(name) ?? []
-    for (let number = 2; taken.has(pathOf(name)) || hasPath(timeline, pathOf(name)); number++) name = `${stem}-${number}${extension}`
+    const given = safeName(attachment.name)
+    let name = given
+    for (let number = 2; taken.has(pathOf(name)) || hasPath(timeline, pathOf(name)); number++) name = withSuffix(given, `-${number}`)
     taken.add(pathOf(name))
     return { ...attachment, name }
   })

@@ -36,7 +36,8 @@ function unsafeSegment(segment: string): string | undefined {
 }
 
 const maximumBytes = 1024
-const maximumSegmentBytes = 255
+/** The longest name that file systems accept for a file or folder. */
+export const maximumSegmentBytes = 255
 
 // A name with control, bidi or zero-width characters, lone surrogates or line separators looks different from what it is.
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u

@@ -1,4 +1,5 @@
-import { unsafeReason } from '../../core/path/safety.ts'
+import { maximumSegmentBytes, unsafeReason } from '../../core/path/safety.ts'
+import { cutUtf8 } from '../bytes.ts'
 
 /** A file that comes with a message. Neither its name nor its declared type is trusted. */
 export interface Upload {
@@ -93,8 +94,6 @@ export const refusal = (finding: Finding, words: string): Refusal => ({ reason: 
 
 export const isRefusal = <T extends object>(value: T | Refusal): value is Refusal => 'words' in value
 
-const maxNameLength = 80 // in characters of at most three bytes, so that the name fits into the 255 bytes of a file system
-
 // Marks that change the direction of writing: `photo\u202Egnp.exe` is displayed as `photoexe.png`.
 const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
@@ -105,10 +104,19 @@ export const isMisleading = (name: string): boolean => directionMarks.test(name)
 export function safeName(name: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? ''
   if (unsafeReason(last) === undefined) return last
-  const plain = last
-    .normalize('NFC')
-    .replace(/[:%\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '_')
-    .slice(-maxNameLength)
-    .replace(/^[\u{DC00}-\u{DFFF}]/u, '') // removes the second half of a surrogate pair that the cut has split
+  const plain = withSuffix(last.normalize('NFC').replace(/[:%\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '_'), '')
   return unsafeReason(plain) === undefined ? plain : 'attachment'
+}
+
+/** A longer extension is taken for a part of the name. */
+const maxExtensionBytes = 32
+
+/**
+ * Puts a suffix before the extension of a name: `a.png` and `-2` give `a-2.png`. A name that would be too long for a file system is shortened
+ * between two characters. Its extension stays.
+ */
+export function withSuffix(name: string, suffix: string): string {
+  const [, stem = name, extension = ''] = /^(.+?)(\.[^./]*)?$/s.exec(name) ?? []
+  if (Buffer.byteLength(extension) > maxExtensionBytes) return `${cutUtf8(Buffer.from(name), maximumSegmentBytes - suffix.length)}${suffix}`
+  return `${cutUtf8(Buffer.from(stem), maximumSegmentBytes - Buffer.byteLength(extension) - suffix.length)}${suffix}${extension}`
 }
