@@ -1,4 +1,5 @@
 import type { Plan } from '../core/block/index.ts'
+import { ellipsize } from '../core/cut.ts'
 import type { StatusEvent } from '../core/event.ts'
 import type { ServiceError } from '../core/model-event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
@@ -56,4 +57,4 @@ export const promptLine = ({ text }: BlockEventOf<'prompt'>, style: Style): stri
 
 export const attachmentLine = ({ path }: FileView, style: Style): string => style.dim(`  📎 ${plainLine(path)}`)
 
-const shorten = (text: string) => plainLine(text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`)
+const shorten = (text: string) => plainLine(ellipsize(text, maxTextLength))

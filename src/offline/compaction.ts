@@ -1,3 +1,4 @@
+import { ellipsize } from '../core/cut.ts'
 import type { ModelRequest } from '../ports/model.ts'
 
 /** The reply to a `compaction` request. It lists requests, answers, notes and paths of the conversation in the requested sections. */
@@ -38,10 +39,7 @@ function collectFacts(conversation: string): ConversationFacts {
   }
 }
 
-const shorten = (text: string): string => {
-  const flat = text.replace(/\s+/g, ' ').trim()
-  return flat.length <= 240 ? flat : `${flat.slice(0, 239)}…`
-}
+const shorten = (text: string): string => ellipsize(text.replace(/\s+/g, ' ').trim(), 240)
 
 const list = (lines: readonly string[]): string => (lines.length === 0 ? 'none' : lines.map((line) => `- ${line}`).join('\n'))
 

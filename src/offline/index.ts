@@ -1,6 +1,6 @@
+import { cutAt } from '../core/cut.ts'
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { FinishReason, ModelEvent, ModelUsage } from '../core/model-event.ts'
-import { cutAt } from '../core/render/text.ts'
 import type { DocumentReader } from '../ports/documents.ts'
 import type { Model, ModelRequest } from '../ports/model.ts'
 import { compactionResponse } from './compaction.ts'

@@ -1,4 +1,5 @@
 import { type Block, isHidden, isResultMetadata, readNotice, readToolCall } from '../core/block/index.ts'
+import { ellipsize } from '../core/cut.ts'
 import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 
 /** A timeline as text, for tests. Each block is a line with its round, its type and the start of its content. */
@@ -22,7 +23,7 @@ function describeContent(block: Block): string {
 
 const shorten = (text: string) => {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+  return ellipsize(line, 100)
 }
 
 /** The assertion that `expectTimeline` uses. Vitest and Jest have it. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { cutAt } from '../core/cut.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { toolPath } from '../core/path/build.ts'
 import { normalizeTarget } from '../core/path/physical.ts'
@@ -42,7 +43,7 @@ export function shortenParams(toolId: string, params: JsonObject, origin: CallOr
 function shortenContent(content: string, path: Json | undefined, turnId: string): string {
   if (content.length <= contentPrefixLength) return content
   const target = typeof path === 'string' ? normalizeTarget(path, { currentTurn: turnId }) : undefined
-  return `${content.slice(0, contentPrefixLength)}... [see ${target?.ok ? target.logical : 'the written file'}]`
+  return `${cutAt(content, contentPrefixLength)}... [see ${target?.ok ? target.logical : 'the written file'}]`
 }
 
 function shortenValue(value: Json, field: string, ref: string): Json {
@@ -59,7 +60,7 @@ function shortenValue(value: Json, field: string, ref: string): Json {
 
 function stub(text: string, field: string, ref: string): Json {
   return {
-    preview: scrubBase64(text.slice(0, previewLength)),
+    preview: scrubBase64(cutAt(text, previewLength)),
     truncated: true,
     text_symbols: text.length,
     size_bytes: Buffer.byteLength(text),

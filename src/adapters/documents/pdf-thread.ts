@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { cutAt } from '../../core/cut.ts'
 
 /*
  * The worker thread of `pdf.ts`: reads one document at a time with pdfjs-dist.
@@ -36,7 +37,7 @@ async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {
       const page = await document.getPage(text.length + 1)
       const { items } = await page.getTextContent()
       const words = items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('')
-      text.push(words.slice(0, left))
+      text.push(cutAt(words, left))
       left -= words.length
       page.cleanup()
     }

@@ -1,3 +1,4 @@
+import { cutAt } from '../../core/cut.ts'
 import { Failure } from '../../core/failure.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { Model } from '../../ports/model.ts'
@@ -107,7 +108,7 @@ export function parseModelName(name: string): ModelName {
     const known = `${Object.keys(providers).join(', ')} or offline`
     throw new Failure(
       'model.unavailable',
-      `unknown provider ${JSON.stringify(provider.slice(0, 40))} in the name of a model; use one of ${known}`,
+      `unknown provider ${JSON.stringify(cutAt(provider, 40))} in the name of a model; use one of ${known}`,
     )
   }
   const rest = slash === -1 ? '' : name.slice(slash + 1)
@@ -115,7 +116,7 @@ export function parseModelName(name: string): ModelName {
   const model = addressAt === -1 ? rest : rest.slice(0, addressAt)
   if (model.trim() === '') throw new Failure('model.unavailable', `no model of ${provider} is named: write ${provider}/<model>`)
   if (!isValidModelId(model)) {
-    const wrong = JSON.stringify(`${provider}/${model.slice(0, 40)}`)
+    const wrong = JSON.stringify(`${provider}/${cutAt(model, 40)}`)
     throw new Failure('model.unavailable', `${wrong} is not the name of a model: only letters, digits and . _ : @ / + ~ - are allowed`)
   }
   return { provider: provider as ProviderName, model, ...(addressAt !== -1 && { address: rest.slice(addressAt + 1) }) }

@@ -1,3 +1,5 @@
+import { ellipsize } from '../../core/cut.ts'
+
 /** Common forms of keys in text. The keys that we know are removed by value, whatever their form. */
 const keyPatterns: readonly RegExp[] = [
   /\b(?:sk|pk|rk|key|ghp|gsk|xai|AIza)[-_A-Za-z0-9*.]{12,}/g,
@@ -15,8 +17,7 @@ const maxLength = 200
 export function redact(text: string, secrets: readonly string[]): string {
   const withoutKnown = secrets.filter((secret) => secret.length >= 4).reduce((left, secret) => left.replaceAll(secret, placeholder), text)
   const clean = keyPatterns.reduce((left, pattern) => left.replace(pattern, placeholder), withoutKnown)
-  const line = clean.replace(/\s+/g, ' ').trim()
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line
+  return ellipsize(clean.replace(/\s+/g, ' ').trim(), maxLength)
 }
 
 /** An identifier that a provider sent (an error code, a model id), or undefined when it has unusual characters or may be a key. */

@@ -3,7 +3,8 @@ import { type BlobRef, type BlockOrigin, type Draft, noticeBlock, thinkingBlock 
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import { type Attempt, isContextOverflow } from '../../core/compaction/overflow.ts'
 import { estimatedUsage } from '../../core/cost/cost.ts'
-import { channelOf, decisionChannels, type ParsedResponse, truncate } from '../../core/decision/decision.ts'
+import { ellipsize } from '../../core/cut.ts'
+import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import { createEarlyCheck } from '../../core/decision/violations.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
@@ -245,7 +246,7 @@ export function serviceErrorNotice(origin: BlockOrigin, error: ServiceError): Dr
     error_type,
     ...(http_status !== undefined && { http_status }),
     ...(code !== undefined && { provider_code: code }),
-    provider_message: truncate(error.message, maxMessageLength),
+    provider_message: ellipsize(error.message, maxMessageLength),
   })
 }
 

@@ -1,4 +1,5 @@
 import { type Block, dropEmptyMeta } from '../../core/block/block.ts'
+import { ellipsize } from '../../core/cut.ts'
 import { shortHash } from '../../core/hash.ts'
 import { isObject } from '../../core/json.ts'
 import { type Fingerprints, shownCount } from '../../core/render/runs.ts'
@@ -99,8 +100,7 @@ function valueAt(value: unknown, path: string): unknown {
 }
 
 function preview(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
-  return text.length <= 200 ? text : `${text.slice(0, 199)}…`
+  return ellipsize(JSON.stringify(value) ?? 'nothing', 200)
 }
 
 /** The prompt that the present code has built. */

@@ -1,4 +1,5 @@
 import type { Block } from '../../core/block/index.ts'
+import { cutBetween } from '../../core/cut.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
 /** The first difference between the present code and a recording. */
@@ -69,7 +70,7 @@ export function firstTextDifference(
 
 const EXCERPT = 40
 
-const excerpt = (text: string, from: number): string => text.slice(from, from + EXCERPT)
+const excerpt = (text: string, from: number): string => cutBetween(text, from, from + EXCERPT)
 
 /** Describes a divergence in one line. */
 export function divergenceText(divergence: Divergence): string {

@@ -1,4 +1,5 @@
 import { clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
+import { cutAt } from '../../core/cut.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
 import type { Estimator } from '../../core/estimate/estimate.ts'
 import { cutToTokens } from '../../core/estimate/tokens.ts'
@@ -69,6 +70,6 @@ export function parseTitleResponse(raw: string): { readonly title: string | unde
   const output = parsed.ok && isObject(parsed.value) ? parsed.value : {}
   const titled = typeof output.conversation_title === 'string' ? output.conversation_title : undefined
   const found = titled ?? /"conversation_title"\s*:\s*"([^"\n]{1,120})"/.exec(raw)?.[1]
-  const title = found?.replace(/\s+/g, ' ').trim().slice(0, maxTitleLength)
+  const title = found && cutAt(found.replace(/\s+/g, ' ').trim(), maxTitleLength)
   return { title: title ? title : undefined, questions: parsePhrases(output.clarification_questions) }
 }

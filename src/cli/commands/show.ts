@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { PromptView } from '../../core/api/report.ts'
 import { type Block, isHidden } from '../../core/block/index.ts'
+import { cutAt, ellipsize } from '../../core/cut.ts'
 import type { CommandContext } from '../context.ts'
 import { wholeNumber, withExamples } from '../options.ts'
 import { plainLine, plainText, printLine, type Style } from '../terminal.ts'
@@ -58,10 +59,7 @@ function blockSummary(block: Block): string {
   return `${clip(path ?? '')}${blob === undefined ? '' : ` (${blob.size} bytes)`}`
 }
 
-const clip = (text: string) => {
-  const line = plainLine(text.slice(0, 4 * maxLineLength))
-  return line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`
-}
+const clip = (text: string) => ellipsize(plainLine(cutAt(text, 4 * maxLineLength)), maxLineLength)
 
 function fullBlock(block: Block, style: Style): string {
   const head = `\n${style.bold(block.type)} ${style.dim(`${block.id ?? ''} ${plainLine(block.path ?? '')}`.trim())}`

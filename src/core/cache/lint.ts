@@ -1,3 +1,4 @@
+import { cutBetween } from '../cut.ts'
 import type { CacheReport, CacheRow } from './cache-report.ts'
 import type { MissCause } from './misses.ts'
 import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
@@ -37,7 +38,7 @@ const AROUND = 20
 
 function around(text: string, at: number, length: number): string {
   const [from, to] = [Math.max(0, at - AROUND), Math.min(text.length, at + length + AROUND)]
-  return `${from > 0 ? '…' : ''}${text.slice(from, to).replace(/\s+/g, ' ').trim()}${to < text.length ? '…' : ''}`
+  return `${from > 0 ? '…' : ''}${cutBetween(text, from, to).replace(/\s+/g, ' ').trim()}${to < text.length ? '…' : ''}`
 }
 
 /** Compares the texts of two agents that were constructed in the same way. Any difference would invalidate the cache in a new process. */

@@ -1,3 +1,4 @@
+import { ellipsize } from '../cut.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
@@ -181,7 +182,7 @@ function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields[
 export function parsePhrases(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const phrases = items.filter((item) => typeof item === 'string').map((item) => truncate(item.trim(), maxPhraseLength))
+  const phrases = items.filter((item) => typeof item === 'string').map((item) => ellipsize(item.trim(), maxPhraseLength))
   return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, maxPhrases)
 }
 
@@ -191,11 +192,4 @@ export function describeType(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
-}
-
-/** Cuts a text to at most `limit` characters. A cut text ends in `…`. A surrogate pair is never split. */
-export function truncate(text: string, limit: number): string {
-  if (text.length <= limit) return text
-  const kept = text.slice(0, limit - 1)
-  return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }

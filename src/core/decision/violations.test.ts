@@ -5,7 +5,7 @@ import { someTools } from '../../../test/support/decisions/signatures.ts'
 import { changePlan } from '../plan/plan-change.ts'
 import { emptyTimeline } from '../timeline/timeline.ts'
 import { checkCall } from './check-call.ts'
-import { type ParsedResponse, parseResponse, truncate } from './decision.ts'
+import { type ParsedResponse, parseResponse } from './decision.ts'
 import { readDecision } from './read.ts'
 import { type callViolations, type planViolations, type responseViolations, snippet } from './violations.ts'
 
@@ -168,12 +168,6 @@ it('each of 10,000 random and mutated responses gives a decision or a violation,
   expect(Math.min(counts.decisions, counts.violations)).toBeGreaterThan(500)
 })
 
-it('truncated text stays within its limit and has no lone surrogates', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.integer({ min: 1, max: 30 }), (text, limit) => {
-      expect(truncate(text, limit).length).toBeLessThanOrEqual(limit)
-      expect(truncate(text, limit)).toBe(truncate(text, limit).toWellFormed())
-    }),
-  )
+it('a snippet is on one line', () => {
   expect(snippet('  two\n\n words ')).toBe('two words')
 })

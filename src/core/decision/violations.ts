@@ -1,10 +1,11 @@
 // Notices for the model about rules that its response broke. The model reads every text in this file.
 
 import type { Notice } from '../block/round.ts'
+import { cutAt, ellipsize } from '../cut.ts'
 import type { ChannelEvent } from '../stream/channel.ts'
 import type { ChannelParser } from '../stream/channel-parser.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
-import { channelOf, type ParsedResponse, truncate } from './decision.ts'
+import { channelOf, type ParsedResponse } from './decision.ts'
 
 /** The codes of rules that a response as a whole may break. */
 export const responseViolations = [
@@ -73,9 +74,8 @@ const maxSids = 20
 
 /** Makes a text that the model wrote short and puts it on one line, so that it can be part of a sentence. */
 export const snippet = (text: string, limit = 80): string =>
-  truncate(
-    text
-      .slice(0, 4 * limit)
+  ellipsize(
+    cutAt(text, 4 * limit)
       .replace(/\s+/g, ' ')
       .trim(),
     limit,
@@ -88,7 +88,7 @@ export function preambleViolation(preamble: string): Notice {
   return violation('decision_preamble_before_first_channel', {
     problem: 'The reply began with text outside of any channel and was not read further; the user saw none of it.',
     next: startAgain,
-    extra: { preamble_chars: preamble.length, preamble_preview: truncate(preamble.trimStart(), maxPreview) },
+    extra: { preamble_chars: preamble.length, preamble_preview: ellipsize(preamble.trimStart(), maxPreview) },
   })
 }
 
@@ -104,7 +104,7 @@ export function missingChannels({ raw }: ParsedResponse): Notice {
   return violation('decision_missing_protocol_channels', {
     problem: raw.trim() === '' ? 'The reply was empty.' : 'The reply had no channel that can be read.',
     next: 'Write `<channel:thinking>`, then `<channel:action>` with one JSON object, and close each with its own tag.',
-    extra: { raw_preview: truncate(raw, maxPreview) },
+    extra: { raw_preview: ellipsize(raw, maxPreview) },
   })
 }
 
@@ -124,16 +124,16 @@ export function unreadableAction(problem: JsonProblem, response: ParsedResponse,
   const cutOff = channelOf(response, 'action')?.closed === 'cut'
   if (cutOff && response.finishReason === 'length') return actionTruncated(problem.path.join('.') || 'action', response, shown)
   const filtered = cutOff && response.finishReason === 'content_filter' ? " The provider's content filter stopped the reply." : ''
-  return actionSchemaError(truncate(problem.message, maxDiagnosis - 60) + filtered, problem.excerpt, shown)
+  return actionSchemaError(ellipsize(problem.message, maxDiagnosis - 60) + filtered, problem.excerpt, shown)
 }
 
 export function actionSchemaError(problem: string, excerpt: string, shown: boolean): Notice {
-  const parserError = truncate(problem, maxDiagnosis)
+  const parserError = ellipsize(problem, maxDiagnosis)
   return violation('action_schema_error', {
     problem: `The action could not be read: ${parserError}`,
     next: 'Send the whole action again as one JSON object: "action", "notes", and "tool_call" when a tool is called. Escape quotes and line breaks inside strings.',
     shown,
-    extra: { parser_error: parserError, diagnostic_excerpt: truncate(excerpt, maxExcerpt) },
+    extra: { parser_error: parserError, diagnostic_excerpt: ellipsize(excerpt, maxExcerpt) },
   })
 }
 

@@ -1,3 +1,4 @@
+import { cutAt } from '../cut.ts'
 import { diagnoseMismatch, type MismatchDiagnostic } from './diagnose.ts'
 import { type Hunk, type HunkLine, joinLines, newLines, oldLines, type PatchError, patchError, splitLines, type TextLines } from './hunk.ts'
 import { createLocator, type Locator } from './locate.ts'
@@ -98,7 +99,7 @@ function resultEndsInNewline(before: TextLines, last: HunkPlacement | undefined)
   return before.endsInNewline || old.at(-1)?.withoutNewline === true
 }
 
-const hunkName = (hunk: Hunk, index: number) => `Hunk ${index + 1} (${hunk.header.slice(0, 80)})`
+const hunkName = (hunk: Hunk, index: number) => `Hunk ${index + 1} (${cutAt(hunk.header, 80)})`
 
 const outOfOrder = (hunk: Hunk, index: number, end: number) =>
   patchError(

@@ -1,3 +1,4 @@
+import { cutAt } from '../cut.ts'
 import { type Hunk, oldLines } from './hunk.ts'
 import type { Locator } from './locate.ts'
 
@@ -37,9 +38,10 @@ export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly stri
   const start = Math.max(0, hunk.start - 1)
   const differing = old.findIndex(({ text }, offset) => lines[start + offset] !== text)
   const line = old[differing]
+  const actual = lines[start + differing]
   return {
     hunk_index: index + 1,
-    hunk_header: hunk.header.slice(0, maxLineLength),
+    hunk_header: cutAt(hunk.header, maxLineLength),
     requested_start_line: hunk.start,
     target_line_count: lines.length,
     old_context_lines: old.length,
@@ -48,8 +50,8 @@ export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly stri
       first_mismatch: {
         patch_line: line.number,
         target_line: start + differing + 1,
-        expected: line.text.slice(0, maxLineLength),
-        actual: lines[start + differing]?.slice(0, maxLineLength) ?? null,
+        expected: cutAt(line.text, maxLineLength),
+        actual: actual === undefined ? null : cutAt(actual, maxLineLength),
       },
     }),
     first_old_context_line_matches: nearestTo(start, locator.indexesOf(old[0]?.text ?? '')).map((match) => match + 1),

@@ -1,10 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { clip, cutAt, cutText, oneLine, scrubBase64, shortenJson } from './text.ts'
+import { cutAt } from '../cut.ts'
+import { caps } from './caps.ts'
+import { clip, cutText, oneLine, preview, scrubBase64, shortenJson } from './text.ts'
 
 it('oneLine joins any text to words with one space between them', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '\u00a0', 'é', '\u0000', '~') })
   fc.assert(fc.property(text, (given) => oneLine(given, 1_000) === given.replace(/\s+/g, ' ').trim()))
+})
+
+it('a preview of a text of n lines that ends in a newline has n lines', () => {
+  const shown = (text: string, limit: number) => preview({ what: 'CODE', text, limit, path: undefined }, caps)
+  expect(shown('line\n'.repeat(100), 50)).toContain('preview_lines: [1-10]/100\n')
+  expect(shown(`${'line\n'.repeat(99)}line`, 52)).toContain('preview_lines: [1-11]/100\n')
 })
 
 describe('cutting text', () => {

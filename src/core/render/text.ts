@@ -1,4 +1,5 @@
 import type { Block } from '../block/block.ts'
+import { cutAt } from '../cut.ts'
 import { roughTokens } from '../estimate/tokens.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
 import { shortSourcesPath } from '../path/build.ts'
@@ -44,12 +45,6 @@ export function clip(text: string, limit: number, path?: string): string {
   if (text.length <= limit) return text
   const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
   return `${cutAt(text, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
-}
-
-/** The first `limit` UTF-16 units of a text, or one less where the cut would split a surrogate pair. */
-export function cutAt(text: string, limit: number): string {
-  const last = text.charCodeAt(limit - 1)
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
 }
 
 /** The last lines: as many as fit into `maxChars` characters. */
@@ -102,8 +97,9 @@ export function preview({ what, text, limit, path, json }: PreviewOptions, limit
 const encoder = new TextEncoder()
 const byteLength = (text: string) => encoder.encode(text).length
 
+/** A newline at the end begins no line. */
 function countLines(text: string): number {
-  let count = 1
+  let count = text === '' || text.endsWith('\n') ? 0 : 1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
   return count
 }

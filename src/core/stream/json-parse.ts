@@ -1,3 +1,4 @@
+import { cutAt, cutBetween } from '../cut.ts'
 import { createJsonCollector } from './json-collector.ts'
 import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'
@@ -114,15 +115,15 @@ function diagnose(text: string, problem: Omit<JsonProblem, 'message' | 'excerpt'
   const place = `at offset ${offset} (line ${line}, column ${column})${path.length === 0 ? '' : `, in ${path.join('.')}`}`
   const messages: Readonly<Record<JsonProblem['code'], string>> = {
     'json.missing': 'There is no JSON object in the text.',
-    'json.unexpected': `Unexpected ${JSON.stringify(text.slice(offset, offset + 20))} ${place}.`,
+    'json.unexpected': `Unexpected ${JSON.stringify(cutBetween(text, offset, offset + 20))} ${place}.`,
     'json.unfinished': `The text ends before the JSON does, ${place}.`,
-    'json.too_deep': `The JSON is nested deeper than ${maxJsonDepth} levels, ${place.slice(0, 200)}.`,
+    'json.too_deep': `The JSON is nested deeper than ${maxJsonDepth} levels, ${cutAt(place, 200)}.`,
     'json.multiple': `There are ${count} JSON objects in the text; write exactly one.`,
   }
   return {
     ...problem,
-    message: replaceLoneSurrogates(messages[code].slice(0, 500)),
-    excerpt: replaceLoneSurrogates(text.slice(Math.max(0, offset - 900), offset + 900)),
+    message: replaceLoneSurrogates(cutAt(messages[code], 500)),
+    excerpt: replaceLoneSurrogates(cutBetween(text, offset - 900, offset + 900)),
   }
 }
 

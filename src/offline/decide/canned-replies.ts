@@ -1,3 +1,4 @@
+import { cutAt } from '../../core/cut.ts'
 import type { Situation } from '../prompt/situation.ts'
 import { columnsOf } from '../table/table.ts'
 import { foldCase } from '../text/words.ts'
@@ -46,7 +47,7 @@ export function cannedReply(intent: Intent, { documents, announce }: Situation):
 export function cannotAnswer({ documents }: Situation, request: string): Decision {
   const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => escapeMarkup(name))
   const pictures = unseen.length > 0 ? ` I can not look at pictures (${unseen.slice(-3).join(', ')}).` : ''
-  const question = escapeMarkup(request.replace(/\s+/g, ' ').slice(0, 120))
+  const question = escapeMarkup(cutAt(request.replace(/\s+/g, ' '), 120))
   return answer(
     'Nothing in sight answers this.',
     `I can not answer “${question}”: I am the offline model and know only what is attached, noted or in the knowledge space.${pictures}\n\n${howToSetModel}`,

@@ -1,4 +1,5 @@
 import { noteSegments } from '../../core/block/round.ts'
+import { cutAt } from '../../core/cut.ts'
 import { isObject } from '../../core/json.ts'
 import { parsePayload, type Situation } from '../prompt/situation.ts'
 import { rankPassages } from '../text/rank.ts'
@@ -50,7 +51,7 @@ function searchMemory(about: string): Decision {
     thinking: 'My notes in sight do not say, so I search what was said before.',
     notes: 'I search earlier turns.',
     toolId: 'react.memsearch',
-    params: { query: about.slice(0, 300), targets: ['user', 'notes', 'summary'] },
+    params: { query: cutAt(about, 300), targets: ['user', 'notes', 'summary'] },
   }
 }
 
@@ -66,7 +67,7 @@ export function findRemembered(situation: Situation, about: string): string | un
   const notes = matching(noteLines(situation))
   if (notes.length > 0) return listOf(notes.slice(0, 3).map(({ passage }) => passage.text))
   const [statement] = matching(statements)
-  return statement && `You said: “${escapeMarkup(statement.passage.text.replace(/\s+/g, ' ').slice(0, 400))}”`
+  return statement && `You said: “${escapeMarkup(cutAt(statement.passage.text.replace(/\s+/g, ' '), 400))}”`
 }
 
 /** Words that ask for something but do not say what. */

@@ -1,3 +1,4 @@
+import { cutAt } from '../../core/cut.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { type CallRecord, parsePayload, type Situation } from '../prompt/situation.ts'
@@ -123,7 +124,7 @@ export function searchKnowledge(situation: Situation): Decision | undefined {
       thinking: 'What I see does not answer this; I search the knowledge space.',
       notes: 'I search the knowledge space.',
       toolId: 'react.search_knowledge',
-      params: { query: request.slice(0, 300) },
+      params: { query: cutAt(request, 300) },
     }
   }
   const hits = parsePayload(calls.find(({ toolId }) => toolId === 'react.search_knowledge')?.results[0])

@@ -157,7 +157,7 @@ if (asked.groupBy !== null) {
   if (asked.measure !== 'rows' && chosen.length > 0) answer = { value: cell(chosen.at(-1), asked.column), exact: true }
 } else if (asked.measure !== 'rows') answer = measure(matching)
 
-const shown = chosen.slice(0, 6).map(({ number, line, raw }) => ({ number, line, raw: raw.slice(0, 500) }))
+const shown = chosen.slice(0, 6).map(({ number, line, raw }) => ({ number, line, raw: raw.slice(0, 500).replace(/[\ud800-\udbff]$/, '') }))
 const told = { ...answer, rows: rows.length, matching: matching.length, chosen: chosen.length, numbers: chosen.slice(0, 400).map((row) => row.number), shown, groups: groups.slice(0, 40) }
 await mkdir(dirname(join(base, asked.answer)), { recursive: true })
 await writeFile(join(base, asked.answer), JSON.stringify(told))

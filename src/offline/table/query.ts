@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cutAt } from '../../core/cut.ts'
 import { foldCase } from '../text/words.ts'
 import { averageOf, compare, type Decimal, decimalOf, decimalText, sumOf } from './decimal.ts'
 import type { UnknownWords } from './question.ts'
@@ -147,7 +148,7 @@ export function toProgramResult({ rows: all }: Table, { value, exact, matching, 
     matching: matching.length,
     chosen: rows.length,
     numbers: rows.slice(0, limits.numbers).map(({ number }) => number),
-    shown: rows.slice(0, limits.shown).map(({ number, line, raw }) => ({ number, line, raw: raw.slice(0, 500) })),
+    shown: rows.slice(0, limits.shown).map(({ number, line, raw }) => ({ number, line, raw: cutAt(raw, 500) })),
     groups: groups.slice(0, limits.groups).map((group) => ({
       name: group.name,
       value: group.value,

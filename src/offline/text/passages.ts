@@ -1,3 +1,5 @@
+import { cutAt } from '../../core/cut.ts'
+
 /** A piece of a document that can be quoted alone: a sentence, a list item, a row of a table. */
 export interface Passage {
   /** The text as in the document, but with single spaces. */
@@ -86,6 +88,6 @@ function sentencesOf(text: string): readonly string[] {
 function splitLong(sentence: string): readonly string[] {
   if (sentence.length <= maxLength) return [sentence]
   const at = sentence.lastIndexOf(' ', maxLength)
-  const cut = at > maxLength / 2 ? at : maxLength
+  const cut = at > maxLength / 2 ? at : cutAt(sentence, maxLength).length
   return [sentence.slice(0, cut).trim(), ...splitLong(sentence.slice(cut).trim())]
 }

@@ -1,6 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { type SubmitMode, TurnSubmission } from '../../core/api/turn.ts'
+import { cutAt } from '../../core/cut.ts'
 import type { Env } from '../handler.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 
@@ -50,7 +51,7 @@ async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   if (countParts(bytes, type) > maxFiles + 2) throw invalidRequest([{ message: `a message has text, mode and at most ${maxFiles} files` }])
   const form = await parseFormData(bytes, type)
   const unknown = [...form.keys()].find((name) => !fields.has(name))
-  if (unknown !== undefined) throw invalidRequest([{ path: [unknown.slice(0, 100)], message: 'unknown field; send text, mode and files' }])
+  if (unknown !== undefined) throw invalidRequest([{ path: [cutAt(unknown, 100)], message: 'unknown field; send text, mode and files' }])
   const files = filesIn(form)
   const mode = singleValue(form, 'mode')
   const parsed = TurnSubmission.safeParse({ text: singleValue(form, 'text') ?? '', ...(mode !== undefined && { mode }) })

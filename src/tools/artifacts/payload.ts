@@ -1,5 +1,7 @@
 import type { BlobRef, Meta } from '../../core/block/index.ts'
+import { cutAt } from '../../core/cut.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import { cutUtf8 } from '../bytes.ts'
 import { decodeText, isTextMime, isVisualMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
@@ -33,7 +35,8 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   const text = isTextMime(made.mime) ? decodeText(bytes) : undefined
   if (text !== undefined) {
     const encoded = Buffer.from(text)
-    if (encoded.length > maxTextBytes) return { text: `${truncateUtf8(encoded)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
+    if (encoded.length > maxTextBytes)
+      return { text: `${cutUtf8(encoded, maxTextBytes)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
     // The text alone does not preserve the charset or the byte order mark, so the bytes are kept, too.
     return encoded.equals(bytes) ? { text } : { text, meta: await keep() }
   }
@@ -48,20 +51,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
 async function notePayload(note: string, { digest, bytes }: MadeArtifact, keep: () => Promise<Meta>): Promise<Payload> {
   if (note.length <= maxNoteLength) return bytes === undefined ? { note } : { note, meta: await keep() }
   return {
-    note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${digest.artifact_path}`,
+    note: `${cutAt(note, maxNoteLength)}\n… the whole note is at ${digest.artifact_path}`,
     meta: { partial: true, ...(await keep()) },
   }
-}
-
-/** The first `maxTextBytes` bytes of a UTF-8 text, or fewer, so that no character is split. */
-function truncateUtf8(bytes: Uint8Array): string {
-  let end = maxTextBytes
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
-  return Buffer.from(bytes.subarray(0, end)).toString('utf8')
-}
-
-/** Cuts a text without splitting a surrogate pair. */
-export function truncateText(text: string, length: number): string {
-  const cut = text.slice(0, length)
-  return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut
 }

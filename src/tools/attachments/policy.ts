@@ -1,3 +1,4 @@
+import { cutAt } from '../../core/cut.ts'
 import { caps } from '../../core/render/caps.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
@@ -54,7 +55,7 @@ export async function summariseFile(
   if (!summarise) return undefined
   try {
     const text = await withTimeout(summaryTimeoutMs, (signal) => summarise({ name, mime, bytes }, { signal }))
-    return text.trim() === '' ? undefined : text.trim().slice(0, caps.attachmentSummary)
+    return text.trim() === '' ? undefined : cutAt(text.trim(), caps.attachmentSummary)
   } catch (error) {
     report('attachment summary', error)
     return undefined

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { checkoutBlock, type Notice } from '../../core/block/index.ts'
+import { cutAt } from '../../core/cut.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { dropOwnConversation, formatPath, isInOtherConversation, parsePath } from '../../core/path/logical.ts'
 import { isId } from '../../core/path/safety.ts'
@@ -72,7 +73,7 @@ function parseRequest({ mode = 'replace', paths, version }: Params, call: Call):
   if (mode !== 'replace' && mode !== 'overlay') {
     return refuse(
       'protocol_violation.checkout_invalid_mode',
-      `"${mode.slice(0, 100)}" is no mode. ${retryHint('mode "replace" or "overlay"')}`,
+      `"${cutAt(mode, 100)}" is no mode. ${retryHint('mode "replace" or "overlay"')}`,
     )
   }
   const requested = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [versionPath(version)]
@@ -99,7 +100,7 @@ const versionPath = (version: string) => (isId(version) ? `fi:${version}.files` 
 
 function parseSource(text: string, { conversationId, origin }: Call): CheckoutSource | { readonly path: string; readonly reason: string } {
   const path = parsePath(dropOwnConversation(text, conversationId))
-  const shown = text.slice(0, 200)
+  const shown = cutAt(text, 200)
   if (isInOtherConversation(path)) return { path: shown, reason: 'in_another_conversation' }
   if (path?.space !== 'fi' || path.kind === 'code') return { path: shown, reason: 'not_a_files_ref' }
   if (path.area !== 'files') return { path: shown, reason: 'only_files_can_be_checked_out' }

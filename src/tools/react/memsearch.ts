@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { cutAt } from '../../core/cut.ts'
 import type { Json } from '../../core/json.ts'
-import { truncateText } from '../artifacts/payload.ts'
 import { defineTool, parametersOf } from '../define.ts'
 import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
@@ -91,7 +91,7 @@ export function createMemsearchTool(memory: MemorySearch): Tool {
 }
 
 function queryOf(params: z.infer<typeof acceptedParams>, targets: readonly MemoryTarget[]): MemoryQuery {
-  const query = truncateText((params.query ?? '').trim(), maxQueryLength)
+  const query = cutAt((params.query ?? '').trim(), maxQueryLength)
   return {
     query: query === '' ? undefined : query,
     targets: [...new Set(targets)],
@@ -115,7 +115,7 @@ function isTimeWindow(from: string | undefined, to: string | undefined): boolean
 function formatHits({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { visiblePrompt }: Call): Json {
   const best = hits
     .slice(0, topK)
-    .map(({ turn_id, ts, score, role, path, text }) => ({ turn_id, ts, score, role, path, text: truncateText(text, maxSnippetLength) }))
+    .map(({ turn_id, ts, score, role, path, text }) => ({ turn_id, ts, score, role, path, text: cutAt(text, maxSnippetLength) }))
   const turns = [...new Set(best.map(({ turn_id }) => turn_id))]
   const grouped = turns.flatMap((turn) => best.filter(({ turn_id }) => turn_id === turn))
   const tokens = grouped.reduce((sum, { text }) => sum + visiblePrompt.tokens(text), 0)

@@ -44,7 +44,7 @@ function lines(text, max) {
     if (!content.test(all[at].slice(0, maxLineLength))) continue
     if (matches.length >= max) return { lines: all.length, matches, more: true }
     const around = all.slice(Math.max(0, at - contextLines), at + contextLines + 1).join('\\n')
-    matches.push({ line: at + 1, preview: around.slice(0, maxPreviewLength) })
+    matches.push({ line: at + 1, preview: around.slice(0, maxPreviewLength).replace(/[\\ud800-\\udbff]$/, '') })
   }
   return { lines: all.length, matches, more: false }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cutAt } from '../../core/cut.ts'
 import { Failure } from '../../core/failure.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { dropOwnConversation, isInOtherConversation, parsePath } from '../../core/path/logical.ts'
@@ -176,7 +177,7 @@ function regexProblem(pattern: string | undefined): string | undefined {
     new RegExp(pattern)
     return undefined
   } catch (error) {
-    return isObject(error) && typeof error.message === 'string' ? error.message.slice(0, 300) : 'it can not be read'
+    return isObject(error) && typeof error.message === 'string' ? cutAt(error.message, 300) : 'it can not be read'
   }
 }
 
@@ -187,6 +188,6 @@ const invalidRegex = (why: string) => {
 
 const invalidRoot = (root: string) => {
   const elsewhere = isInOtherConversation(parsePath(root.trim())) ? ' It belongs to another conversation.' : ''
-  const message = `"${root.slice(0, 200)}" is not a place to search.${elsewhere} Use outdir, workdir, files/…, <turn>/files/… or fi:<turn>.files/…`
+  const message = `"${cutAt(root, 200)}" is not a place to search.${elsewhere} Use outdir, workdir, files/…, <turn>/files/… or fi:<turn>.files/…`
   return failed('search_invalid_root', message, { notices: [{ code: 'search_invalid_root', message }] })
 }

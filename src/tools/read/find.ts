@@ -1,4 +1,5 @@
 import { type BlobRef, type Block, type Meta, readDigest, readToolCall } from '../../core/block/index.ts'
+import { cutAt } from '../../core/cut.ts'
 import { parseResponse } from '../../core/decision/decision.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
@@ -8,7 +9,6 @@ import { selectSources } from '../../core/sources/pool.ts'
 import type { IncomingSource, SourceRow } from '../../core/sources/source.ts'
 import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
-import { truncateText } from '../artifacts/payload.ts'
 import type { Call } from '../tool.ts'
 
 /** The content that a logical path leads to. How much of it the model is shown is decided later. */
@@ -171,6 +171,6 @@ function sourceRowText({ sid, title = '', mime, url, domain, content, text }: So
     `[S:${sid}] ${title}`,
     ...(mime ? [`mime: ${mime}`] : []),
     ...(location ? [location] : []),
-    ...(body ? [maxSymbols === undefined ? body : truncateText(body, maxSymbols)] : []),
+    ...(body ? [maxSymbols === undefined ? body : cutAt(body, maxSymbols)] : []),
   ].join('\n')
 }

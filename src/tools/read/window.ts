@@ -1,6 +1,6 @@
+import { cutAt, isInsidePair } from '../../core/cut.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { splitLines } from '../../core/patch/hunk.ts'
-import { truncateText } from '../artifacts/payload.ts'
 import type { Numbering, Range, ReadRequest } from './request.ts'
 
 /** How much of one path the model is shown. The limits apply to each path separately. */
@@ -98,7 +98,7 @@ function fitLines(lines: readonly string[], first: number, numbering: Numbering,
   }
   if (shown.length > 0 || lines.length === 0) return { text: shown.join('\n'), count: shown.length }
   const number = lineNumber(first, true, numbering)
-  const part = cutAt(lines[0] ?? '', room - number.length)
+  const part = cutToCharacter(lines[0] ?? '', room - number.length)
   return { text: number + part, count: 1, partialLine: part.length }
 }
 
@@ -149,8 +149,8 @@ function symbolWindow(text: string, path: string, range: Range, limits: ReadLimi
   const offset = Math.min(range.start, text.length)
   const start = isInsidePair(text, offset) ? offset - 1 : offset
   const room = Math.max(1, limits.symbols - labelLength - 2 * path.length)
-  const requested = cutAt(text.slice(start), offset - start + (range.count ?? room))
-  const { text: shown } = withinLimits(room, limits, tokens, (size) => ({ text: cutAt(requested, size) }))
+  const requested = cutToCharacter(text.slice(start), offset - start + (range.count ?? room))
+  const { text: shown } = withinLimits(room, limits, tokens, (size) => ({ text: cutToCharacter(requested, size) }))
   const end = start + shown.length
   const head = ['[READ RANGE]', `path: ${path}`, `symbols: [${start}-${end}]/${text.length}`]
   const next = { path, offset_text_symbols: end, max_text_symbols: Math.min(room, Math.max(1, text.length - end)) }
@@ -163,11 +163,9 @@ function symbolWindow(text: string, path: string, range: Range, limits: ReadLimi
   }
 }
 
-const isInsidePair = (text: string, at: number) => /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1)) && at > 0
-
 /** The beginning of a text, at most `length` symbols but at least one character. No surrogate pair is split. */
-function cutAt(text: string, length: number): string {
-  return truncateText(text, Math.max(1, length)) || text.slice(0, 2) // the first character may be a surrogate pair
+function cutToCharacter(text: string, length: number): string {
+  return cutAt(text, Math.max(1, length)) || text.slice(0, 2) // the first character may be a surrogate pair
 }
 
 function numberLines(lines: readonly string[], numbering: Numbering): readonly string[] {

@@ -1,9 +1,10 @@
 import type { Block } from '../../block/block.ts'
 import { readToolCall, type ToolCall } from '../../block/round.ts'
+import { cutAt } from '../../cut.ts'
 import { isObject } from '../../json.ts'
 import { normalizeTarget } from '../../path/physical.ts'
 import type { Caps } from '../caps.ts'
-import { cutAt, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
+import { oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
 /** `react.tool.call`: the tool and its parameters. Long parameters are cut. A call that can not be parsed is shown as plain text. */
