@@ -1,9 +1,10 @@
 import type { Block, BlockType, Draft } from '../block/block.ts'
 import { noteSegments, noteTags } from '../block/round.ts'
+import { cutAt } from '../cut.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { preservedNotePath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
-import { cutAt, cutText, lastWithin, oneLine } from '../render/text.ts'
+import { cutText, lastWithin, oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
 import { originalPath, preservedCopy } from './plans.ts'
 
