@@ -85,6 +85,8 @@ export function createPlayer(
     if (following.type === 'response.received')
       return takeUntil(cursor + withdrawnBeforeCall(entries.slice(cursor, nextIndex()), withdrawals))
     if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
+    // A response that was entered by itself: whatever arrived before its blocks was seen when these were entered.
+    if (entries[cursor - 1]?.change.type === 'response.received') return takeUntil(nextIndex())
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
 
