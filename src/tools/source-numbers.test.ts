@@ -87,11 +87,29 @@ describe('the numbers of a tool become those of the pool', () => {
 it.each([
   ['a text', 'by [[S:1]]'],
   ['objects with numbers but without addresses', [{ sid: 1, name: 'Bob' }]],
-  ['rows beside something else', [{ sid: 1, url: 'https://a.example' }, 7]],
   ['an address that is not on the web', [{ sid: 1, url: 'row/1' }]],
 ])('without sources, %s stays as it is', (_, output) => {
   const outcome = succeeded({ output })
   expect(numbered(outcome)).toBe(outcome)
+})
+
+const row = { sid: 1, url: 'https://a.example' }
+
+it.each([
+  ['a row alone', row, { ...row, sid: 3 }],
+  ['rows beside something else', [row, 7], [{ ...row, sid: 3 }, 7]],
+  ['rows inside an object', { query: 'x', data: { web: [row] } }, { query: 'x', data: { web: [{ ...row, sid: 3 }] } }],
+  ['JSON as text', JSON.stringify({ results: [row] }), JSON.stringify({ results: [{ ...row, sid: 3 }] })],
+])('without sources, %s is read as rows', (_, output, expected) => {
+  const outcome = numbered(succeeded({ output }))
+  expect([outcome.output, outcome.sources]).toEqual([expected, [{ ...row, sid: 3 }]])
+})
+
+it('rows that a text holds as JSON get the numbers of the pool, and nothing else in the text changes', () => {
+  const text = 'Found:\n{ "sid": 1, "id": 12345678901234567890 }, {"sid":"2"}, {"sid":9}, {"sources_used": [1, 9]}, {"sidecar": 1}'
+  expect(numbered(succeeded({ output: text, sources })).output).toBe(
+    'Found:\n{ "sid": 3, "id": 12345678901234567890 }, {"sid":2}, {"sid":null}, {"sources_used": [3]}, {"sidecar": 1}',
+  )
 })
 
 it('an object with addresses as keys is read as rows', () => {

@@ -1,6 +1,6 @@
 import type { Meta } from '../core/block/index.ts'
 import { rewriteSids } from '../core/citations/sids.ts'
-import { isObject, type Json, maximumJsonDepth, omitUndefined } from '../core/json.ts'
+import { isObject, type Json, maximumJsonDepth, omitUndefined, parseJson } from '../core/json.ts'
 import { mergeSources, type SourcePool, sourceKey } from '../core/sources/pool.ts'
 import { sourceRowsIn } from '../core/sources/rows.ts'
 import { addressOf, type IncomingSource, isWebAddress, parseToolSource, sidOf } from '../core/sources/source.ts'
@@ -10,12 +10,40 @@ import type { Outcome } from './tool.ts'
 // A tool numbers its sources from 1 in every result. The pool gives each source one number for the whole conversation. Before the result of
 // a tool is shown anywhere, the numbers in it become those of the pool, or a citation would lead to the source of another result.
 
-/** The outcome with parsed source rows. Rows without an address are left out. An output that consists of rows is taken as sources, too. */
+/** Whether an outcome may hold source rows. This is a quick check: most results hold none. */
+export const mayHoldSources = ({ sources, output }: Outcome): boolean =>
+  sources !== undefined || typeof output === 'object' || (typeof output === 'string' && output.includes('"sid"'))
+
+/** The outcome with parsed source rows. Rows without an address are left out. Rows that stand in the output are taken as sources, too. */
 export function withParsedSources(outcome: Outcome): Outcome {
   const given: unknown = outcome.sources
   if (given !== undefined) return withParts(outcome, { sources: Array.isArray(given) ? parseRows(given) : [] })
-  const { output } = outcome
-  return sourceRowsIn(output).length === 0 ? outcome : withParts(outcome, { sources: parseRows(itemsOf(output)) })
+  const rows = rowsIn(outcome.output)
+  return rows.length === 0 ? outcome : withParts(outcome, { sources: parseRows(rows) })
+}
+
+/** The items of an output that consists of rows. Else all objects with a `sid` in it, if one of them is a row. JSON as text is parsed. */
+function rowsIn(output: Json | undefined): readonly unknown[] {
+  const value = typeof output === 'string' ? parseJson(output) : output
+  if (sourceRowsIn(value).length > 0) return itemsOf(value)
+  const numbered = numberedObjects(value)
+  return sourceRowsIn(numbered).length > 0 ? numbered : []
+}
+
+/** All objects with a `sid`, at any depth. An object that stands under an address gets that address. */
+function numberedObjects(root: Json | undefined): readonly object[] {
+  const found: object[] = []
+  const seen = new Set<object>() // a value of a tool may contain itself
+  function walk(value: Json | undefined, depth: number): void {
+    if (typeof value !== 'object' || value === null || depth > maximumJsonDepth || seen.has(value)) return
+    seen.add(value)
+    for (const item of itemsOf(value)) {
+      if (isObject(item) && sidOf(item.sid) !== undefined) found.push(item)
+    }
+    for (const item of Object.values(value)) walk(item, depth + 1)
+  }
+  walk([root ?? null], 0)
+  return found
 }
 
 /** The items of a list or an object. A key that is an address is the address of its item. */
@@ -68,8 +96,20 @@ function renumberRow(row: IncomingSource, sid: number, bySid: PoolNumbers['bySid
   return { ...row, ...omitUndefined({ title: rewrite(title), text: rewrite(text), content: rewrite(content) }), sid }
 }
 
-/** Gives the citations in a text the numbers of the pool. Citations of other numbers are left out, also in code. */
-export const renumberText = (text: string, { bySid }: PoolNumbers): string => rewriteSids(text, bySid, 'any')
+/**
+ * Gives the citations in a text the numbers of the pool. Citations of other numbers are left out, also in code. Rows that are written as
+ * JSON are renumbered in place: parsing and writing them again would change other values, such as long numbers.
+ */
+export function renumberText(text: string, numbers: PoolNumbers): string {
+  const cited = rewriteSids(text, numbers.bySid, 'any')
+  if (!cited.includes('"s')) return cited
+  return cited
+    .replace(sidInText, (_, key: string, sid: string) => key + (numbers.bySid.get(sidOf(sid) ?? 0) ?? null))
+    .replace(listInText, (_, key: string, list: string) => key + JSON.stringify(renumberList(list.match(/\d+/g) ?? [], numbers)))
+}
+
+const sidInText = /("sid"\s*:\s*)"?(\d{1,15})\b"?/g
+const listInText = /("(?:sids|sources_used)"\s*:\s*)\[([\s\d,"]*)\]/g
 
 /** An outcome before or after its files were delivered. */
 type AnyOutcome = Outcome & Pick<DeliveredOutcome, 'delivered'>

@@ -21,10 +21,14 @@ interface Row {
   readonly title: string
 }
 
+const forms = ['text', 'list', 'nested', 'json text', 'file', 'json file'] as const
+/** The forms of a tool that does not say which part of its output is a source. */
+const plainForms = ['plain list', 'by address', 'plain nested', 'beside other values', 'plain json text'] as const
+
 /** One search. `form` says how the tool returns its rows. */
 interface Search {
   readonly tool: 'web.search' | 'news.search'
-  readonly form: 'text' | 'list' | 'nested' | 'plain list' | 'by address' | 'file'
+  readonly form: (typeof forms)[number] | (typeof plainForms)[number]
   readonly rows: readonly Row[]
   /** True when the process ends while the tool runs. Another process then runs the call again. */
   readonly crashes: boolean
@@ -44,7 +48,7 @@ const rows: fc.Arbitrary<Row> = fc.record(
 )
 const searches: fc.Arbitrary<Search> = fc.record({
   tool: fc.constantFrom('web.search', 'news.search'),
-  form: fc.constantFrom('text', 'list', 'nested', 'plain list', 'by address', 'file'),
+  form: fc.constantFrom(...forms, ...plainForms),
   rows: fc.array(rows, { maxLength: 5 }),
   crashes: fc.integer({ min: 0, max: 5 }).map((number) => number === 0),
 })
@@ -62,7 +66,7 @@ const longPage = 'A sentence that fills the context. '.repeat(30)
 const good: Row = { sid: 6, url: pages[0] as string, title: 'One title' }
 
 function returned({ form, rows: found }: Search, call: Call): Returned {
-  const rows = form === 'plain list' || form === 'by address' ? [...found, good] : found
+  const rows = plainForms.some((plain) => plain === form) ? [...found, good] : found
   const described = rows.map((row) => ({ ...row, text: `${fact(row)} ${longPage}` }))
   const sources = described as never // tools of other authors are not checked by the compiler
   const text = rows.map(citedFact).join('\n')
@@ -73,13 +77,26 @@ function returned({ form, rows: found }: Search, call: Call): Returned {
       return succeeded({ output: sources, sources })
     case 'nested':
       return succeeded({ output: { found: { rows: sources }, [text]: 1, note: text }, sources })
+    case 'json text':
+      return succeeded({ output: `Found:\n${JSON.stringify(described, null, 2)}`, sources })
     case 'plain list':
       return described
+    case 'plain nested':
+      return { ok: true, ret: { query: 'x', data: { web: described } } }
+    case 'beside other values':
+      return ['Found:', rows.length, ...described]
+    case 'plain json text':
+      return JSON.stringify({ results: described })
     case 'by address':
       return Object.fromEntries(described.map(({ url, href, ...row }) => [url ?? href ?? 'nowhere', row]))
     case 'file': {
       const digest = { artifact_path: `fi:${call.origin.turnId}.outputs/report.md`, mime: 'text/markdown', kind: 'display' as const }
       return succeeded({ artifacts: [{ digest, mime: 'text/markdown', text }], sources })
+    }
+    case 'json file': {
+      const mime = 'application/json'
+      const digest = { artifact_path: `fi:${call.origin.turnId}.outputs/rows.json`, mime, kind: 'display' as const }
+      return succeeded({ artifacts: [{ digest, mime, text: JSON.stringify(described) }], sources })
     }
   }
 }
@@ -91,7 +108,7 @@ function factsIn(text: string): readonly Fact[] {
   const cited = [...text.matchAll(/fact about <([^>\s]*)> \[\[S:(\d+)\]\]/g)].map(([, page = '', sid]): Fact => [page, Number(sid)])
   const listed = [...text.matchAll(/SID:(\d+) .*\n +fact about <([^>\s]*)>/g)].map(([, sid, page = '']): Fact => [page, Number(sid)])
   const rows = [...text.matchAll(/\{[^{}]*\}/g)].flatMap(([json]): readonly Fact[] => {
-    const sid = /"sid":"?(\d+)/.exec(json)?.[1]
+    const sid = /"sid": ?"?(\d+)/.exec(json)?.[1]
     const page = /fact about <([^>\s]*)>/.exec(json)?.[1]
     return sid === undefined || page === undefined ? [] : [[page, Number(sid)]]
   })

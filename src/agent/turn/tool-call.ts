@@ -25,7 +25,7 @@ import { withContract } from '../../tools/exec/prepare.ts'
 import { type Invocation, invoke } from '../../tools/invoke.ts'
 import { failed, resultDrafts } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
-import { type PoolNumbers, poolNumbersOf, withParsedSources, withPoolNumbers } from '../../tools/source-numbers.ts'
+import { mayHoldSources, type PoolNumbers, poolNumbersOf, withParsedSources, withPoolNumbers } from '../../tools/source-numbers.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
@@ -152,7 +152,7 @@ interface NumberedOutcome {
 
 /** The outcome with parsed sources and the numbers that the pool has for them. The built-in tools use these numbers already. */
 function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): NumberedOutcome {
-  if (isBuiltIn(toolId) || (returned.sources === undefined && typeof returned.output !== 'object')) return { outcome: returned }
+  if (isBuiltIn(toolId) || !mayHoldSources(returned)) return { outcome: returned }
   try {
     const outcome = withParsedSources(returned)
     const numbers = poolNumbersOf(outcome, conversation.ledger.timeline.sources)
