@@ -58,6 +58,8 @@ export interface RecordedFiles {
   bytes(logical: string): Promise<Uint8Array | undefined>
   /** The logical paths of all files of a turn. */
   paths(turnId: string): Promise<readonly string[]>
+  /** The logical paths of the files that tools have made in a turn: written, patched, or promised by the contract of a program. */
+  made(turnId: string): Promise<readonly string[]>
   /** The record in the publish block of this turn, as parsed but unchecked JSON. */
   manifest(turnId: string): Promise<unknown>
 }

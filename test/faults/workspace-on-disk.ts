@@ -35,6 +35,7 @@ export async function openWorkspaceFolder(
   const history: RecordedFiles = {
     bytes: async () => undefined,
     paths: async () => [],
+    made: async () => [],
     manifest: async (turnId) => records().findLast((record) => record.turn_id === turnId),
   }
   return {

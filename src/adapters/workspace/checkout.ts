@@ -5,7 +5,8 @@ import { stripAbsolutePaths } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } from '../../ports/workspace.ts'
 import { filesFolder, findTurnFiles, listBelow, readFiles, type StoredFile, sha256Of, type VersionStore } from './files.ts'
-import { isExcluded, scopeOf } from './names.ts'
+import { findKeptFiles, type KeptFiles } from './kept-files.ts'
+import { scopeOf } from './names.ts'
 
 interface CheckoutContext {
   readonly versions: VersionStore
@@ -42,7 +43,8 @@ async function performCheckout(turnId: string, request: CheckoutRequest, context
   const folder = filesFolder(turnId)
   const before = await readCheckoutRecord(runtime, turnId)
   const current = await readFiles(files, folder, [...(await listBelow(files, folder)).keys()])
-  const unsaved = request.mode === 'replace' && !request.force ? unsavedFiles(current, before) : []
+  const kept = await findKeptFiles(turnId, context.history, before)
+  const unsaved = request.mode === 'replace' && !request.force ? unsavedFiles(current, before, kept) : []
   if (unsaved.length > 0) return checkoutFailure('nonempty', [{ message: unsavedMessage(unsaved) }])
 
   const { sources, problems } = await readSources(request.sources, context)
@@ -63,8 +65,8 @@ async function performCheckout(turnId: string, request: CheckoutRequest, context
 }
 
 /** The files that a tool or a program wrote in this turn. They are in no version yet. */
-function unsavedFiles(current: Contents, record: CheckoutRecord | undefined): readonly string[] {
-  return [...current].filter(([rel, bytes]) => !isExcluded(rel) && !record?.laid.get(rel)?.includes(sha256Of(bytes))).map(([rel]) => rel)
+function unsavedFiles(current: Contents, record: CheckoutRecord | undefined, kept: KeptFiles): readonly string[] {
+  return [...current].filter(([rel, bytes]) => kept.has(rel) && !record?.laid.get(rel)?.includes(sha256Of(bytes))).map(([rel]) => rel)
 }
 
 function unsavedMessage(rels: readonly string[]): string {

@@ -48,8 +48,9 @@ export async function findTurnFiles(
   if (stored.size > 0) return { stored, recorded: new Map(), missing: [] }
 
   const isWanted = (path: string) => (area === 'files' ? isWithin(path, rel) : path === rel)
-  const onDisk = await listBelow(files, `${turnId}/${area}`)
-  const known = new Set([...recordedRels(await history.paths(turnId), area), ...onDisk.keys()].filter(isWanted))
+  // The folder may also hold what programs have left behind. These files are found only by their own names.
+  const onDisk = [...(await listBelow(files, `${turnId}/${area}`)).keys()].filter((path) => area !== 'files' || !isExcluded(path))
+  const known = new Set([...recordedRels(await history.paths(turnId), area), ...onDisk].filter(isWanted))
   if (rel !== '') known.add(rel) // the named file is looked for even if no list has it
   const recorded = new Map<string, Uint8Array>()
   const missing: string[] = []
@@ -84,12 +85,16 @@ export async function isEmpty(files: Files, folder: string): Promise<boolean> {
   return (await files.list(folder, { limit: 1, dotEntries: true })).files.length === 0
 }
 
-/** The bytes of the files that are published. Excluded names and files that can not be read are left out. */
-export async function readPublishable(files: Files, folder: string): Promise<ReadonlyMap<string, Uint8Array>> {
+/** The bytes of the files that are published. Files that can not be read are left out. */
+export async function readPublishable(
+  files: Files,
+  folder: string,
+  kept: { has(rel: string): boolean },
+): Promise<ReadonlyMap<string, Uint8Array>> {
   return readFiles(
     files,
     folder,
-    [...(await listBelow(files, folder)).keys()].filter((rel) => !isExcluded(rel)),
+    [...(await listBelow(files, folder)).keys()].filter((rel) => kept.has(rel)),
   )
 }
 

@@ -18,7 +18,7 @@ export function conversationFolder({ tenant, project, user }: Scope, conversatio
   return [tenant, project, user, conversationId].map(encodeName).join('/')
 }
 
-/** Folders and files with these names are never published, because they can be made again or are internal. */
+/** What programs leave in folders and files with these names is not published, because it can be made again or is internal. */
 export const excludedNames = ['.git', '__pycache__', '.pytest_cache', 'node_modules', '.venv', 'logs', 'executed_programs'] as const
 
 const excluded: ReadonlySet<string> = new Set(excludedNames)

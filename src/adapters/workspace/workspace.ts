@@ -58,7 +58,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
   async function publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome> {
     try {
       const outcome = await kind.publish(turnId, request, history)
-      const leftOut = outcome.status === 'published' ? await countLeftOut(files, turnId) : []
+      const leftOut = outcome.status === 'published' ? await countLeftOut(folders, turnId, history) : []
       return leftOut.length === 0 ? outcome : { ...outcome, record: { ...outcome.record, left_out: leftOut } }
     } catch (error) {
       if (!(error instanceof Failure)) throw error // it is a bug

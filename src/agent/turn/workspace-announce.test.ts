@@ -9,12 +9,17 @@ import { createMemoryFiles } from '../../adapters/files/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../../adapters/workspace/custom/custom.ts'
 import { createGitWorkspaces } from '../../adapters/workspace/git/git.ts'
+import { readWorkspacePublish } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
+import { localScope } from '../../core/scope.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { historyOf } from '../../tools/artifacts/history.ts'
 import { defineTool } from '../../tools/define.ts'
+import { recordsOf } from '../conversation/history.ts'
 
 const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
 const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
@@ -108,6 +113,37 @@ describe('the outcome of a publish', () => {
       `[REACT NOTICE]\ncode: workspace_publish_failed\nThe files of ${turnId} were not saved as a version, so later turns can not check them out. Reason: no room on`,
     )
     expect(promptOf(harness, 2)).not.toContain('/var/lib')
+  })
+
+  it('keeps what tools made on purpose under any name, and leaves out what a program left there, even if it was read', async () => {
+    const build = defineTool({
+      id: 'shop.build',
+      description: '',
+      params: z.object({}),
+      async run(_, { workspace, origin }) {
+        const { files } = await workspace()
+        const folder = `${origin.turnId}/files`
+        for (const name of ['debug.log', 'report.md']) await files.write(`${folder}/logs/${name}`, Buffer.from('made by a program'))
+        return { artifact_type: 'files', files: [{ path: `${folder}/logs/report.md`, visibility: 'internal' }] }
+      },
+    })
+    const harness = createTestHarness(
+      [
+        write('files/logs/today.md', 'one\n'),
+        reply.call('react.patch', { path: 'files/logs/today.md', channel: 'canvas', patch: '@@ -1 +1 @@\n-one\n+two\n', kind: 'display' }),
+        reply.call('shop.build', {}),
+        reply.call('react.read', { paths: ['files/logs/debug.log'] }),
+        reply.answer('Done.'),
+      ],
+      { tools: [build] },
+    )
+    const { turnId } = await harness.say('Write.')
+    const timeline = await harness.timeline()
+    const records = recordsOf(harness.store, 'c1')
+    const workspace = await harness.workspaces.open(localScope, 'c1')
+    const version = await workspace.version(turnId, historyOf({ records, blobs: harness.store.blobs }))
+    expect(version?.map(({ rel }) => rel)).toEqual(['logs/report.md', 'logs/today.md'])
+    expect(blocksOf(timeline).flatMap((block) => readWorkspacePublish(block)?.left_out ?? [])).toEqual([{ name: 'logs', files: 1 }])
   })
 
   it('names the files that were left out, and says nothing when none were', async () => {

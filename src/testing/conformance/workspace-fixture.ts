@@ -41,6 +41,7 @@ export function createTestJournal(): TestJournal {
   const journal: TestJournal = {
     bytes: async (logical) => recorded.get(logical),
     paths: async (turnId) => [...recorded.keys()].filter((logical) => turnOf(logical) === turnId),
+    made: (turnId) => journal.paths(turnId),
     manifest: async (turnId) => JSON.parse(published.get(turnId) ?? 'null') as unknown,
     record: (logical, content) => void recorded.set(logical, content),
     async publish(workspace, turnId) {

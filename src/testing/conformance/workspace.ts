@@ -55,6 +55,42 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a.ts'])
     })
 
+    it('keeps every file that a tool has recorded, whatever its name is, and says which other files were left out', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      const first = await beginTurn(workspace, 'turn_1', journal)
+      const written = ['app/.gitignore', 'app/logs/today.md', 'app/node_modules/own.js', 'app/secret.txt', 'logs/today.md']
+      await first.writeRecorded('app/.gitignore', 'secret.txt\n')
+      for (const rel of written.slice(1)) await first.writeRecorded(rel, rel)
+      for (const rel of ['app/node_modules/m/i.js', 'logs/debug.log', 'app/.venv/bin']) await first.write(rel, rel)
+      const { record } = await first.publish()
+      expect(await relsOf(workspace, 'turn_1', journal)).toEqual(written)
+      expect([...(record.left_out ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+        { name: 'app/.venv', files: 1 },
+        { name: 'app/node_modules', files: 1 },
+        { name: 'logs', files: 1 },
+      ])
+
+      // A later turn that checks them out keeps them, unchanged and changed.
+      const second = await beginTurn(workspace, 'turn_2', journal)
+      expect((await second.checkout('replace', ['turn_1'])).ok).toBe(true)
+      await second.write('logs/today.md', 'changed by a program')
+      await second.remove('app/logs/today.md')
+      expect((await second.publish()).record.left_out).toBe(undefined)
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(written.filter((rel) => rel !== 'app/logs/today.md'))
+      const third = await beginTurn(workspace, 'turn_3', journal)
+      await third.checkout('replace', ['turn_2/logs'])
+      expect(await third.files()).toEqual({ 'logs/today.md': 'changed by a program' })
+    })
+
+    it('a checkout does not replace recorded files of an excluded name unless it is forced', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.writeRecorded('logs/today.md', 'mine')
+      expect(await turn.checkout('replace', ['turn_1'])).toMatchObject({ ok: false, code: 'nonempty' })
+      expect(await turn.files()).toEqual({ 'logs/today.md': 'mine' })
+    })
+
     it('replaces the top-level folders that the turn touched, and keeps the others', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1', 'top.md': '1' })

@@ -25,6 +25,10 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
       const blocks = await records.byTurn(turnId)
       return [...new Set(blocks.flatMap(filePathsOf).filter((path) => isFileOf(path, turnId)))].sort()
     },
+    async made(turnId) {
+      const paths = (await records.byTurn(turnId)).flatMap((block) => readDigest(block)?.artifact_path ?? [])
+      return [...new Set(paths.flatMap((path) => canonicalPath(path) ?? []).filter((path) => isFileOf(path, turnId)))].sort()
+    },
     async manifest(turnId) {
       const published = (await records.byPath(publishPath(turnId))).at(-1)
       return parseJson(published?.text)

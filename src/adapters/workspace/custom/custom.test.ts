@@ -97,7 +97,12 @@ describe('custom workspaces', () => {
     ]
     const records = files.map((each) => ({ workspace_implementation: 'custom', manifest: { depth: 0, weight: 1, files: each } }))
     for (const record of [...records, null, 7, 'x', { manifest: {} }, { workspace_implementation: 'git', manifest: { depth: 0 } }]) {
-      const history: RecordedFiles = { bytes: async () => undefined, paths: async () => [], manifest: async () => record }
+      const history: RecordedFiles = {
+        bytes: async () => undefined,
+        paths: async () => [],
+        made: async () => [],
+        manifest: async () => record,
+      }
       expect(await workspace.version('turn_1', history)).toBe(undefined)
     }
   })

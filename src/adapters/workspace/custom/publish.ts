@@ -5,6 +5,7 @@ import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty, readPublishable, type StoredFile, sha256Of, type Version } from '../files.ts'
+import { findKeptFiles } from '../kept-files.ts'
 import { nextLineage, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { type CustomVersions, changesBetween, nextManifest, storeManifest } from './versions.ts'
 
@@ -22,7 +23,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
   const outcomes = publishOutcomes('custom', turnId)
   const checkedOut = await readCheckoutRecord(runtime, turnId)
   if (!checkedOut && (await isEmpty(files, filesFolder(turnId)))) return outcomes.skipped('workspace_not_materialized')
-  const contents = await readPublishable(files, filesFolder(turnId))
+  const contents = await readPublishable(files, filesFolder(turnId), await findKeptFiles(turnId, history, checkedOut))
   const parent = previous === undefined ? undefined : await versions.load(previous, history)
   const before: Version = parent?.version ?? new Map()
   const next = nextLineage(before, await versionOf(contents, before, turnId, history), checkedOut)

@@ -48,7 +48,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
         afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
-        publish: (turnId) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders }),
+        publish: (turnId, _, history) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders, history }),
         describe: createGitDescriber(lineage, index),
       })
     },

@@ -1,8 +1,9 @@
 import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
-import type { PublishOutcome } from '../../../ports/workspace.ts'
+import type { PublishOutcome, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty } from '../files.ts'
+import { findKeptFiles } from '../kept-files.ts'
 import { nextLineage, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
@@ -14,6 +15,7 @@ interface GitPublishContext {
   readonly index: TurnIndex
   readonly files: Files
   readonly runtime: Files
+  readonly history: RecordedFiles
 }
 
 const MAX_RETRIES = 3
@@ -23,7 +25,7 @@ const MAX_RETRIES = 3
  * step, and only if the branch has not moved since it was read. If another turn has moved it, the commit is made again on top.
  */
 export async function publishGit(turnId: string, context: GitPublishContext): Promise<PublishOutcome> {
-  const { lineage, index, files, runtime } = context
+  const { lineage, index, files, runtime, history } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
   let head = readHead(lineage) // it runs while the turn's folder is read
@@ -34,7 +36,7 @@ export async function publishGit(turnId: string, context: GitPublishContext): Pr
     readTurnChanges(lineage, index),
   ])
   if (!checkedOut && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
-  const { hashes, contents } = await readTurnFiles(changes, files, turnId)
+  const { hashes, contents } = await readTurnFiles(changes, files, turnId, await findKeptFiles(turnId, history, checkedOut))
   for (let attempt = 0; ; attempt++, head = readHead(lineage)) {
     const { commit: parent, hashes: before } = await head
     const next = nextLineage(before, hashes, checkedOut)

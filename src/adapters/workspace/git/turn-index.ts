@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
 import { filesFolder, listBelow, readIfSafe, type StoredFile } from '../files.ts'
-import { isExcluded } from '../names.ts'
+import type { KeptFiles } from '../kept-files.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
 
@@ -59,11 +59,13 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
 }
 
 /** The hashes of the turn's files, by path. Also the bytes that the repository may not have yet, by hash. */
-export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string) {
+export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string, kept: KeptFiles) {
   const hashes = new Map(changes.unchanged)
   const contents = new Map<string, Uint8Array>()
-  for (const rel of await expandRepositories(changes.changed, files, turnId)) {
-    const bytes = isExcluded(rel) ? undefined : await readIfSafe(files, `${filesFolder(turnId)}/${rel}`)
+  const changed = await expandRepositories(changes.changed, files, turnId)
+  const ignored = [...kept.made].filter((rel) => !hashes.has(rel)) // git lists no ignored files, but these were made on purpose
+  for (const rel of new Set([...changed, ...ignored])) {
+    const bytes = kept.has(rel) ? await readIfSafe(files, `${filesFolder(turnId)}/${rel}`) : undefined
     if (!bytes) continue
     const hash = gitBlobHash(bytes)
     hashes.set(rel, hash)
