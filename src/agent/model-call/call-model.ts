@@ -6,6 +6,7 @@ import { estimatedUsage } from '../../core/cost/cost.ts'
 import { ellipsize } from '../../core/cut.ts'
 import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
+import { readDecision } from '../../core/decision/read.ts'
 import { createEarlyCheck } from '../../core/decision/violations.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
@@ -76,7 +77,8 @@ export async function callModel(
     for (let attempt = 0; ; attempt++) {
       const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
       const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
-      const { error, interrupted } = response
+      const { error } = response
+      const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
       if (interrupted || !error || response.showedAnything()) return call
       if (isOverflowError(error)) {
@@ -156,6 +158,10 @@ async function waitBeforeRetry({ settings, clock }: TurnServices, retry: number,
     if (!signal.aborted) throw error
   })
 }
+
+/** Whether a response that ended after an abort is no decision: an adapter may report the abort as an ordinary end. */
+const isCutShort = (response: ModelResponse, maxTokens: number): boolean =>
+  response.endedAfterAbort && (response.violation !== undefined || !readDecision(toDecisionResponse(response, maxTokens), {}).ok)
 
 /** A response in the form that `readDecision` takes. */
 export function toDecisionResponse(response: ModelResponse, maxTokens: number): ParsedResponse {

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import { outputLimit } from '../settings.ts'
 import type { Turn } from '../turn/turn.ts'
-import { createStopTimer, toUsageRecord } from './read-response.ts'
+import { createStopTimer, isEnd, toUsageRecord } from './read-response.ts'
 
 /** A request for a title or a summary. Its response is not shown live. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
@@ -40,7 +40,7 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
           finish_reason = 'error'
           usage = event.usage && toUsageRecord(event.usage)
         } else if (event.type === 'finish') {
-          finished = true
+          finished = !activity.signal.aborted || isEnd(event.finishReason)
           finish_reason = event.finishReason
           usage = event.usage && toUsageRecord(event.usage)
           modelName = event.modelName

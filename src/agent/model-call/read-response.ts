@@ -35,6 +35,8 @@ export interface ModelResponse {
   readonly violation: Notice | undefined
   /** Whether the call was aborted before the model had ended the response. Such a response breaks no rule, wherever it was cut. */
   readonly interrupted: boolean
+  /** Whether the model ended the response after the call was aborted. Then it may be incomplete, whatever the adapter says. */
+  readonly endedAfterAbort: boolean
 }
 
 export interface ReadOptions {
@@ -67,6 +69,7 @@ export async function readResponse(
   let thrown: unknown
   let violated = false
   let interrupted = false
+  let endedAfterAbort = false
   let reader: ChannelReader | undefined
   let ending: Parameters<ChannelReader['end']>[0] | undefined
 
@@ -88,6 +91,7 @@ export async function readResponse(
       else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // only a doubtful start is parsed
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, modelName: event.modelName }
+      endedAfterAbort = activity.signal.aborted
       error = undefined
       usage = event.usage
     } else if (event.type === 'error') {
@@ -114,6 +118,7 @@ export async function readResponse(
 
   /** Called once, when the stream ends. An abort that comes a moment later finds a complete response and does not change it. */
   function checkInterrupted(): void {
+    if (endedAfterAbort && !isEnd(finish?.reason)) finish = undefined
     interrupted = activity.signal.aborted && !violated && finish === undefined
   }
 
@@ -141,11 +146,15 @@ export async function readResponse(
     usage,
     thrown,
     interrupted,
+    endedAfterAbort,
     showedAnything: () => liveOutput().showedAnything(),
     showedContent: () => liveOutput().showedContent(),
     answer: () => liveOutput().answer(),
   }
 }
+
+/** Whether a reason says that the model was done. After an abort, many adapters end the stream with another one. */
+export const isEnd = (reason: string | undefined): boolean => reason !== 'other' && reason !== 'error'
 
 const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> => ({
   channels: reader.channels(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { answered, blockTypes, codesOf, runTurnWith, steerWith, stopTurn } from '../../../test/support/watch-turn.ts'
-import type { ModelEvent } from '../../core/model-event.ts'
+import type { FinishReason, ModelEvent } from '../../core/model-event.ts'
 import type { Model } from '../../ports/model.ts'
 import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
@@ -50,6 +50,55 @@ describe('a response that is cut', () => {
     expect((await harness.say('How is the weather?')).answer).toBe('It is clear in Rome.')
     expect(await codesOf(harness)).toEqual(['service_interrupted'])
   })
+})
+
+/** Events of an adapter that ends its stream in the usual way when the call is aborted. */
+async function* politeEvents(text: string, finishReason: FinishReason, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+  yield { type: 'text.delta', text }
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  yield { type: 'finish', finishReason, modelName: 'polite' }
+}
+
+describe.each(['stop', 'other', 'error'] as const)('a response that an adapter ends with "%s" after the abort', (finishReason) => {
+  const places = [
+    ['in the first tag', firstTag.slice(0, 9)],
+    ['in the action', reply.call('shop.pay', { amount: 12 }).slice(0, -40)],
+    ['before the answer', rome.slice(0, rome.indexOf('<channel:answer>'))],
+  ] as const
+
+  it.each(places.flatMap(([place, text]) => (['steer', 'close', 'time'] as const).map((how) => ({ place, text, how }))))(
+    'breaks no rule when it is cut $place ($how)',
+    async ({ text, how }) => {
+      const inner = scriptedModel([rome])
+      const started = Promise.withResolvers<void>()
+      let calls = 0
+      const stream: Model['stream'] = (request, signal) => {
+        if (request.role !== 'decision' || calls++ > 0) return inner.stream(request, signal)
+        started.resolve()
+        return politeEvents(text, finishReason, signal)
+      }
+      const settings = { stopGraceMs: 10_000, ...(how === 'time' && { maxSeconds: 0.05 }) }
+      const harness = createHarness({ replies: [], model: { ...inner, left: 0, stream }, settings })
+      const turn = harness.agent.run('c1', 'How is the weather?')
+      await started.promise
+      if (how === 'steer') await harness.agent.steer('c1', 'In Rome, please.')
+      if (how === 'close') await harness.agent.close()
+      const result = await turn.result
+      const { answer } = how === 'close' ? ((await recoverWith(harness, [rome])).results[0] ?? {}) : result
+      expect(answer).toBe('It is clear in Rome.')
+      expect(await codesOf(harness)).toEqual([])
+      expect(await decisionsIn(harness)).toEqual(how === 'close' ? ['stop'] : ['interrupted', 'stop'])
+    },
+  )
+})
+
+it('a whole response that comes after the abort counts', async () => {
+  const inner = scriptedModel([])
+  const stream: Model['stream'] = (request, signal) =>
+    request.role === 'decision' ? politeEvents(rome, 'stop', signal) : inner.stream(request, signal)
+  const settings = { stopGraceMs: 10_000, maxSeconds: 0.05 }
+  const harness = createHarness({ replies: [], model: { ...inner, left: 0, stream }, settings })
+  expect(await harness.say('How is the weather?')).toMatchObject({ answer: 'It is clear in Rome.', exitReason: 'complete' })
 })
 
 /** Waits this many microtasks. */
