@@ -23,8 +23,9 @@ export interface Workspaces {
  *   <workspace>/work                                            `scratch`
  *
  * The successive versions of `files/` are the conversation's lineage. Each folder and each file directly below `files/` is a scope; a
- * folder usually holds one project. A turn starts with an empty `files/`. At its end it publishes a version. That version takes the scopes
- * that the turn checked out or wrote to from the turn, and all other scopes from the previous version.
+ * folder usually holds one project. A turn starts with an empty `files/`. At its end it publishes a version. Scopes that the turn checked out
+ * whole are in it exactly as the turn left them. In all other scopes the turn's files are laid over those of the previous version, and
+ * only files are deleted that the turn's folder has held, because they were checked out or a tool wrote them.
  */
 export interface Workspace {
   readonly files: Files

@@ -40,8 +40,9 @@ function createModel() {
   function begin(turnId: string) {
     let files: Tree = {}
     let put: Record<string, string> = {}
-    const answers = new Set<string>()
-    let all = false
+    const held = new Set<string>()
+    let whole = new Set<string>()
+    let checkedOut = false
     return {
       files: () => files,
       write(rel: string, content: string) {
@@ -62,15 +63,18 @@ function createModel() {
         const laid = trees.reduce(over, {})
         files = mode === 'replace' ? laid : over(files, laid)
         put = mode === 'replace' ? { ...laid } : { ...put, ...laid }
-        if (mode === 'replace' && sources.some(([, rel]) => rel === '')) all = true
-        for (const rel of [...Object.keys(laid), ...sources.flatMap(([, each]) => (each === '' ? [] : [each]))]) answers.add(scope(rel))
+        for (const rel of Object.keys(laid)) held.add(rel)
+        if (mode === 'replace') whole = new Set()
+        for (const [at, [, rel]] of sources.entries()) {
+          if (!rel.includes('/')) for (const path of Object.keys(trees[at] ?? {})) whole.add(scope(path))
+        }
+        checkedOut = true
         return 'ok'
       },
       publish() {
-        const touched = new Set([...answers, ...Object.keys(files).map(scope)])
-        const kept = Object.entries(lineage).filter(([rel]) => !all && !touched.has(scope(rel)))
-        const materialized = Object.keys(files).length > 0 || answers.size > 0 || all
-        const next = { ...Object.fromEntries(kept), ...files }
+        const kept = Object.entries(lineage).filter(([rel]) => !whole.has(scope(rel)) && !held.has(rel))
+        const materialized = Object.keys(files).length > 0 || checkedOut
+        const next = over(Object.fromEntries(kept), files)
         if (!materialized || (versions.size === 0 && Object.keys(next).length === 0)) return
         lineage = next
         versions.set(turnId, lineage)

@@ -6,7 +6,7 @@ import type { Files } from '../../ports/files.ts'
 import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } from '../../ports/workspace.ts'
 import { filesFolder, findTurnFiles, listBelow, readFiles, type StoredFile, sha256Of, type VersionStore } from './files.ts'
 import { findKeptFiles, type KeptFiles } from './kept-files.ts'
-import { scopeOf } from './names.ts'
+import { foldersAbove, scopeOf } from './names.ts'
 
 interface CheckoutContext {
   readonly versions: VersionStore
@@ -44,15 +44,15 @@ async function performCheckout(turnId: string, request: CheckoutRequest, context
   const before = await readCheckoutRecord(runtime, turnId)
   const current = await readFiles(files, folder, [...(await listBelow(files, folder)).keys()])
   const kept = await findKeptFiles(turnId, context.history, before)
-  const unsaved = request.mode === 'replace' && !request.force ? unsavedFiles(current, before, kept) : []
-  if (unsaved.length > 0) return checkoutFailure('nonempty', [{ message: unsavedMessage(unsaved) }])
+  const unsaved = request.mode === 'replace' ? unsavedFiles(current, before, kept) : []
+  if (unsaved.length > 0 && !request.force) return checkoutFailure('nonempty', [{ message: unsavedMessage(unsaved) }])
 
   const { sources, problems } = await readSources(request.sources, context)
   if (problems.length > 0) return checkoutFailure('missing', problems)
   const layers = sources.map(({ contents }) => contents)
   const contents = layerFiles(request.mode === 'overlay' ? [current, ...layers] : layers)
-  const record = nextRecord(before, request, layerFiles(layers))
-  await writeCheckoutRecord(runtime, turnId, { ...record, laid: mergeHashes(before?.laid, record.laid) })
+  const record = nextRecord(before, request, sources, { laid: layerFiles(layers), undone: unsaved })
+  await writeCheckoutRecord(runtime, turnId, pendingRecord(before, record))
   await files.replaceFolder(folder, contents)
   await writeCheckoutRecord(runtime, turnId, record)
   const outcome: CheckoutOutcome = {
@@ -132,17 +132,16 @@ function layerFiles(layers: readonly Contents[]): Map<string, Uint8Array> {
   return new Map([...result].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function foldersAbove(path: string): readonly string[] {
-  const segments = path.split('/')
-  return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'))
-}
-
 /** Everything that a turn has checked out so far. It is stored on disk, so that another process can resume the turn. */
 const CheckoutRecord = z.object({
   mode: z.enum(['replace', 'overlay']),
   from: z.array(z.object({ turnId: z.string(), rel: z.string() })),
-  /** The scopes that the turn's version replaces, even if the turn has deleted all their files. `true` means all scopes. */
-  scopes: z.union([z.literal(true), z.array(z.string())]),
+  /** The scopes that were checked out whole. The turn's version has exactly the turn's files of them. Older records may have `true`. */
+  scopes: z.union([z.literal(true), z.array(z.string())]).transform((scopes) => (scopes === true ? [] : scopes)),
+  /** Every path that a checkout put into the folder. Those that are gone at the end were deleted by the turn. */
+  held: z.array(z.string()).default([]),
+  /** The paths of files of this turn that a forced replace threw away. They are as if the turn had never written them. */
+  undone: z.array(z.string()).default([]),
   /** For each path, the hashes of the files that a checkout put there or was about to put there. Other content was written by the turn. */
   laid: z.array(z.tuple([z.string(), z.array(z.string())])).transform((entries): CheckoutHashes => new Map(entries)),
 })
@@ -165,14 +164,32 @@ async function writeCheckoutRecord(runtime: Files, turnId: string, record: Check
   await runtime.write(recordPath(turnId), Buffer.from(JSON.stringify({ ...record, laid: [...record.laid] })))
 }
 
-function nextRecord(before: CheckoutRecord | undefined, { mode, sources }: CheckoutRequest, contents: Contents): CheckoutRecord {
-  const hashes: CheckoutHashes = new Map([...contents].map(([rel, bytes]) => [rel, [sha256Of(bytes)]]))
-  const replacesAll = mode === 'replace' && sources.some(({ rel }) => rel === '')
-  const named = sources.flatMap(({ rel }) => (rel === '' ? [] : [scopeOf(rel)]))
-  const earlier = before?.scopes ?? [] // a replace removes their files
-  const scopes = replacesAll || earlier === true ? true : [...new Set([...earlier, ...named, ...[...contents.keys()].map(scopeOf)])]
-  if (mode === 'replace' || !before) return { mode, from: uniqueSources(sources), scopes, laid: hashes }
-  return { mode, from: uniqueSources([...before.from, ...sources]), scopes, laid: new Map([...before.laid, ...hashes]) }
+function nextRecord(
+  before: CheckoutRecord | undefined,
+  { mode, sources: requested }: CheckoutRequest,
+  sources: readonly SourceContents[],
+  { laid, undone }: { readonly laid: Contents; readonly undone: readonly string[] },
+): CheckoutRecord {
+  const hashes: CheckoutHashes = new Map([...laid].map(([rel, bytes]) => [rel, [sha256Of(bytes)]]))
+  const whole = sources.filter(({ source }) => isWholeScope(source)).flatMap(({ contents }) => [...contents.keys()].map(scopeOf))
+  const earlier = mode === 'overlay' ? before : undefined
+  return {
+    mode,
+    from: uniqueSources([...(earlier?.from ?? []), ...requested]),
+    scopes: [...new Set([...(earlier?.scopes ?? []), ...whole])],
+    held: [...new Set([...(before?.held ?? []), ...laid.keys()])],
+    undone: [...new Set([...(before?.undone ?? []), ...undone])],
+    laid: new Map([...(earlier?.laid ?? []), ...hashes]),
+  }
+}
+
+/** Whether a source is all of a scope, or the whole version. */
+const isWholeScope = ({ rel }: CheckoutSource) => !rel.includes('/')
+
+/** The record while the folder is being replaced. It is true of the old and of the new folder. */
+function pendingRecord(before: CheckoutRecord | undefined, next: CheckoutRecord): CheckoutRecord {
+  const scopes = next.scopes.filter((scope) => before?.scopes.includes(scope))
+  return { ...next, scopes, held: before?.held ?? [], undone: before?.undone ?? [], laid: mergeHashes(before?.laid, next.laid) }
 }
 
 function uniqueSources(sources: readonly CheckoutSource[]): CheckoutSource[] {

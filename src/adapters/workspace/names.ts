@@ -40,3 +40,9 @@ export function scopeOf(rel: string): string {
 
 /** Whether `rel` is the wanted file or lies below the wanted folder. '' is the folder of everything. */
 export const isWithin = (rel: string, wanted: string): boolean => wanted === '' || rel === wanted || rel.startsWith(`${wanted}/`)
+
+/** The folders that a path lies in, from the top. */
+export function foldersAbove(path: string): readonly string[] {
+  const segments = path.split('/')
+  return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'))
+}

@@ -2,7 +2,7 @@ import type { WorkspaceScope } from '../../core/announce/announce.ts'
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { countScopes } from './describe.ts'
-import { scopeOf } from './names.ts'
+import { foldersAbove, scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
 
@@ -44,16 +44,30 @@ export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly 
   countScopes([...version.keys()]).slice(0, MAX_RECORDED_SCOPES)
 
 /**
- * The files of the conversation after a turn, by path below `files/`. Scopes in which the turn has files, or which it has checked out, have
- * exactly the turn's files. The other scopes stay as they were.
+ * The files of the conversation after a turn, by path below `files/`. Scopes that the turn has checked out whole have exactly the turn's
+ * files. In the other scopes the turn's files are laid over those of the version before, and only what the turn has held is deleted.
  */
-export function nextLineage<T>(
-  before: ReadonlyMap<string, T>,
-  ofTurn: ReadonlyMap<string, T>,
-  checkedOut: CheckoutRecord | undefined,
-): ReadonlyMap<string, T> {
-  const replaced = new Set([...ofTurn.keys()].map(scopeOf))
-  if (checkedOut && checkedOut.scopes !== true) for (const scope of checkedOut.scopes) replaced.add(scope)
-  const others = checkedOut?.scopes === true ? [] : [...before].filter(([rel]) => !replaced.has(scopeOf(rel)))
+export function nextLineage<T>(before: ReadonlyMap<string, T>, ofTurn: ReadonlyMap<string, T>, held: HeldFiles): ReadonlyMap<string, T> {
+  const folders = new Set([...ofTurn.keys()].flatMap(foldersAbove))
+  const isReplaced = (rel: string) => ofTurn.has(rel) || folders.has(rel) || foldersAbove(rel).some((folder) => ofTurn.has(folder))
+  const isKept = (rel: string) => !held.scopes.has(scopeOf(rel)) && !held.paths.has(rel) && !isReplaced(rel)
+  const others = [...before].filter(([rel]) => isKept(rel))
   return new Map([...others, ...ofTurn].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
+
+/** What the folder of a turn has held since the turn began. */
+interface HeldFiles {
+  /** The scopes that were checked out whole. */
+  readonly scopes: ReadonlySet<string>
+  /** The files that were checked out, and those that a tool wrote. */
+  readonly paths: ReadonlySet<string>
+}
+
+/** What the folder of the turn has held. Undefined when it has held nothing, as far as is known. `made` are the files that tools wrote. */
+export function findHeldFiles(checkedOut: CheckoutRecord | undefined, made: ReadonlySet<string>): HeldFiles | undefined {
+  const written = [...made].filter((rel) => !checkedOut?.undone.includes(rel))
+  if (!checkedOut && written.length === 0) return undefined
+  return { scopes: new Set(checkedOut?.scopes), paths: new Set([...(checkedOut?.held ?? []), ...written]) }
+}
+
+export const nothingHeld: HeldFiles = { scopes: new Set(), paths: new Set() }

@@ -107,6 +107,21 @@ describe('the workspace of a turn', () => {
     expect(blocksOf(await next.timeline()).map(({ type }) => type)).toContain('react.workspace.checkout')
   })
 
+  it('keeps the other files of a folder when one of them was pulled and patched', async () => {
+    const first = createTestHarness([write('files/app/a.md', 'one\n'), write('files/app/b.md', 'b'), reply.answer('Done.')])
+    const { turnId } = await first.say('Write.')
+    const patch = { path: `fi:${turnId}.files/app/a.md`, channel: 'canvas', patch: 'two\n', kind: 'display' }
+    const replies = [
+      reply.call('react.pull', { paths: [`fi:${turnId}.files/app/a.md`] }),
+      reply.call('react.patch', patch),
+      reply.answer('Done.'),
+    ]
+    const next = createTestHarness(replies, { store: first.store, clock: first.clock, workspaces: first.workspaces })
+    await next.say('Patch.')
+    const record = JSON.parse((await published(next)).at(-1)?.text ?? '') as { files: number; manifest: { files: object } }
+    expect([record.files, Object.keys(record.manifest.files)]).toEqual([2, ['app/a.md']])
+  })
+
   it('makes the turn fail when it can not be published, but the answer is kept', async () => {
     for (const error of [new Failure('workspace.failed', 'no room on /var/lib/x'), new Error('a bug')]) {
       const clock = createFixedClock()

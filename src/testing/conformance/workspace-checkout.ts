@@ -6,7 +6,12 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
   const scene = async () => {
     const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
     await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'lib/l': '1' })
-    await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'docs/d': '2' })
+    const second = await beginTurn(workspace, 'turn_2', journal)
+    await second.checkout('replace', ['turn_1/app'])
+    await second.remove('app/b')
+    await second.write('app/a', '2')
+    await second.write('docs/d', '2')
+    await second.publish()
     return { workspace, journal, turn: await beginTurn(workspace, 'turn_3', journal) }
   }
 

@@ -91,12 +91,58 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await turn.files()).toEqual({ 'logs/today.md': 'mine' })
     })
 
-    it('replaces the top-level folders that the turn touched, and keeps the others', async () => {
+    it('adds the files of the turn to the previous version when the turn has checked out nothing', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1', 'top.md': '1' })
       await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'new/x': '2' })
-      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'new/x', 'notes/n', 'top.md'])
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'app/b', 'new/x', 'notes/n', 'top.md'])
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b', 'notes/n', 'top.md'])
+    })
+
+    for (const mode of ['replace', 'overlay'] as const) {
+      it(`deletes only what the folder of the turn has held, when a part of a top-level folder was checked out (${mode})`, async () => {
+        const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+        await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'app/sub/c': '1', 'app/sub/d': '1', 'notes/n': '1' })
+        const turn = await beginTurn(workspace, 'turn_2', journal)
+        await turn.checkout(mode, ['turn_1/app/sub', 'turn_1/app/a'])
+        await turn.remove('app/sub/c')
+        await turn.write('app/sub/d', '2')
+        await turn.publish()
+        expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'app/b', 'app/sub/d', 'notes/n'])
+      })
+    }
+
+    it('deletes what a replace took out of the folder of the turn, and nothing that was never in it', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/sub/c': '1', 'notes/n': '1' })
+      await publishTurn(workspace, 'turn_2', journal, { 'notes/new': '2', 'plan/p': '2' })
+      const turn = await beginTurn(workspace, 'turn_3', journal)
+      await turn.checkout('replace', ['turn_1/app/sub'])
+      await turn.checkout('replace', ['turn_1/notes/n'])
+      await turn.publish()
+      expect(await relsOf(workspace, 'turn_3', journal)).toEqual(['app/a', 'notes/n', 'notes/new', 'plan/p'])
+    })
+
+    it('deletes a file that a tool wrote and a program removed, and keeps one whose change a forced replace undid', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
+      const removed = await beginTurn(workspace, 'turn_2', journal)
+      await removed.writeRecorded('app/a', '2')
+      await removed.remove('app/a')
+      await removed.publish()
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/b', 'notes/n'])
+      const undone = await beginTurn(workspace, 'turn_3', journal)
+      await undone.writeRecorded('app/b', '3')
+      await undone.checkout('replace', ['turn_2/notes'], true)
+      await undone.publish()
+      expect(await relsOf(workspace, 'turn_3', journal)).toEqual(['app/b', 'notes/n'])
+    })
+
+    it('lets a file take the place of a folder of the previous version, and the other way round', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b/c': '1', lib: '1' })
+      await publishTurn(workspace, 'turn_2', journal, { 'app/a/x': '2', 'app/b': '2', 'lib/y': '2' })
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a/x', 'app/b', 'lib/y'])
     })
 
     it('publishes a deleted file as deleted, and leaves the previous version and other top-level folders unchanged', async () => {
@@ -125,14 +171,19 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_3', journal)).toEqual([])
     })
 
-    it('publishes exactly an older version when that version is checked out as a whole', async () => {
+    it('takes a top-level folder exactly as it was in an older version, when all of it is checked out', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
       await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'app/c': '2', 'notes/n': '2' })
       const turn = await beginTurn(workspace, 'turn_3', journal)
       await turn.checkout('replace', ['turn_1'])
       await turn.publish()
-      expect(await relsOf(workspace, 'turn_3', journal)).toEqual(['app/a'])
+      expect(await relsOf(workspace, 'turn_3', journal)).toEqual(['app/a', 'notes/n'])
+      const exact = await beginTurn(workspace, 'turn_4', journal)
+      await exact.checkout('replace', ['turn_3'])
+      await exact.checkout('replace', ['turn_1'])
+      await exact.publish()
+      expect(await relsOf(workspace, 'turn_4', journal)).toEqual(['app/a'])
     })
 
     it('gives an unchanged turn the version of the previous turn', async () => {

@@ -83,7 +83,7 @@ describe('react.checkout', () => {
     expect(error?.message).toContain('app/mine.ts')
     expect(await files()).toEqual(before)
     expect((await run(checkoutTool, { paths: ['fi:turn_p.files'], force: true })).ok).toBe(true)
-    expect(await files()).toEqual({ 'app/a.ts': 'A', 'docs/d.md': 'd', 'notes/n.md': 'n' })
+    expect(await files()).toEqual({ 'app/a.ts': 'A', 'app/b.ts': 'b', 'docs/d.md': 'd', 'notes/n.md': 'n' })
   })
 
   it('tools 18.61: nothing changes when one source is missing', async () => {

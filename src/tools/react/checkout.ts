@@ -36,7 +36,7 @@ export const checkoutTool = defineTool({
   repeatable: true,
   returns: 'what files/ now holds',
   constraints: [
-    'a scope that you write to or check out is saved as you leave it: check out the whole scope, fi:<turn>.files/<scope>',
+    'a scope that you check out whole, fi:<turn>.files/<scope>, is saved as you leave it; in other scopes only what you checked out or wrote can be deleted',
     'outputs and attachments are not touched; to look at older files without changing anything use react.pull',
   ],
   async run(params, call) {

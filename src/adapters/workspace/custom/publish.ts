@@ -6,7 +6,7 @@ import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../por
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty, readPublishable, type StoredFile, sha256Of, type Version } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
-import { nextLineage, publishOutcomes, recordedScopes } from '../publish-record.ts'
+import { findHeldFiles, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { type CustomVersions, changesBetween, nextManifest, storeManifest } from './versions.ts'
 
 interface CustomPublishContext {
@@ -22,11 +22,13 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
   const { files, runtime, blobs, history, versions } = context
   const outcomes = publishOutcomes('custom', turnId)
   const checkedOut = await readCheckoutRecord(runtime, turnId)
-  if (!checkedOut && (await isEmpty(files, filesFolder(turnId)))) return outcomes.skipped('workspace_not_materialized')
-  const contents = await readPublishable(files, filesFolder(turnId), await findKeptFiles(turnId, history, checkedOut))
+  const kept = await findKeptFiles(turnId, history, checkedOut)
+  const held = findHeldFiles(checkedOut, kept.made)
+  if (!held && (await isEmpty(files, filesFolder(turnId)))) return outcomes.skipped('workspace_not_materialized')
+  const contents = await readPublishable(files, filesFolder(turnId), kept)
   const parent = previous === undefined ? undefined : await versions.load(previous, history)
   const before: Version = parent?.version ?? new Map()
-  const next = nextLineage(before, await versionOf(contents, before, turnId, history), checkedOut)
+  const next = nextLineage(before, await versionOf(contents, before, turnId, history), held ?? nothingHeld)
   if (!parent && next.size === 0) return outcomes.skipped('empty_workspace')
 
   const manifest = nextManifest(parent && previous !== undefined ? { turnId: previous, ...parent } : undefined, next)

@@ -4,7 +4,7 @@ import type { PublishOutcome, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
-import { nextLineage, publishOutcomes, recordedScopes } from '../publish-record.ts'
+import { findHeldFiles, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
 import { readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
@@ -35,11 +35,13 @@ export async function publishGit(turnId: string, context: GitPublishContext): Pr
     isEmpty(files, filesFolder(turnId)),
     readTurnChanges(lineage, index),
   ])
-  if (!checkedOut && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
-  const { hashes, contents } = await readTurnFiles(changes, files, turnId, await findKeptFiles(turnId, history, checkedOut))
+  const kept = await findKeptFiles(turnId, history, checkedOut)
+  const held = findHeldFiles(checkedOut, kept.made)
+  if (!held && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
+  const { hashes, contents } = await readTurnFiles(changes, files, turnId, kept)
   for (let attempt = 0; ; attempt++, head = readHead(lineage)) {
     const { commit: parent, hashes: before } = await head
-    const next = nextLineage(before, hashes, checkedOut)
+    const next = nextLineage(before, hashes, held ?? nothingHeld)
     if (parent === undefined && next.size === 0) return outcomes.skipped('empty_workspace')
     const changed = changesBetween(before, next)
     const isUnchanged = changed.size === 0 && parent !== undefined
