@@ -14,6 +14,7 @@ import type { HostedFile, Hosting } from '../ports/hosting.ts'
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
+import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
 
 export type { ConversationInfo }
@@ -88,13 +89,26 @@ export function createArchive(parts: ArchiveParts): Archive {
     }
   }
 
+  /** Imports a bundle as a new conversation with hosted files of its own. A failed import leaves nothing hosted. */
+  async function importAs(bundle: Bundle, key: string): Promise<ConversationInfo> {
+    if (await store.head(key)) throw conversationExists(key)
+    try {
+      await store.importBundle(await withOwnFiles(bundle, key, hosting), { as: key })
+    } catch (error) {
+      const { scope, name } = parseConversationKey(key)
+      if (!(await store.head(key))) await hosting?.remove(scope, name) // otherwise another process has made the conversation meanwhile
+      throw error
+    }
+    return head(key)
+  }
+
   const setTitle = (title: string): Change => ({ type: 'title.set', ts: clock.now(), title })
 
   return {
     list: (query) => store.list(query),
     head,
     async create(key, title) {
-      if (await store.head(key)) throw new Failure('conversation.exists', `there is already a conversation ${nameOf(key)}`)
+      if (await store.head(key)) throw conversationExists(key)
       await commitWithClaim(key, title === undefined ? [] : [setTitle(title)])
       return head(key)
     },
@@ -114,16 +128,15 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     async fork(key, as, atTurn) {
       await head(key)
-      await store.importBundle(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), { as })
-      return head(as)
+      return importAs(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), as)
     },
     async exportBundle(key) {
       await head(key)
       return { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
     },
     async importBundle(value, as) {
-      const { conversationId } = await store.importBundle(parseBundle(value), as === undefined ? {} : { as })
-      return head(conversationId)
+      const bundle = parseBundle(value)
+      return importAs(bundle, as ?? bundle.conversation_id)
     },
     timeline: async (key) => toPayload(await loadTimeline(key)),
     async turnLog(key, turnId) {
@@ -150,5 +163,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 }
 
 const nameOf = (key: string) => parseConversationKey(key).name
+
+const conversationExists = (key: string) => new Failure('conversation.exists', `there is already a conversation ${nameOf(key)}`)
 
 const missing = (key: string) => new Failure('conversation.missing', `there is no conversation ${nameOf(key)}`)

@@ -1,0 +1,65 @@
+import type { Block, Meta } from '../core/block/index.ts'
+import { isObject, parseJson } from '../core/json.ts'
+import { parseResourceName, type ResourceName } from '../core/path/resource-name.ts'
+import { parseConversationKey } from '../core/scope.ts'
+import type { Bundle } from '../core/timeline/bundle.ts'
+import type { Hosting, HostingHandles } from '../ports/hosting.ts'
+
+/**
+ * Hosts the files of a bundle for the conversation `key`, which does not exist yet, and puts the new handles into the blocks. Handles of the
+ * old conversation would end with it. A file whose bytes the bundle lacks loses its handles. Handles of other systems stay.
+ */
+export async function withOwnFiles(bundle: Bundle, key: string, hosting: Hosting | undefined): Promise<Bundle> {
+  const copies = new Map<string, HostingHandles>()
+  if (hosting) for (const [rn, file] of hostedFiles(bundle)) copies.set(rn, await hostCopy(hosting, key, file))
+  return mapBlocks(bundle, (block) => withHandles(block, copies))
+}
+
+interface HostedBlock {
+  readonly name: ResourceName
+  readonly block: Block
+  readonly content: Uint8Array
+}
+
+/** The files that our blocks name, by resource name. Of several blocks with one name, the last counts: the name leads to its bytes. */
+function hostedFiles(bundle: Bundle): ReadonlyMap<string, HostedBlock> {
+  const files = new Map<string, HostedBlock>()
+  for (const block of [...bundle.turn_logs.flatMap(({ blocks }) => blocks), ...bundle.archive, ...bundle.timeline.blocks]) {
+    const name = resourceNameOf(block)
+    const ref = block.meta?.keeps?.[0] ?? block.blob
+    const bytes = ref && Object.hasOwn(bundle.blobs, ref.sha256) ? bundle.blobs[ref.sha256] : undefined
+    if (name && bytes !== undefined) files.set(block.meta?.rn ?? '', { name, block, content: Buffer.from(bytes, 'base64') })
+  }
+  return files
+}
+
+const resourceNameOf = ({ meta }: Block): ResourceName | undefined =>
+  typeof meta?.rn === 'string' ? parseResourceName(meta.rn) : undefined
+
+async function hostCopy(hosting: Hosting, key: string, { name, block, content }: HostedBlock): Promise<HostingHandles> {
+  const { scope: owner, name: conversationId } = parseConversationKey(key)
+  const { turnId, stage, physicalPath } = name
+  const digest = parseJson(block.meta?.digest)
+  const text = (field: string) => (isObject(digest) && typeof digest[field] === 'string' ? digest[field] : undefined)
+  const description = text('description')
+  const mime = text('mime') ?? block.mime ?? 'application/octet-stream'
+  const file = { owner, conversationId, turnId, stage, physicalPath, mime, ts: block.ts, content }
+  return hosting.host(description === undefined ? file : { ...file, description })
+}
+
+function withHandles(block: Block, copies: ReadonlyMap<string, HostingHandles>): Block {
+  if (!resourceNameOf(block)) return block
+  const { rn = '', key: _key, hosted_uri: _uri, ...meta } = block.meta ?? {}
+  const copy = copies.get(rn)
+  const handles: Meta = copy ? { key: copy.key, hosted_uri: copy.hosted_uri, rn: copy.rn } : {}
+  return { ...block, meta: { ...meta, ...handles } }
+}
+
+function mapBlocks(bundle: Bundle, change: (block: Block) => Block): Bundle {
+  return {
+    ...bundle,
+    timeline: { ...bundle.timeline, blocks: bundle.timeline.blocks.map(change) },
+    turn_logs: bundle.turn_logs.map((log) => ({ ...log, blocks: log.blocks.map(change) })),
+    archive: bundle.archive.map(change),
+  }
+}
