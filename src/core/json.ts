@@ -1,5 +1,6 @@
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json }
 
 /** The deepest nesting that `parseJson` accepts. Code that walks a value recurses, and 10,000 levels fit into 20 KB of text. */
