@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Failure } from '../../core/failure.ts'
 import { parseJson } from '../../core/json.ts'
-import { stripAbsolutePaths } from '../../core/secrets.ts'
+import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } from '../../ports/workspace.ts'
 import { filesFolder, findTurnFiles, listBelow, readFiles, type StoredFile, sha256Of, type VersionStore } from './files.ts'
@@ -34,7 +34,7 @@ export async function checkout(turnId: string, request: CheckoutRequest, context
     return await performCheckout(turnId, request, context)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return checkoutFailure('failed', [{ message: stripAbsolutePaths(error.message) }])
+    return checkoutFailure('failed', [{ message: redact(error.message) }])
   }
 }
 

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
-import { stripAbsolutePaths } from '../../core/secrets.ts'
+import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
 import { findTurnFiles, listBelow, readFiles, type VersionStore } from './files.ts'
@@ -24,7 +24,7 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], con
   for (const ref of refs) {
     const result = await hydrateRef(turnId, ref, context).catch(failureOrThrow)
     if (result instanceof Failure) {
-      errors.push({ ref, message: stripAbsolutePaths(result.message) })
+      errors.push({ ref, message: redact(result.message) })
       continue
     }
     fetched += result.fetched

@@ -1,6 +1,6 @@
 import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
 import { Failure } from '../../core/failure.ts'
-import { stripAbsolutePaths } from '../../core/secrets.ts'
+import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout } from './checkout.ts'
@@ -62,7 +62,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
       return leftOut.length === 0 ? outcome : { ...outcome, record: { ...outcome.record, left_out: leftOut } }
     } catch (error) {
       if (!(error instanceof Failure)) throw error // it is a bug
-      return publishOutcomes(implementation, turnId).failed(stripAbsolutePaths(error.message))
+      return publishOutcomes(implementation, turnId).failed(redact(error.message))
     }
   }
 

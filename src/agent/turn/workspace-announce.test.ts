@@ -146,6 +146,18 @@ describe('the outcome of a publish', () => {
     expect(blocksOf(timeline).flatMap((block) => readWorkspacePublish(block)?.left_out ?? [])).toEqual([{ name: 'logs', files: 1 }])
   })
 
+  it('tells the model no credential of the remote', async () => {
+    const { store, clock, workspaces: memory } = createStoreAndWorkspaces('custom')
+    const fail = async () => Promise.reject(new Failure('workspace.failed', 'cannot reach https://me:hunter22@git.example/files.git'))
+    const workspaces: Workspaces = { ...memory, open: async (...owner) => ({ ...(await memory.open(...owner)), publish: fail }) }
+    const replies = [write('files/a.md', 'one'), reply.answer('Done.'), reply.answer('Still here.')]
+    const harness = createTestHarness(replies, { store, clock, workspaces })
+    await harness.say('Write.')
+    await harness.say('And?')
+    expect(promptOf(harness, 2)).toContain('Reason: cannot reach https://me:')
+    expect(JSON.stringify(await harness.journal())).not.toContain('hunter22')
+  })
+
   it('names the files that were left out, and says nothing when none were', async () => {
     const install = defineTool({
       id: 'shop.install',

@@ -14,7 +14,7 @@ import { publishPath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { stripAbsolutePaths } from '../../core/secrets.ts'
+import { redact } from '../../core/secrets.ts'
 import { blockAt, blocksOfTurn, summarisedTurns, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { CheckoutSource, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
@@ -233,7 +233,7 @@ async function tryPublish({ turnId, agent, conversation: { ledger, records }, wo
     const previous = (await previousPublish(ledger.timeline, records, turnId))?.turn_id
     return await opened.publish(turnId, { previous }, historyOf({ records, blobs: agent.store.blobs }))
   } catch (error) {
-    const message = stripAbsolutePaths(errorMessage(error))
+    const message = redact(errorMessage(error))
     const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: workspace.implementation ?? 'custom' }
     return { status: 'failed', record: { ...failed, committed: false, message, error: { code: 'workspace_publish_failed', message } } }
   }

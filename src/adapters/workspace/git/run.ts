@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Failure } from '../../../core/failure.ts'
-import { stripAbsolutePaths } from '../../../core/secrets.ts'
+import { redact } from '../../../core/secrets.ts'
 
 interface GitOptions {
   /** The standard input. With a promise, git starts before the input is known. */
@@ -104,7 +104,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
 
 function gitFailure(args: readonly string[], errorText: string, cause?: unknown): Failure {
   const command = args[0] ?? ''
-  const reason = stripAbsolutePaths(errorText.trim()) || 'it did not say why'
+  const reason = redact(errorText.trim()) || 'it did not say why'
   return new Failure('workspace.failed', `git ${command} failed: ${reason}`, { cause, details: { command, said: reason } })
 }
 
