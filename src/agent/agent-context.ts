@@ -1,4 +1,4 @@
-import { roughTokens } from '../core/estimate/tokens.ts'
+import { reliableCounter, roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -69,7 +69,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     ...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) }),
     ...(parts.tools ?? []),
   ]
-  const count = parts.tokens ?? roughTokens
+  const count = parts.tokens ? reliableCounter(parts.tokens, (error) => onProblem({ where: 'tokens', error })) : roughTokens
   const texts = {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),

@@ -61,7 +61,7 @@ export interface AgentParts {
   readonly announce?: AnnounceFunction
   /** Prices and cache rules of the providers, for usage reports. */
   readonly bookkeeping?: Bookkeeping
-  /** Counts the tokens of a text. The default is a rough estimate. */
+  /** Counts the tokens of a text. The default is a rough estimate, which is also used where the counter fails. */
   readonly tokens?: TokenCounter
   /** Called for every journal entry of every conversation, for metrics. */
   readonly onEntry?: (conversationId: string, event: EntryEvent) => void

@@ -168,3 +168,23 @@ it.each([Number.NaN, -1, '5', Number.POSITIVE_INFINITY, null])('a price of %s co
   const said = await harness.say('Do it.')
   expect([said.exitReason, script.left]).toEqual(['budget', 2]) // the title has no price, so nothing else is asked
 })
+
+it.each([
+  ['NaN', () => Number.NaN],
+  ['a negative number', () => -5],
+  ['infinity', () => Number.POSITIVE_INFINITY],
+  ['a text', () => '7' as unknown as number],
+  [
+    'an error',
+    () => {
+      throw new Error('no such encoding')
+    },
+  ],
+])('a token counter that gives %s costs no answer, and is reported once', async (_, tokens) => {
+  const problems: string[] = []
+  const script = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')])
+  const harness = createTestHarness(script, { tokens, onProblem: ({ where }) => problems.push(where) })
+  expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Clear.' })
+  const closed = (await harness.journal()).find(({ type }) => type === 'turn.closed')
+  expect([closed, problems]).toMatchObject([{ tokens: expect.any(Number) }, ['tokens']])
+})

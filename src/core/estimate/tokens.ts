@@ -13,6 +13,27 @@ export const roughTokens: TokenCounter = (text) => {
 }
 
 /**
+ * A counter of the application that can be relied on: where it throws or gives no number of tokens, `roughTokens` counts. The first failure
+ * is reported.
+ */
+export function reliableCounter(count: TokenCounter, onFailure: (error: unknown) => void): TokenCounter {
+  let failed = false
+  return (text) => {
+    let failure: unknown
+    try {
+      const tokens: unknown = count(text)
+      if (typeof tokens === 'number' && tokens >= 0 && tokens < Number.POSITIVE_INFINITY) return tokens
+      failure = new TypeError(`the token counter gave ${String(tokens)}`)
+    } catch (error) {
+      failure = error
+    }
+    if (!failed) onFailure(failure)
+    failed = true
+    return roughTokens(text)
+  }
+}
+
+/**
  * Everything but Latin letters, their marks, and lines and bars, which tokenizers join. The engine stores ASCII text with one byte per
  * character and answers this test for it without reading it.
  */
