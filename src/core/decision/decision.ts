@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
+import { isEmptyCall } from '../stream/deciding-keys.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
@@ -172,10 +173,9 @@ export function parseActionFields(
 const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
 function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
+  if (isEmptyCall(call)) return undefined
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
-  const params = (call.params ?? {}) as Json // the whole call was parsed from JSON
-  const empty = toolId === '' && isObject(params) && Object.keys(params).length === 0
-  return empty ? undefined : { toolId, params }
+  return { toolId, params: (call.params ?? {}) as Json } // the whole call was parsed from JSON
 }
 
 /** Reads short phrases for the user from a list or one string. Blank and repeated phrases are left out. At most six are returned. */

@@ -1,9 +1,13 @@
+import { isObject } from '../json.ts'
+import { conflictingKeys, decidingKey, isEmptyCall } from './deciding-keys.ts'
 import { createJsonCollector } from './json-collector.ts'
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
+import { parseModelJson } from './json-parse.ts'
 import { createJsonReader } from './json-reader.ts'
-import { createHeldLane, createLazyLane, type EmitDelta, type HeldLane, type Lane } from './lane.ts'
+import { createHeldLane, createLazyLane, type EmitDelta, type HeldLane, type Lane, type LaneEnd } from './lane.ts'
 import { type ContentParams, decideContent } from './lanes-content.ts'
 import { createExecLanes, type ExecLanes, type ExecSettings, execLanguage } from './lanes-exec.ts'
+import { planCard } from './lanes-plan.ts'
 
 export interface ActionSettings extends ExecSettings {
   readonly iteration: number
@@ -12,7 +16,10 @@ export interface ActionSettings extends ExecSettings {
 /** Lanes of the action channel. Reads its JSON while the model writes it, and shows the fields that the user may see. */
 export interface ActionLanes {
   push(text: string): void
+  /** Ends the action. The lane of its content stays open until `finish`. */
   end(): void
+  /** Ends the lane of the content. It ends as aborted if the action is refused, for its own sake or because of the rest of the response. */
+  finish(refused: boolean): void
   readonly exec: ExecLanes
   /** The action, trimmed and in lower case. Undefined until its string is complete. */
   readonly action: string | undefined
@@ -20,6 +27,16 @@ export interface ActionLanes {
   readonly answer: HeldLane | undefined
   /** True while the action channel has only white space. */
   readonly blank: boolean
+  /** True when the action ends the turn and calls no tool, so that its answer may be shown. Known after `end`. */
+  readonly allowsAnswer: boolean
+}
+
+/** The content of a tool call, and what was known when it began. */
+interface Content {
+  readonly field: string
+  readonly lane: HeldLane
+  readonly params: Readonly<ContentParams>
+  ending: LaneEnd | undefined
 }
 
 export function createActionLanes(settings: ActionSettings, emit: EmitDelta): ActionLanes {
@@ -31,25 +48,39 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let notesText = ''
   let toolId: string | undefined
   const params: ContentParams = { path: undefined, channel: undefined, format: undefined }
-  let paramsEnded = false
+  const decided = new Map<string, string>() // the first value of each deciding key, as JSON
+  let text = ''
+  let actionEnded = false
+  let callBegan = false
+  let restarted = false // true after a second `tool_call` or `params`
+  let refused = false
   let wholeParams: JsonValue | undefined
   let current: HeldLane | undefined
-  let content: { readonly field: string; readonly lane: HeldLane } | undefined
+  let content: Content | undefined
 
   const self = {
     exec,
     action: undefined as string | undefined,
     answer: undefined as HeldLane | undefined,
     blank: true,
-    push(text: string) {
-      if (self.blank) self.blank = text.trim() === ''
-      for (const event of reader.push(text)) read(event)
+    allowsAnswer: false,
+    push(piece: string) {
+      if (self.blank) self.blank = piece.trim() === ''
+      text += piece
+      for (const event of reader.push(piece)) read(event)
     },
     end() {
       for (const event of reader.end()) read(event)
+      const { to } = reader.span
+      if (to !== undefined && text.includes('{', to) && hasSeveralObjects(text)) refuse()
       if (self.action !== 'call_tool' || toolId === undefined) exec.discard()
       notes?.drop()
       content?.lane.drop()
+      self.allowsAnswer = !refused && (self.action === 'complete' || self.action === 'exit') && !hasCall()
+    },
+    finish(refusedByResponse: boolean) {
+      const answered = self.answer !== undefined && self.answer.head.trim() !== ''
+      endContent(refusedByResponse || answered || !actionEnded ? 'aborted' : (content?.ending ?? 'aborted'))
     },
   }
   return self
@@ -58,8 +89,30 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return createLazyLane({ marker: 'timeline_text', artifact_name: artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
+  /** Stops all that the action shows, because it will be refused. */
+  function refuse() {
+    if (refused) return
+    refused = true
+    exec.refuse()
+    notes?.drop()
+    endContent('aborted')
+  }
+
+  function endContent(ending: LaneEnd) {
+    if (content?.lane.state === 'open') content.lane.end(ending)
+    else content?.lane.drop()
+    content = undefined
+  }
+
+  /** Whether a tool call stands beside the action. In invalid JSON, the beginning of one counts. */
+  function hasCall(): boolean {
+    const parsed = parseModelJson(text)
+    return parsed.ok ? isObject(parsed.value) && !isEmptyCall(parsed.value.tool_call) : callBegan
+  }
+
   /** Releases or drops held lanes. Called when another value of the action is known. */
   function reconsider() {
+    if (refused) return
     const { action } = self
     if (notes?.state === 'held') {
       if (action === 'call_tool') notes.release(timelineLane(`timeline_text.react.decision.${iteration}`))
@@ -75,15 +128,16 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
 
   function reconsiderContent() {
     if (content?.lane.state !== 'held') return
-    const { field, lane } = content
+    const { field, lane, ending } = content
     const verdict = decideContent({
       action: self.action,
       toolId,
       field,
-      params,
-      paramsEnded,
+      params: content.params,
+      channelFollows: params.channel !== undefined,
+      actionEnded,
       head: lane.head,
-      whole: lane.ending === 'whole',
+      whole: ending === 'whole',
     })
     if (verdict === 'drop') lane.drop()
     else if (verdict !== 'wait') lane.release(createLazyLane(verdict.style, () => replacer(verdict.citations), emit))
@@ -93,25 +147,34 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   function laneAt(path: JsonPath): HeldLane | undefined {
     const field = shownField(path)
     if (field === undefined) return undefined
+    if (field === 'content' || field === 'patch') return beginContent(field)
     const lane = createHeldLane()
     if (field === 'final_answer') self.answer = lane
-    else if (field === 'notes') {
+    else {
       notes = lane
       notesText = ''
-    } else content = { field, lane }
+    }
     reconsider()
     return lane
   }
 
+  /** The lane of the content. Undefined when it can not be shown, because a second call or second parameters began before it. */
+  function beginContent(field: string): HeldLane | undefined {
+    if (refused || restarted) return undefined
+    endContent('aborted')
+    content = { field, lane: createHeldLane(), params: { ...params }, ending: undefined }
+    reconsiderContent()
+    return content.lane
+  }
+
   /** Stores a complete value. */
   function store(path: JsonPath, value: JsonValue) {
+    checkRepeated(path, value)
     if (isAt(path, 'final_answer')) self.answer = undefined
     else if (isAt(path, 'action') && typeof value === 'string') self.action = value.trim().toLowerCase()
     else if (isAt(path, 'tool_call', 'tool_id') && typeof value === 'string') toolId = value.trim()
-    else if (isAt(path, 'tool_call', 'params')) {
-      wholeParams = value
-      paramsEnded = true
-    } else if (path[0] === 'tool_call' && path[1] === 'params') storeParam(String(path[2]), value)
+    else if (isAt(path, 'tool_call', 'params')) wholeParams = value
+    else if (path[0] === 'tool_call' && path[1] === 'params') storeParam(String(path[2]), value)
     else return
     reconsider()
   }
@@ -119,12 +182,32 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   function storeParam(key: string, value: JsonValue) {
     if (key === 'path' || key === 'channel' || key === 'format') params[key] = value
     if (key !== 'content' || toolId !== 'react.write' || typeof value !== 'object' || value === null) return
-    content = { field: key, lane: createHeldLane() }
-    content.lane.write(JSON.stringify(value, null, 2)) // `react.write` writes the same text
-    content.lane.end('whole')
+    beginContent(key)?.write(JSON.stringify(value, null, 2)) // `react.write` writes the same text
+    if (content !== undefined) content.ending = 'whole'
+  }
+
+  /** Refuses the action when a deciding key has another value than before. Repeated objects are compared when the action is complete. */
+  function checkRepeated(path: JsonPath, value: JsonValue) {
+    const key = decidingKey(path)
+    if (key === undefined || key === 'tool_call.params') return
+    const written = JSON.stringify(value)
+    const first = decided.get(key)
+    if (first === undefined) decided.set(key, written)
+    else if (first !== written) refuse()
+  }
+
+  function noteCall(event: JsonEvent) {
+    const { type, path } = event
+    callBegan ||= path.length > 1 || type === 'string.start' || type === 'array.start' || (type === 'scalar' && event.value !== null)
+    if (type !== 'scalar' && !type.endsWith('.start')) return
+    const key = path.length <= 2 ? decidingKey(path) : undefined
+    if (key !== 'tool_call' && key !== 'tool_call.params') return
+    restarted ||= decided.has(key)
+    decided.set(key, '')
   }
 
   function read(event: JsonEvent) {
+    if (event.path[0] === 'tool_call') noteCall(event)
     if (event.type === 'string.start' && event.path.length <= 3) current = laneAt(event.path)
     if (current !== undefined) return readLane(current, event)
     if (event.path.length === 0) {
@@ -138,18 +221,24 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   }
 
   function readLane(lane: HeldLane, event: JsonEvent) {
+    const isContent = lane === content?.lane
     if (event.type === 'string.delta') {
       lane.write(event.text)
       if (lane === notes) notesText += event.text
     } else if (event.type === 'string.end') {
-      lane.end(event.aborted ? 'aborted' : 'whole')
+      const ending = event.aborted ? 'aborted' : 'whole'
+      if (content && isContent) content.ending = ending
+      else lane.end(ending)
       current = undefined
     }
-    if (lane === content?.lane) reconsiderContent()
+    if (isContent) reconsiderContent()
   }
 
   function finishRoot() {
-    if (self.action !== 'call_tool') return
+    actionEnded = true
+    if (restarted && conflictingKeys(text).length > 0) refuse()
+    if (refused || self.action !== 'call_tool') return
+    reconsiderContent()
     exec.describe(wholeParams, notesText)
     const card = toolId === 'react.plan' ? planCard(wholeParams, notesText) : undefined
     if (card === undefined) return
@@ -157,6 +246,11 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     lane.write(card)
     lane.end('whole')
   }
+}
+
+function hasSeveralObjects(text: string): boolean {
+  const parsed = parseModelJson(text)
+  return !parsed.ok && parsed.error.code === 'json.multiple'
 }
 
 /** The name of the field at `path`, if the user may see it while the model writes it. */
@@ -169,41 +263,4 @@ function shownField(path: JsonPath): 'final_answer' | 'notes' | 'content' | 'pat
 /** True when the path has exactly these steps. Only for paths of at most three steps. */
 function isAt(path: JsonPath, first: string, second?: string, third?: string): boolean {
   return path[0] === first && path[1] === second && path[2] === third
-}
-
-/** The title of a plan card for each mode of a `react.plan` call. */
-const planTitles: Readonly<Record<string, string>> = {
-  new: 'New Plan',
-  activate: 'Activated Plan',
-  replace: 'Replaced Plan',
-  close: 'Closed Plan',
-}
-
-/** The text that shows a `react.plan` call to the user. Undefined when the mode is invalid, because the call will be rejected. */
-function planCard(params: JsonValue | undefined, notes: string): string | undefined {
-  if (typeof params !== 'object' || params === null || Array.isArray(params)) return undefined
-  const { mode, plan_id: planId, steps } = params as { readonly [key: string]: JsonValue }
-  const name = typeof mode === 'string' ? mode.trim().toLowerCase() : ''
-  if (!Object.hasOwn(planTitles, name)) return undefined
-  const labels = Array.isArray(steps) ? steps.map(labelOf).filter((label) => label !== '') : []
-  const note = firstLine(notes)
-  const verb = name === 'close' ? 'Close' : 'Activate'
-  const headline = note || labels[0] || `${verb} plan \`${typeof planId === 'string' ? planId : ''}\`.`
-  return [`• ${planTitles[name]}`, `└ ${headline}`, ...labels.map((label) => `  □ ${label}`)].join('\n')
-}
-
-function firstLine(text: string): string {
-  return (
-    text
-      .split('\n')
-      .map((line) => line.trim())
-      .find((line) => line !== '') ?? ''
-  )
-}
-
-/** The label of a plan step. A step is a string, or in older plans an object with a `label`. */
-function labelOf(step: JsonValue): string {
-  if (typeof step === 'string') return firstLine(step)
-  const label = typeof step === 'object' && step !== null && 'label' in step ? step.label : ''
-  return typeof label === 'string' ? firstLine(label) : ''
 }

@@ -16,9 +16,12 @@ export interface ContentState {
   readonly toolId: string | undefined
   /** The name of the parameter that holds the content. */
   readonly field: string
+  /** The parameters that were written before the content. */
   readonly params: Readonly<ContentParams>
-  /** True when all parameters have been read. */
-  readonly paramsEnded: boolean
+  /** True when the channel was written after the content. Such a call is rejected. */
+  readonly channelFollows: boolean
+  /** True when the whole action has been read. */
+  readonly actionEnded: boolean
   /** The first characters of the content, at most `headLength`. */
   readonly head: string
   /** True when the content is complete. Never true for content that was cut off. */
@@ -33,7 +36,10 @@ function contentField(toolId: string): 'content' | 'patch' | undefined {
   return toolId === 'react.patch' ? 'patch' : undefined
 }
 
-/** Decides whether to show content. It is shown once it certainly belongs to a tool call, is not internal and is not a reference. */
+/**
+ * Decides whether to show content. It is shown once it certainly belongs to a tool call, is not internal and is not a reference. What was
+ * written before the content decides where it is shown: a call whose path or channel comes later is rejected.
+ */
 export function decideContent(state: ContentState): ContentVerdict {
   if (state.action !== undefined && state.action !== 'call_tool') return 'drop'
   if (state.toolId !== undefined && contentField(state.toolId) !== state.field) return 'drop'
@@ -41,7 +47,6 @@ export function decideContent(state: ContentState): ContentVerdict {
   if (state.action === undefined || state.toolId === undefined) return 'wait'
   if (!state.whole && 'ref:'.startsWith(state.head)) return 'wait'
   const { path } = state.params
-  if (path === undefined) return state.paramsEnded ? 'drop' : 'wait'
   if (typeof path !== 'string' || path.trim() === '') return 'drop'
   if (state.toolId.startsWith('rendering_tools.') && state.head.trim() === '' && state.head.length < headLength && !state.whole)
     return 'wait'
@@ -51,9 +56,10 @@ export function decideContent(state: ContentState): ContentVerdict {
   return state.toolId === 'react.patch' ? show('canvas', path, { format: 'markdown' }) : show(channel, path, writtenFormat(path))
 }
 
-function channelOf({ params, paramsEnded }: ContentState): 'canvas' | 'timeline_text' | 'wait' | 'drop' {
+function channelOf({ params, channelFollows, actionEnded }: ContentState): 'canvas' | 'timeline_text' | 'wait' | 'drop' {
   const { channel } = params
-  if (channel === undefined && !paramsEnded) return 'wait'
+  if (channel === undefined && !actionEnded) return 'wait'
+  if (channel === undefined && channelFollows) return 'drop'
   if (channel === undefined || channel === null) return 'canvas'
   const name = String(channel).trim().toLowerCase()
   return name === 'canvas' || name === 'timeline_text' ? name : 'drop'

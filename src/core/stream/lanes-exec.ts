@@ -24,12 +24,16 @@ export interface ExecSettings {
  * ends with the status `error` instead of the contract.
  */
 export interface ExecLanes {
+  /** True when it is known that the action calls an exec tool. */
+  readonly started: boolean
   /** Called when it is known that the action calls an exec tool. */
   start(language: string): void
   /** Called when the action is complete. */
   describe(params: JsonValue | undefined, notes: string): void
   /** Called when the action calls no exec tool. The code is then not shown. */
   discard(): void
+  /** Called when the action is refused. What follows is not shown, and a program that was announced ends with an error. */
+  refuse(): void
   write(code: string): void
   endCode(ending: LaneEnd): void
   end(): void
@@ -39,6 +43,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
   const code = createHeldLane()
   let started = false
   let hasCode = false
+  let refused = false
   let params: { readonly [key: string]: JsonValue } = {}
 
   function showWhole(subType: string, format: ChannelFormat, text: string) {
@@ -50,14 +55,17 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
   }
 
   return {
+    get started() {
+      return started
+    },
     start(language) {
-      if (started || code.state === 'dropped') return
+      if (started || refused || code.state === 'dropped') return
       started = true
       emit(statusDelta(executionId, 'gen'))
       code.release(createLazyLane(execStyle(executionId, 'code_exec.code', 'text', language), withoutRewriting, emit))
     },
     describe(given, notes) {
-      if (!started) return
+      if (!started || refused) return
       if (typeof given === 'object' && given !== null && !Array.isArray(given)) params = given as typeof params
       if (typeof params.prog_name === 'string') showWhole('code_exec.program.name', 'text', params.prog_name)
       showWhole('code_exec.objective', 'markdown', notes)
@@ -65,13 +73,22 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
     discard() {
       if (!started) code.drop()
     },
+    refuse() {
+      if (!refused && started) code.end('aborted')
+      else code.drop()
+      refused = true
+    },
     write(text) {
+      if (refused) return
       hasCode ||= text.trim() !== ''
       code.write(text)
     },
-    endCode: code.end,
+    endCode(ending) {
+      if (!refused) code.end(ending)
+    },
     end() {
       if (!started) return
+      if (refused) return emit(statusDelta(executionId, 'error', 'refused'))
       if (!hasCode) return emit(statusDelta(executionId, 'error', 'missing_code'))
       const contract = listedFiles(params.contract, mimeOf)
       showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))

@@ -1,79 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { answerLane, type Cut, call, complete, lanesOf, show, showCut, showUntil } from '../../../test/support/show-lanes.ts'
 import { createCitationReplacer } from '../citations/replace.ts'
-import type { ChannelEvent } from './channel.ts'
 import { parseModelJson } from './json-parse.ts'
-import type { CreateReplacer, LaneDelta, LaneEnd } from './lane.ts'
-import { createLanes } from './lanes.ts'
-
-/** A replacer that marks its text with its format. */
-const marking = (format: string) => ({
-  push: (text: string) => text.replaceAll('§', `<${format}>`),
-  flush: () => '',
-  used: [],
-  unresolved: [],
-  usage: [],
-})
-
-const mimeOf = (filename: string) => (filename.endsWith('.csv') ? 'text/csv' : 'application/octet-stream')
-
-type Stop = LaneEnd | 'interrupted'
-type Cut = (text: string) => readonly string[]
-
-/** Shows a response, given as channel, text, channel, text, …; the last channel stays open unless the response is complete. */
-function showCut(response: readonly string[], stop: Stop, cut: Cut, replacer: CreateReplacer = marking) {
-  const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf })
-  const instances = new Map<string, number>()
-  const events: ChannelEvent[] = []
-  for (let i = 0; i < response.length; i += 2) {
-    const channel = response[i] as string
-    const instance = instances.get(channel) ?? 0
-    instances.set(channel, instance + 1)
-    events.push({ type: 'channel.start', channel, instance })
-    for (const text of cut(response[i + 1] as string)) events.push({ type: 'channel.delta', channel, instance, text })
-    events.push({ type: 'channel.end', channel, instance, closed: i === response.length - 2 && stop !== 'whole' ? 'cut' : 'tag' })
-  }
-  const live = events.map((event) => lanes.push(event))
-  const last = stop === 'interrupted' ? lanes.abort() : lanes.end(stop)
-  return { live, last, all: [...live.flat(), ...last], answer: lanes.answer() }
-}
-
-const showUntil = (stop: Stop, ...response: readonly string[]) => showCut(response, stop, (text) => [text])
-const show = (...response: readonly string[]) => showUntil('whole', ...response)
-
-/** A lane after all its deltas. */
-interface ShownLane {
-  readonly lane: string
-  readonly format: string
-  text: string
-  end: 'whole' | 'aborted' | 'open'
-}
-
-function lanesOf(deltas: readonly LaneDelta[]): readonly ShownLane[] {
-  const lanes = new Map<string, ShownLane & { index: number }>()
-  for (const { marker, artifact_name, format, index, text, completed, aborted } of deltas) {
-    const lane = artifact_name === undefined ? marker : `${marker} ${artifact_name}`
-    const known = lanes.get(lane) ?? { lane, format, text: '', end: 'open' as const, index: -1 }
-    if (index !== 0 && index !== known.index + 1) throw new Error(`${lane}: ${index} after ${known.index}`)
-    lanes.set(lane, {
-      lane,
-      format,
-      index,
-      text: index === 0 ? text : known.text + text,
-      end: completed ? (aborted ? 'aborted' : 'whole') : 'open',
-    })
-  }
-  return [...lanes.values()].map(({ index: _, ...lane }) => lane)
-}
-
-const call = (toolId: string, params: unknown, notes = '') =>
-  JSON.stringify({ action: 'call_tool', notes, tool_call: { tool_id: toolId, params }, final_answer: null })
-const complete = '{"action":"complete"}'
-const answerLane = (text: string, end: ShownLane['end'] = 'whole') => ({
-  lane: 'answer react.final_answer.2',
-  format: 'markdown',
-  text,
-  end,
-})
 
 describe('the answer', () => {
   it('streams from its channel once the action is known to be complete', () => {
@@ -240,8 +168,8 @@ describe('the content of a file', () => {
     expect(write({ content: 'x' })).toEqual([])
   })
 
-  it('waits for all keys that can forbid it, in any order', () => {
-    const late = '{"tool_call":{"params":{"content":"x","channel":"canvas","path":"a.md"},"tool_id":"react.write"},"action":"call_tool"}'
+  it('waits for the action and the tool, if they come later', () => {
+    const late = '{"tool_call":{"params":{"path":"a.md","channel":"canvas","content":"x"},"tool_id":"react.write"},"action":"call_tool"}'
     expect(lanesOf(show('action', late).all)).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
     expect(show('action', late.replace('call_tool"}', 'complete"}')).all).toEqual([])
     expect(show('action', late.replace('react.write', 'react.read')).all).toEqual([])

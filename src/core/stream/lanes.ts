@@ -39,11 +39,11 @@ export interface DeliveredAnswer {
  *         ├── content, patch ── if not internal, not a ref: ─▶ canvas, timeline_text
  *         ├── react.plan ── when complete ───────────────────▶ timeline_text
  *         └── final_answer ── held to the end ───────────┐
- *   answer ── held until the action says complete, exit ─┴───▶ answer
+ *   answer ── held until the action is complete ─────────┴───▶ answer
  *   code ── held until the action calls an exec tool ────────▶ subsystem
  *
  * `final_answer` has to wait for the end, because an answer channel may follow. A visible answer channel is shown instead of it. Text
- * that was shown is never taken back. The channels `followup` and `usage` are for programs and have no lane.
+ * that was shown is never taken back. The lane of `content` ends with the response: if the response is refused, it ends as aborted. The channels `followup` and `usage` are for programs and have no lane.
  */
 export interface Lanes {
   push(event: ChannelEvent): readonly LaneDelta[]
@@ -67,6 +67,8 @@ export function createLanes(settings: LaneSettings): Lanes {
   let shownAnswer: LazyLane | undefined
   let actions = 0
   let channelText = ''
+  let hasAnswer = false
+  let hasCode = false
   let delivered: DeliveredAnswer | undefined
 
   // These lanes are created when they are first needed.
@@ -92,13 +94,13 @@ export function createLanes(settings: LaneSettings): Lanes {
   }
 
   /**
-   * Whether to show the answer. It is dropped when there are two actions, when the action is not `complete` or `exit`, or when its JSON
-   * is invalid.
+   * Whether to show the answer. The whole action decides: the answer is dropped when there are two actions, or when the action is not
+   * `complete` or `exit`, is refused, or also calls a tool.
    */
   function answerVerdict(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
-    if (action?.action === 'complete' || action?.action === 'exit') return 'show'
-    return open.has('action') || isBlank() ? 'wait' : 'drop'
+    if (open.has('action') || isBlank()) return 'wait'
+    return action?.allowsAnswer ? 'show' : 'drop'
   }
 
   function start({ channel }: ChannelEvent) {
@@ -108,9 +110,12 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function write(channel: string, text: string) {
     if (channel === 'thinking') thinkingLane().write(text)
-    else if (channel === 'code') actionLanes().exec.write(text)
-    else if (channel === 'action' && actions === 1) actionLanes().push(text)
-    else if (channel === 'answer') {
+    else if (channel === 'code') {
+      hasCode ||= text.trim() !== ''
+      actionLanes().exec.write(text)
+    } else if (channel === 'action' && actions === 1) actionLanes().push(text)
+    else if (channel === 'answer') hasAnswer ||= text.trim() !== ''
+    if (channel === 'answer' && actions <= 1) {
       channelText += text
       channelAnswer ??= createHeldLane()
       channelAnswer.write(text)
@@ -122,7 +127,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     if (channel === 'thinking') thinkingLane().end(ending)
     else if (channel === 'code') actionLanes().exec.endCode(ending)
     else if (channel === 'action' && actions === 1) actionLanes().end()
-    else if (channel === 'answer') channelAnswer?.end(ending)
+    else if (channel === 'answer' && actions <= 1) channelAnswer?.end(ending)
   }
 
   function showFieldAnswer() {
@@ -153,11 +158,13 @@ export function createLanes(settings: LaneSettings): Lanes {
       reconsiderAnswer()
       if (actions === 0 || (actions === 1 && isBlank())) showChannelAnswer()
       showFieldAnswer()
+      action?.finish(actions > 1 || hasAnswer || (hasCode && !action.exec.started))
       action?.exec.end()
       return take()
     },
     abort() {
       for (const channel of open) finish(channel, 'aborted')
+      action?.finish(true)
       return take()
     },
     answer() {

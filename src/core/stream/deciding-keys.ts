@@ -1,0 +1,43 @@
+import { isObject } from '../json.ts'
+import { createJsonCollector } from './json-collector.ts'
+import type { JsonPath } from './json-event.ts'
+import { createJsonReader } from './json-reader.ts'
+
+/**
+ * The name of a key of an action that decides what is called and who sees it. Undefined for every other key. If such a key is repeated
+ * with another value, it is not certain what was meant, so the action is refused.
+ */
+export function decidingKey(path: JsonPath): string | undefined {
+  const [first, second, third] = path
+  if (path.length === 1) return first === 'action' || first === 'tool_call' ? first : undefined
+  if (first !== 'tool_call') return undefined
+  if (path.length === 2) return second === 'tool_id' || second === 'params' ? `tool_call.${second}` : undefined
+  const isParam = path.length === 3 && second === 'params' && (third === 'path' || third === 'channel' || third === 'kind')
+  return isParam ? `params.${third}` : undefined
+}
+
+/** The deciding keys that the text of an action repeats with another value. */
+export function conflictingKeys(text: string): readonly string[] {
+  const reader = createJsonReader()
+  const collector = createJsonCollector()
+  const first = new Map<string, string>()
+  const conflicts = new Set<string>()
+  for (const event of [...reader.push(text), ...reader.end()]) {
+    const value = collector.push(event)
+    const key = value === undefined ? undefined : decidingKey(event.path)
+    if (key === undefined) continue
+    const written = JSON.stringify(value)
+    if (!first.has(key)) first.set(key, written)
+    else if (first.get(key) !== written) conflicts.add(key)
+  }
+  return [...conflicts]
+}
+
+/** True when the value of `tool_call` calls nothing: it is missing, null, or an object without tool and parameters. */
+export function isEmptyCall(call: unknown): boolean {
+  if (call === undefined || call === null) return true
+  if (!isObject(call)) return false
+  const { tool_id: toolId, params = null } = call
+  const named = typeof toolId === 'string' && toolId.trim() !== ''
+  return !named && (params === null || (isObject(params) && Object.keys(params).length === 0))
+}
