@@ -112,6 +112,8 @@ export interface RepairCount {
   readonly consecutive: number
   /** The repairs in the whole turn. */
   readonly total: number
+  /** True when a response since the last accepted round was a text without any channel. The next such text is an answer. */
+  readonly plainText?: boolean
   /** The last tool refusal, and how many times it came in a row. */
   readonly refusal?: { readonly code: string; readonly toolId: string; readonly times: number }
 }
@@ -138,9 +140,13 @@ export const repairsExhausted = ({ consecutive, total }: RepairCount): boolean =
 export const afterAcceptedRound = (repairs: RepairCount): RepairCount =>
   repairs.consecutive === 0 && repairs.refusal === undefined ? repairs : { consecutive: 0, total: repairs.total }
 
-/** The count after a response that broke a rule, and how the turn goes on. `remainingRounds` does not include the failed round. */
-export function afterRejectedResponse(repairs: RepairCount, remainingRounds: number): AfterFailure {
-  const after = { consecutive: repairs.consecutive + 1, total: repairs.total + 1 }
+/**
+ * The count after a response that broke a rule, and how the turn goes on. `remainingRounds` does not include the failed round. `plainText`
+ * is true when the response was a text without any channel.
+ */
+export function afterRejectedResponse(repairs: RepairCount, remainingRounds: number, plainText = false): AfterFailure {
+  const counted = { consecutive: repairs.consecutive + 1, total: repairs.total + 1 }
+  const after: RepairCount = plainText || repairs.plainText ? { ...counted, plainText: true } : counted
   return { repairs: after, next: repairsExhausted(after) ? 'exit' : nextStep(remainingRounds) }
 }
 

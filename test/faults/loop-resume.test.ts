@@ -34,9 +34,23 @@ interface ResumeCase {
 
 const cases: Readonly<Record<string, ResumeCase>> = {
   'counts repairs': {
-    reply: () => 'no channels at all',
+    reply: () => '<channel:answer>no thinking',
     exit: 'protocol_violation',
     completions: ['I could not put together'],
+  },
+  'takes the second text without channels as the answer': {
+    reply: (_, iteration) => (iteration === 0 ? reply.call('shop.look', { shelf: 0 }) : `Text number ${iteration}.`),
+    exit: 'complete',
+    completions: ['Text number 2.'],
+  },
+  'keeps an answer that a second action followed': {
+    reply: (_, iteration) => {
+      if (iteration === 1) return reply.call('shop.look', { shelf: 0 })
+      const complete = '<channel:action>{"action":"complete"}</channel:action>'
+      return iteration === 0 ? `${reply.answer('Rome is clear.')}${complete}` : `<channel:thinking>x</channel:thinking>${complete}`
+    },
+    exit: 'complete',
+    completions: ['Rome is clear.'],
   },
   'keeps the extra round of a followup': {
     settings: { maxRounds: 2 },
@@ -73,7 +87,7 @@ const cases: Readonly<Record<string, ResumeCase>> = {
   'counts a failed tool call': {
     settings: { maxRounds: 40 },
     reply: (_, iteration) =>
-      iteration % 3 === 2 ? 'no channels at all' : reply.call('react.plan', { mode: 'activate', plan_id: 'nowhere' }),
+      iteration % 3 === 2 ? '<channel:answer>no thinking' : reply.call('react.plan', { mode: 'activate', plan_id: 'nowhere' }),
     exit: 'protocol_violation',
     completions: ['I could not put together'],
   },

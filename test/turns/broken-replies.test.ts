@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { type Block, readNotice } from '../../src/core/block/index.ts'
 import { rewriteSids } from '../../src/core/citations/sids.ts'
-import type { TurnEvent } from '../../src/core/event.ts'
+import { responseViolations } from '../../src/core/decision/violations.ts'
+import type { LaneEvent, TurnEvent } from '../../src/core/event.ts'
 import { blocksOfTurn } from '../../src/core/timeline/timeline.ts'
 import { createHarness, type Harness, type RecordedTurn } from '../../src/testing/harness.ts'
 import { defineTool } from '../../src/tools/define.ts'
-import { brokenReply } from '../support/generators/broken-replies.ts'
+import { brokenReply, secret } from '../support/generators/broken-replies.ts'
 import { weather } from '../support/scenario-tools.ts'
 import { deltasOf, laneText } from '../support/watch-turn.ts'
 
@@ -33,6 +35,43 @@ function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   return gaps
 }
 
+/** The texts of the lanes with a marker, by round. Of several attempts at a round, the last counts. */
+function lanesByRound(events: readonly TurnEvent[], marker: string) {
+  const lanes = new Map<string, { readonly iteration: number; readonly attempt: number; text: string; last: LaneEvent['delta'] }>()
+  for (const { iteration, attempt, delta } of deltasOf(events, marker)) {
+    const key = `${iteration} ${delta.artifact_name}`
+    const known = lanes.get(key)
+    const text = known?.attempt === attempt && delta.index !== 0 ? known.text + delta.text : delta.text
+    lanes.set(key, { iteration, attempt, text, last: delta })
+  }
+  return [...lanes.values()]
+}
+
+/** All that was shown, joined by lane, however small the pieces were. */
+function shownTexts(events: readonly TurnEvent[]): readonly string[] {
+  const lanes = Object.groupBy(deltasOf(events), ({ iteration, delta }) => `${iteration} ${delta.marker} ${delta.artifact_name}`)
+  return Object.values(lanes).map((deltas = []) => deltas.map(({ delta }) => delta.text).join(''))
+}
+
+const brokenOff = new Set(['service_interrupted', 'service_error'])
+const refused = new Set(responseViolations.map((code) => `protocol_violation.${code}`))
+
+/** An answer that was shown is an answer of the turn, and a file that was shown and not written is shown as aborted. */
+function expectKept(events: readonly TurnEvent[], blocks: readonly Block[], counts: { answers: number; refused: number }): void {
+  const codesIn = (round: number) => blocks.flatMap((block) => (block.meta?.iteration === round ? (readNotice(block)?.code ?? []) : []))
+  for (const { iteration, text } of lanesByRound(events, 'answer')) {
+    if (codesIn(iteration).some((code) => brokenOff.has(code))) continue
+    const kept = blocks.filter(({ type, meta }) => type.startsWith('assistant.completion') && meta?.iteration === iteration)
+    expect(kept.map((block) => rewriteSids(block.text ?? '', new Map()).trim())).toContain(text.trim())
+    counts.answers++
+  }
+  for (const { iteration, last } of lanesByRound(events, 'canvas')) {
+    if (!codesIn(iteration).some((code) => refused.has(code))) continue
+    expect(last).toMatchObject({ completed: true, aborted: true })
+    counts.refused++
+  }
+}
+
 /** In all, ten thousand replies: in each batch 250 conversations of five replies. Batches let a failure show early. */
 const batches = 8
 const conversations = 250
@@ -43,32 +82,38 @@ describe('with any model output', () => {
     'every turn ends with an answer and a closed turn (batch %i)',
     async (batch) => {
       const ends = new Map<string, number>()
+      const counts = { answers: 0, refused: 0 }
       await fc.assert(
         fc.asyncProperty(fc.array(brokenReply, { minLength: replies, maxLength: replies }), async (script) => {
           const harness = createHarness({ replies: script, tools, settings: { maxRounds: 3 } })
           while (harness.model.left > 0) {
             const turn = await harness.say('Do it.')
             ends.set(turn.exitReason, (ends.get(turn.exitReason) ?? 0) + 1)
-            await expectAnswered(harness, turn)
+            await expectAnswered(harness, turn, counts)
           }
         }),
         { numRuns: conversations, seed: batch },
       )
       expect([...ends.keys()].sort()).toEqual(expect.arrayContaining(['complete', 'error', 'max_iterations', 'protocol_violation']))
+      expect(counts.answers).toBeGreaterThan(conversations / 2)
+      expect(counts.refused).toBeGreaterThan(0)
     },
     120_000,
   )
 })
 
-async function expectAnswered(harness: Harness, turn: RecordedTurn): Promise<void> {
+async function expectAnswered(harness: Harness, turn: RecordedTurn, counts: Parameters<typeof expectKept>[2]): Promise<void> {
   expect(turn.error === undefined || turn.error.cause !== undefined).toBe(true) // errors come from the provider, never from our code
   expect(turn.answer.trim()).not.toBe('')
   expect(laneText(turn.events, 'answer').trim()).not.toBe('')
   expect(gapsIn(turn.events)).toEqual([])
+  expect(shownTexts(turn.events).filter((text) => text.includes(secret))).toEqual([])
+  expect(turn.answer).not.toContain(secret)
 
   const timeline = await harness.timeline()
   expect(timeline.openTurn).toBeUndefined()
   const blocks = blocksOfTurn(timeline, turn.turnId)
+  expectKept(turn.events, blocks, counts)
   const called = blocks.filter(({ type }) => type === 'react.tool.call').map(({ call_id }) => call_id)
   const answered = new Set(blocks.filter(({ type }) => type === 'react.tool.result').map(({ call_id }) => call_id))
   expect(called.filter((callId) => !answered.has(callId))).toEqual([])

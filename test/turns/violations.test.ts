@@ -11,7 +11,14 @@ const others = [
   ...['exec_contract_rewritten', 'exec_path_rewritten', 'exec_code_rewritten'].map((code) => `protocol_violation.${code}`),
   ...['read_paths_missing', 'tool_call_warning.missing_sources', 'tool_call_error.missing_assets'],
   ...['tool_signature_validation', 'tool_call_error', 'tool_result_error', 'service_interrupted', 'service_error'],
-  ...['action_json_repaired', 'answer_without_action', 'duplicate_keys', 'final_answer_twice', 'final_answer_with_notes'].map(warned),
+  ...[
+    'action_json_repaired',
+    'answer_without_action',
+    'answer_without_channels',
+    'duplicate_keys',
+    'final_answer_twice',
+    'final_answer_with_notes',
+  ].map(warned),
   ...[
     'followups_unreadable',
     'usage_unreadable',

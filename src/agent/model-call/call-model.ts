@@ -5,9 +5,9 @@ import { type Attempt, isContextOverflow } from '../../core/compaction/overflow.
 import { estimatedUsage } from '../../core/cost/cost.ts'
 import { ellipsize } from '../../core/cut.ts'
 import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
+import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import { readDecision } from '../../core/decision/read.ts'
-import { createEarlyCheck } from '../../core/decision/violations.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
@@ -76,7 +76,7 @@ export async function callModel(
   try {
     for (let attempt = 0; ; attempt++) {
       const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
-      const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
+      const response = await callOnce(turn, origin, prompt, model, { attempt, activity, hearsText: progress.repairs.plainText === true })
       const { error } = response
       const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
@@ -110,7 +110,7 @@ function callOnce(
   origin: BlockOrigin,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
-  { attempt, activity }: { readonly attempt: number; readonly activity: Activity },
+  { attempt, activity, hearsText }: { readonly attempt: number; readonly activity: Activity; readonly hearsText: boolean },
 ): Promise<ModelResponse> {
   const { agent, conversation } = turn
   const { turnId: turn_id, iteration } = origin
@@ -125,18 +125,23 @@ function callOnce(
     cacheKey: conversationId,
     read: ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256),
   }
-  return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, readOptions(turn, origin, attempt))
+  return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, readOptions(turn, origin, attempt, hearsText))
 }
 
-/** How a response of the decision model is read and shown. */
-export function readOptions({ agent, conversation: { live, ledger } }: Turn, origin: BlockOrigin, attempt: number): ReadOptions {
+/** How a response of the decision model is read and shown. `hearsText` is true when a text without any channel may be an answer. */
+export function readOptions(
+  { agent, conversation: { live, ledger } }: Turn,
+  origin: BlockOrigin,
+  attempt: number,
+  hearsText: boolean,
+): ReadOptions {
   const { turnId: turn_id, iteration } = origin
   return {
     graceMs: agent.settings.stopGraceMs,
     modelName: agent.models.decision.name,
     channels: decisionChannels,
     createLanes: () => createResponseLanes(ledger, origin),
-    earlyCheck: createEarlyCheck(),
+    earlyCheck: createEarlyCheck(hearsText),
     live,
     emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   }

@@ -11,8 +11,13 @@ import { isAdapterError, readResponse } from './read-response.ts'
  * Reads a response again that a dead process has entered and not acted on. It is read like a new one, so that it means the same and
  * watchers see it.
  */
-export async function readJournaledResponse(turn: Turn, origin: BlockOrigin, entry: ResponseReceived): Promise<JournaledCall> {
-  const response = await readResponse(() => journaledEvents(entry), openActivity(), readOptions(turn, origin, 0))
+export async function readJournaledResponse(
+  turn: Turn,
+  origin: BlockOrigin,
+  entry: ResponseReceived,
+  hearsText: boolean,
+): Promise<JournaledCall> {
+  const response = await readResponse(() => journaledEvents(entry), openActivity(), readOptions(turn, origin, 0, hearsText))
   return { journaled: true, response, attempt: 0 }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { decisionChannels } from '../../core/decision/decision.ts'
-import { createEarlyCheck, type EarlyCheck } from '../../core/decision/violations.ts'
+import { createEarlyCheck, type EarlyCheck } from '../../core/decision/early-check.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'

@@ -3,6 +3,7 @@ import { type Block, type BlockOrigin, readNotice, readToolCall } from '../../co
 import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal, remainingRounds, spendRound } from '../../core/budget.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import { parseResponse } from '../../core/decision/decision.ts'
+import { isPlainTextViolation } from '../../core/decision/early-check.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
@@ -11,8 +12,9 @@ import type { TurnServices } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import { readJournaledResponse } from '../model-call/journaled-response.ts'
 import type { AgentSettings } from '../settings.ts'
+import { isSecondActionOutcome } from '../turn/closing.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
-import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult } from '../turn/round.ts'
+import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult, withAttempt } from '../turn/round.ts'
 import { generateTitle } from '../turn/title.ts'
 import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -57,7 +59,7 @@ function responseWithoutBlocks(turnId: string, changes: readonly Change[]): Resp
 async function handleJournaledResponse(turn: Turn, progress: Progress, response: ResponseReceived): Promise<RoundResult> {
   const { call_id: callId, iteration, ts, wrap_up: limit } = response
   const origin: BlockOrigin = { turnId: turn.turnId, callId, iteration, ts }
-  const call = await readJournaledResponse(turn, origin, response)
+  const call = await readJournaledResponse(turn, origin, response, progress.repairs.plainText === true)
   return limit ? handleLastResponse(turn, progress, origin, call, limit) : handleResponse(turn, progress, origin, call)
 }
 
@@ -115,7 +117,7 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
  *   blocks with a call                spend a round of a wrap-up
  *   blocks with a result              reset the count of repairs, or count a refusal by the tool
  *   blocks with a notice and no call  count a rejected response, and spend a round of a wrap-up
- *   blocks with an attempt            add a deferred answer
+ *   blocks with an attempt            add an answer that was kept; if a second action was the reason, count a rejected response
  *   event.folded                      applies the events again
  */
 export function restoreProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
@@ -149,7 +151,8 @@ function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string)
   if (attempt) {
     const { text = '', meta } = attempt
     const answer = { text, iteration: meta?.iteration ?? before.iteration - 1, truncated: meta?.truncated === true }
-    return { ...before, repairs: afterAcceptedRound(before.repairs), attempts: [...before.attempts, answer] }
+    const after = withAttempt(before, answer)
+    return blocks.some(isSecondActionOutcome) ? afterRejection(after, blocks) : { ...after, repairs: afterAcceptedRound(before.repairs) }
   }
   if (blocks.some(({ type }) => type === 'react.tool.call')) return spendWrapUpRound(before)
   const result = blocks.findLast(({ type }) => type === 'react.tool.result')
@@ -162,8 +165,15 @@ function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string)
     }
   }
   const rejected = blocks.some((block) => readNotice(block) !== undefined && block.meta?.rel === 'call')
-  return rejected ? { ...spendWrapUpRound(before), repairs: afterRejectedResponse(before.repairs, rounds).repairs } : before
+  return rejected ? afterRejection(before, blocks) : before
 }
+
+function afterRejection(before: Progress, blocks: readonly Block[]): Progress {
+  const plainText = blocks.some((block) => isPlainTextViolation(readNotice(block) ?? noNotice))
+  return { ...spendWrapUpRound(before), repairs: afterRejectedResponse(before.repairs, remainingRounds(before.budget), plainText).repairs }
+}
+
+const noNotice = { code: '', message: '' }
 
 const spendWrapUpRound = (progress: Progress): Progress =>
   progress.wrapUp ? { ...progress, wrapUp: spendRound(progress.wrapUp) } : progress

@@ -49,12 +49,16 @@ export function completionDrafts(
   ]
 }
 
-/** The blocks of a deferred answer: the answer, and a message to the model that says why it is not final. */
+/** Why an answer that the user has seen does not end the turn. */
+export type HoldReason = 'new_event' | 'second_action'
+
+/** The blocks of an answer that is kept and does not end the turn: the answer, and a message to the model that says why. */
 export function attemptDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
   { answer, truncated }: FinalDecision,
   { attempts }: Progress,
+  reason: HoldReason,
 ): readonly Draft[] {
   const { turnId, ts, iteration } = origin
   const number = attempts.length + 1
@@ -78,11 +82,22 @@ export function attemptDrafts(
       type: 'assistant.completion.attempt.outcome',
       author: 'system',
       path: attemptOutcomePath(turnId, number),
-      text: 'Held back as the last word: something new came in while you were answering. The user has seen this answer. Take the new event into account, then answer.',
-      meta: { completion_attempt_outcome: 'deferred', reason: 'new_event', iteration },
+      text: holdTexts[reason],
+      meta: { completion_attempt_outcome: 'deferred', reason, iteration },
     },
   ]
 }
+
+const holdTexts: { readonly [Reason in HoldReason]: string } = {
+  new_event:
+    'Held back as the last word: something new came in while you were answering. The user has seen this answer. Take the new event into account, then answer.',
+  second_action:
+    'Held back as the last word: a second action followed it in the same reply. The user has seen this answer. Go on from it, and do not repeat it.',
+}
+
+/** Whether a block says that an answer was kept because a second action followed it. */
+export const isSecondActionOutcome = ({ type, meta }: Block): boolean =>
+  type === 'assistant.completion.attempt.outcome' && meta?.reason === ('second_action' satisfies HoldReason)
 
 /** The notices about an answer: its warnings, and one more when it cites sources that do not exist. */
 export function noticeDrafts(

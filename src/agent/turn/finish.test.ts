@@ -146,40 +146,27 @@ describe('an answer that was delivered is not requested again', () => {
     expect(decisions(harness)).toBe(2)
   })
 
-  it('and is kept when its response was invalid and an event came in: an empty completion refers to it', async () => {
+  it('and is kept when its response was invalid and an event came in, which is then answered', async () => {
     const broken =
       '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>A.</channel:answer><channel:code>1</channel:code>'
     const harness = createTestHarness([
       { text: broken, onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
-      '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
+      reply.answer('You are welcome.'),
     ])
     const { answer, events } = await harness.say('Do A.')
-    expect(answer).toBe('A.')
-    expect(laneText(events, 'answer')).toBe('A.')
+    expect(answer).toBe('You are welcome.')
+    expect(laneText(events, 'answer')).toBe('A.You are welcome.')
     expect(await codesOf(harness)).toEqual(['protocol_violation.code_channel_without_single_exec'])
     expect((await blockTypes(harness)).filter((type) => type.startsWith('assistant.completion'))).toEqual([
       'assistant.completion.attempt',
       'assistant.completion.attempt.outcome',
       'assistant.completion',
+      'assistant.completion',
     ])
-  })
-
-  it('and an empty completion after a deferred answer refers to it, and the user does not get it twice', async () => {
-    const harness = createTestHarness([
-      { text: reply.answer('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
-      '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
-    ])
-    const { answer, events } = await harness.say('Do A.')
-    expect(answer).toBe('A.')
-    expect(laneText(events, 'answer')).toBe('A.')
-    expect((await blockTypes(harness)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
   })
 
   it('and a completion that cites only unknown sources counts as empty', async () => {
-    const harness = createTestHarness([
-      { text: reply.answer('A.'), onChunk: () => harness.agent.send(harness.conversationId, 'Thanks.') },
-      reply.answer('[[S:99]]'),
-    ])
+    const harness = createTestHarness([`${reply.answer('A.')}${action({ action: 'complete' })}`, reply.answer('[[S:99]]')])
     const { answer, events } = await harness.say('Do A.')
     expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
   })

@@ -18,7 +18,7 @@ import {
   withExistingCitations,
 } from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
-import type { Progress } from './round.ts'
+import { type Progress, withAttempt } from './round.ts'
 import type { Turn } from './turn.ts'
 import { mayHaveFiles, nothingPublished, publishWorkspace } from './workspace.ts'
 
@@ -126,7 +126,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
     const drafts = deferred
       ? [
           ...common,
-          ...attemptDrafts(origin, timeline, decision, progress),
+          ...attemptDrafts(origin, timeline, decision, progress, 'new_event'),
           ...(published.notice ? [noticeBlock(origin, published.notice)] : []),
         ]
       : [...common, ...before, ...completion(), ...after, ...published.drafts]
@@ -142,7 +142,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const attempt = { text: decision.answer, iteration: origin.iteration, truncated: decision.truncated }
   return {
     kind: 'next',
-    progress: { ...progress, repairs: afterAcceptedRound(progress.repairs), attempts: [...progress.attempts, attempt] },
+    progress: { ...withAttempt(progress, attempt), repairs: afterAcceptedRound(progress.repairs) },
   }
 }
 

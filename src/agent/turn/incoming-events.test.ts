@@ -100,7 +100,7 @@ describe('a followup', () => {
   it('is part of the turn that is stopped right after it, also when that turn can not be deferred', async () => {
     for (const replies of [
       [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')],
-      ['nonsense', 'nonsense', 'nonsense'],
+      ['<channel:answer>no', '<channel:answer>no', '<channel:answer>no'],
     ]) {
       let said = false
       const onBeforeCompletion = async () => {

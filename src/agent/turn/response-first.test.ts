@@ -72,7 +72,7 @@ const slowEnds: Readonly<Record<string, SlowEnd>> = {
     options: (reached) => ({ ...hanging('onBeforeCompletion', reached), settings: { maxRounds: 1 } }),
   },
   'a hook after the third bad reply': {
-    replies: ['no channels', 'no channels', 'no channels'],
+    replies: ['<channel:answer>no', '<channel:answer>no', '<channel:answer>no'],
     exitReason: 'protocol_violation',
     options: (reached) => hanging('onBeforeCompletion', reached),
   },

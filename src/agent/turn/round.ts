@@ -16,11 +16,11 @@ import {
   spendRound,
   type WrapUp,
 } from '../../core/budget.ts'
-import { hasReadableText } from '../../core/citations/sids.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
-import type { CallDecision, Decision } from '../../core/decision/decision.ts'
-import { type FallbackReason, salvageAnswer } from '../../core/decision/fallback-answer.ts'
-import { readDecision } from '../../core/decision/read.ts'
+import type { CallDecision, FinalDecision } from '../../core/decision/decision.ts'
+import { isPlainTextViolation } from '../../core/decision/early-check.ts'
+import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
+import { isSameAnswer } from '../../core/decision/same-answer.ts'
 import type { ReachedLimit } from '../../core/timeline/change.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
@@ -31,14 +31,14 @@ import {
   responseChanges,
   serviceErrorNotice,
   thinkingDrafts,
-  toDecisionResponse,
 } from '../model-call/call-model.ts'
-import type { ModelResponse } from '../model-call/read-response.ts'
-import { type AgentSettings, type ModelSettings, outputLimit } from '../settings.ts'
+import type { AgentSettings, ModelSettings } from '../settings.ts'
+import { attemptDrafts, noticeDrafts } from './closing.ts'
 import { prepareContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
+import { readResponseDecision } from './read-decision.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { needsFacts, refreshAnnouncedFacts } from './workspace.ts'
@@ -86,8 +86,8 @@ const callSettings = ({ agent: { settings } }: Turn, { wrapUp }: Progress): Mode
 export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): RoundResult | Promise<RoundResult> {
   const { error, raw } = call.response
   if (error && raw === '') return ended(progress, endForServiceError(origin, call, error))
-  const { decision, notices } = readResponseDecision(turn, progress, call.response, callSettings(turn, progress).maxTokens)
-  if (!decision) return rejectResponse(turn, progress, origin, call, notices)
+  const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, callSettings(turn, progress).maxTokens)
+  if (!decision) return rejectResponse(turn, progress, origin, call, notices, kept)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
     return ended(progress, {
@@ -102,33 +102,6 @@ export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrig
   }
   const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
   return callTool(turn, { progress, admitted }, origin, call, decision, notices)
-}
-
-/** The decision, if the response contains a valid one, and the notices about how it was written. */
-function readResponseDecision(
-  { agent, conversation: { ledger } }: Turn,
-  { attempts }: Progress,
-  response: ModelResponse,
-  maxTokens: number,
-): { readonly decision?: Decision; readonly notices: readonly Notice[] } {
-  if (response.violation) return { notices: [response.violation] }
-  const { clarify } = agent.settings
-  const parsed = toDecisionResponse(response, Math.min(maxTokens, outputLimit(agent.models.decision.window)))
-  const delivered = attempts.at(-1)?.text
-  const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
-  const options = delivered === undefined ? { clarify, isSource } : { clarify, isSource, delivered }
-  const first = readDecision(parsed, options)
-  if (first.ok) return { decision: first.decision, notices: first.warnings }
-  // If the user saw a part of the response, it is read again, so that the violation can say so.
-  const reading = response.showedContent() ? readDecision(parsed, { ...options, shown: true }) : first
-  if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
-  const shownAnswer = response.answer()?.text ?? ''
-  const salvaged = salvageAnswer({
-    delivered: hasReadableText(shownAnswer, isSource) ? shownAnswer : undefined, // the shown answer may consist of unknown citations only
-    violation: reading.violation,
-    cut: parsed.finishReason === 'length',
-  })
-  return { ...(salvaged && { decision: salvaged }), notices: [...reading.warnings, reading.violation] }
 }
 
 async function callTool(
@@ -150,17 +123,26 @@ async function callTool(
   return repairsExhausted(after.repairs) ? ended(after, tooManyViolations) : { kind: 'next', progress: after }
 }
 
-/** Commits the response with notices that tell the model what was wrong. Nothing runs. */
+/**
+ * Commits the response with notices that tell the model what was wrong. Nothing runs. `kept` is an answer in the response that the user has
+ * seen: it is committed as an attempt. If no other round can follow, or if the model only repeats it, it ends the turn.
+ */
 async function rejectResponse(
   turn: Turn,
   progress: Progress,
   origin: BlockOrigin,
   call: ModelCall,
   notices: readonly Notice[],
+  kept?: FinalDecision,
 ): Promise<RoundResult> {
-  const drafts: readonly Draft[] = [...thinkingDrafts(origin, call.response), ...notices.map((notice) => noticeBlock(origin, notice))]
-  const { repairs, next } = afterRejectedResponse(progress.repairs, remainingRounds(progress.budget))
+  const plainText = notices.some(isPlainTextViolation)
+  const { repairs, next } = afterRejectedResponse(progress.repairs, remainingRounds(progress.budget), plainText)
   const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: spendRound(progress.wrapUp) }) }
+  if (kept && (next !== 'repair' || after.wrapUp?.rounds === 0 || isSameAnswer(progress.attempts.at(-1)?.text ?? '', kept.answer))) {
+    const exitReason = progress.wrapUp ? 'steer' : kept.action
+    return answered(progress, { origin, call, decision: kept, warnings: notices, exitReason, deferrable: true })
+  }
+  const drafts: readonly Draft[] = [...thinkingDrafts(origin, call.response), ...notices.map((notice) => noticeBlock(origin, notice))]
   if (next === 'exit') {
     const { error } = call.response
     const violationCode = notices.at(-1)?.code ?? ''
@@ -170,7 +152,12 @@ async function rejectResponse(
     )
   }
   const response = responseChanges(origin, call)
-  await turn.conversation.ledger.commit((timeline) => [...response, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
+  await turn.conversation.ledger.commit((timeline) => {
+    const attempt = kept ? attemptDrafts(origin, timeline, kept, progress, 'second_action') : []
+    const unknown = kept ? noticeDrafts(origin, timeline, kept, []) : []
+    return [...response, { type: 'blocks.appended', blocks: assignIds(timeline, [...drafts, ...unknown, ...attempt]) }]
+  })
+  if (kept) return { kind: 'next', progress: withAttempt(after, { text: kept.answer, iteration: origin.iteration, truncated: false }) }
   return { kind: 'next', progress: after } // if no rounds are left, the next round wraps up the turn
 }
 
@@ -200,8 +187,8 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
 /** Ends the turn with the response of its last call. */
 export function handleLastResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, limit: ReachedLimit): RoundResult {
   const { exitReason, fallback } = exhausted[limit]
-  const { decision, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
-  const admission = checkWrapUp(budgetWrapUp, decision)
+  const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
+  const admission = checkWrapUp(budgetWrapUp, decision ?? kept)
   if (admission.verdict === 'answer') {
     return answered(progress, { origin, call, decision: admission.decision, warnings: notices, exitReason, deferrable: false })
   }
@@ -251,8 +238,10 @@ export interface Progress {
   readonly iteration: number
   readonly budget: Budget
   readonly repairs: RepairCount
-  /** Deferred answers: the user has seen them, but an event came in before the turn was closed. */
+  /** Answers that the user has seen and that did not end the turn, because an event came in or a second action followed. */
   readonly attempts: readonly AnswerAttempt[]
+  /** How many events had come in when the last of these answers was given. */
+  readonly eventsAtAttempt?: number
   /** Set after the user has asked the turn to wrap up. */
   readonly wrapUp?: WrapUp
   /** Events that came in during the turn, oldest first. */
@@ -276,6 +265,13 @@ export interface AnswerAttempt {
   readonly iteration: number
   readonly truncated: boolean
 }
+
+/** The progress after an answer that did not end the turn. */
+export const withAttempt = (progress: Progress, attempt: AnswerAttempt): Progress => ({
+  ...progress,
+  attempts: [...progress.attempts, attempt],
+  eventsAtAttempt: progress.events.length,
+})
 
 /** The progress of a new turn. A resumed turn begins with it, too. Then `restoreProgress` applies the entries of that turn. */
 export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {

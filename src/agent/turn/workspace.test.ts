@@ -152,7 +152,13 @@ describe('the workspace of a turn', () => {
     const spent = createTestHarness([write('files/app/a.md', 'one'), 'no channels'], { settings: { maxRounds: 1 } })
     expect((await spent.say('Write.')).exitReason).toBe('max_iterations')
     expect((await published(spent)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
-    const broken = createTestHarness([write('files/app/a.md', 'one'), 'bad', 'bad', 'bad', 'bad'])
+    const broken = createTestHarness([
+      write('files/app/a.md', 'one'),
+      '<channel:answer>no',
+      '<channel:answer>no',
+      '<channel:answer>no',
+      '<channel:answer>no',
+    ])
     expect((await broken.say('Write.')).exitReason).toBe('protocol_violation')
     expect(await published(broken)).toEqual([])
   })

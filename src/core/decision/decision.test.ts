@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { collectChannels, decisionChannels, parseResponse } from './decision.ts'
+import { createEarlyCheck, type EarlyCheck } from './early-check.ts'
 import { readDecision } from './read.ts'
-import { createEarlyCheck, type EarlyCheck } from './violations.ts'
 
 const stop = { finishReason: 'stop', maxTokens: 20_000 } as const
 const read = (raw: string) => {

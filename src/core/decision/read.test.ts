@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decided, responseOf } from '../../../test/support/decisions/responses.ts'
-import type { ParsedResponse } from './decision.ts'
+import { type ParsedResponse, parseResponse } from './decision.ts'
 import { type DecisionOptions, readDecision } from './read.ts'
 
 const call = { action: 'call_tool', notes: 'Searching.', tool_call: { tool_id: 'web_tools.web_search', params: { queries: ['x'], n: 3 } } }
@@ -36,9 +36,9 @@ describe('a call', () => {
   })
 
   it('warns about repeated keys, and the last value counts', () => {
-    const twice = '{"action":"exit","action":"call_tool","tool_call":{"tool_id":"t","params":{"10":1,"b":1,"2":1,"b":2}}}'
+    const twice = '{"notes":"a","notes":"b","action":"call_tool","tool_call":{"tool_id":"t","params":{"10":1,"b":1,"2":1,"b":2}}}'
     expect(read(decided(twice))).toMatchObject({ params: { b: 2 }, paramKeys: ['10', 'b', '2', 'b'], warnings: ['duplicate_keys'] })
-    expect(readDecision(decided(twice)).warnings[0]).toMatchObject({ keys: ['action', 'params.b'] })
+    expect(readDecision(decided(twice)).warnings[0]).toMatchObject({ keys: ['notes', 'params.b'] })
   })
 })
 
@@ -285,5 +285,86 @@ describe('the usage channel', () => {
 
   it.each(['{"tokens":', '[1]', '"x"', '7', `{"a": "${'x'.repeat(8_000)}"}`])('costs no answer when it can not be used: %s', (text) => {
     expect(usageOf(text)).toEqual({ usage: undefined, warnings: ['protocol_warning.usage_unreadable'] })
+  })
+})
+
+describe('a key that decides what is called', () => {
+  const write = (params: string, rest = '') => `{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{${params}}}${rest}}`
+  const keysOf = (text: string) => {
+    const notice = violation(decided(text))
+    return notice?.code === 'protocol_violation.duplicate_key' ? notice.keys : notice?.code
+  }
+
+  it.each([
+    [write('"path":"a.md","channel":"canvas","content":"x","channel":"internal"'), ['params.channel']],
+    [write('"path":"a.md","path":"b.md"'), ['params.path']],
+    [write('"kind":"file","kind":"display","path":"a","path":null'), ['params.kind', 'params.path']],
+    [write('"path":"a"', ',"action":"complete"'), ['action']],
+    [write('"path":"a"},"tool_id":"react.read","x":{"y":1'), ['tool_call.tool_id']],
+    [write('"path":"a"},"params":{"path":"a","content":"x"'), ['tool_call.params']],
+    [write('"path":"a"', ',"tool_call":null'), ['tool_call']],
+    [write('"path":"a"', ',"tool_call":{"tool_id":"react.write","params":{"path":"b"}}'), ['params.path', 'tool_call.params', 'tool_call']],
+    [`${write('"path":"a","p\\u0061th":"b"').slice(0, -1)},}`, ['params.path']],
+    ['{"action":"complete","action":"exit","final_answer":"A"}', ['action']],
+  ])('may not be repeated with another value: %s', (text, keys) => {
+    expect(keysOf(text)).toEqual(keys)
+  })
+
+  it('may be repeated with the same value, and other keys with any: the last value counts, with a warning', () => {
+    const same = write(
+      '"path":"a","channel":"canvas","path":"a","content":"x","content":"y"',
+      ',"action":"call_tool","notes":"a","notes":"b"',
+    )
+    expect(read(decided(same))).toMatchObject({
+      toolId: 'react.write',
+      params: { path: 'a', content: 'y' },
+      notes: 'b',
+      warnings: ['duplicate_keys'],
+    })
+  })
+})
+
+describe('a text without any channel', () => {
+  const plain = (raw: string, more: Partial<ParsedResponse> = {}) => responseOf([], { raw, preamble: raw, ...more })
+  const asked = { plainText: true }
+
+  it('is refused at first, and is the answer once the model was asked to write channels', () => {
+    expect(read(plain('It is clear.'))).toMatchObject({ violation: 'protocol_violation.decision_missing_protocol_channels' })
+    expect(read(plain('\n It is clear. \n'), asked)).toEqual({
+      ...{ action: 'complete', answer: ' It is clear.', followups: [], truncated: false },
+      warnings: ['answer_without_channels'],
+    })
+    expect(read(plain('It is', { finishReason: 'length' }), asked)).toMatchObject({
+      truncated: true,
+      warnings: ['answer_without_channels', 'answer_truncated'],
+    })
+  })
+
+  it.each([
+    ['it is blank', plain(' \n'), 'protocol_violation.decision_missing_protocol_channels'],
+    ['it only cites unknown sources', plain('[[S:9]]'), 'protocol_violation.decision_missing_protocol_channels'],
+    [
+      'it has a close tag',
+      parseResponse('Hi</channel:answer> you', { finishReason: 'stop', maxTokens: 1 }),
+      'protocol_violation.decision_missing_protocol_channels',
+    ],
+    [
+      'it holds an action',
+      plain('```json\n{"action": "call_tool", "tool_call": {}}\n```'),
+      'protocol_violation.decision_missing_protocol_channels',
+    ],
+    [
+      'it holds the beginning of a call',
+      plain('{"tool_call": {"tool_id": "react.wr'),
+      'protocol_violation.decision_missing_protocol_channels',
+    ],
+    ['its stream broke', plain('It is', { finishReason: 'error' }), 'service_interrupted'],
+    [
+      'a channel follows',
+      parseResponse('Hi<channel:thinking>x', { finishReason: 'stop', maxTokens: 1 }),
+      'protocol_violation.decision_preamble_before_first_channel',
+    ],
+  ])('is no answer when %s', (_, response, code) => {
+    expect(read(response, { ...asked, isSource: () => false })).toMatchObject({ violation: code })
   })
 })

@@ -1,6 +1,7 @@
 import type { Notice } from '../block/round.ts'
 import { extractSids, hasReadableText } from '../citations/sids.ts'
 import { isObject, type JsonObject } from '../json.ts'
+import { conflictingKeys } from '../stream/deciding-keys.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
 import {
   type ActionFields,
@@ -14,13 +15,17 @@ import {
   parsePhrases,
   wasCutOff,
 } from './decision.ts'
+import { leadingCloseTag } from './early-check.ts'
 import * as notices from './violations.ts'
-import { leadingCloseTag } from './violations.ts'
 
 /** What `readDecision` needs to know besides the response. */
 export interface DecisionOptions extends AnswerContext {
   /** True when the user has seen a part of this response. */
   readonly shown?: boolean
+  /** True when the user has seen an answer in this response. */
+  readonly answered?: boolean
+  /** True when a response without any channel is an answer, because the model was already asked to write channels. */
+  readonly plainText?: boolean
   /** True when the action `clarify` is accepted as another word for `exit`. */
   readonly clarify?: boolean
 }
@@ -44,6 +49,7 @@ export type DecisionResult =
  *   thinking · action                       calls any other tool
  *   thinking · action · answer · followup   ends the turn
  *   thinking · answer                       ends the turn, with a warning
+ *   text without any channel                ends the turn, with a warning, if the model was already asked to write channels
  *
  * A `usage` channel may follow an answer.
  */
@@ -51,11 +57,13 @@ export function readDecision(response: ParsedResponse, options: DecisionOptions 
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
   // A stream may break after the decision was complete. Then the decision counts, and the model need not write it again.
-  if (response.finishReason === 'error' && !(outcome.ok && response.channels.every(({ closed }) => closed !== 'cut'))) {
+  if (response.finishReason === 'error' && !(outcome.ok && isComplete(response))) {
     return { ok: false, violation: notices.serviceInterrupted(response, options.shown === true), warnings: [] }
   }
   return outcome.ok ? { ok: true, decision: outcome.decision, warnings } : { ok: false, violation: outcome.violation, warnings }
 }
+
+const isComplete = ({ channels }: ParsedResponse): boolean => channels.length > 0 && channels.every(({ closed }) => closed !== 'cut')
 
 type Outcome = { readonly ok: true; readonly decision: Decision } | { readonly ok: false; readonly violation: Notice }
 
@@ -64,19 +72,22 @@ const refuse = (violation: Notice): Outcome => ({ ok: false, violation })
 
 function read(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
+  if (options.plainText && isPlainText(response)) return readPlainText(response, options, warnings)
   const opening = checkOpening(response)
   if (opening) return refuse(opening)
   const actions = channelOf(response, 'action')?.instances ?? []
-  if (actions.length > 1) return refuse(notices.multipleActions(actions.length, shown))
+  if (actions.length > 1) return refuse(notices.multipleActions(actions.length, shown, options.answered))
   const text = actions[0] ?? ''
   if (text.trim() === '') return readWithoutAction(response, options, warnings)
 
   const parsed = parseAction(text)
   if (!parsed.ok) return refuse(notices.unreadableAction(parsed.error, response, shown))
+  const { params, repeated } = parsed.keys
+  const conflicts = repeated.length > 0 ? conflictingKeys(text) : []
+  if (conflicts.length > 0) return refuse(notices.duplicateKey(conflicts, shown))
   const checked = parseActionFields(parsed.value)
   if (!checked.ok) return refuse(notices.actionSchemaError(checked.problem, text, shown))
   if (parsed.repairs.length > 0) warnings.push(notices.actionRepaired(parsed.repairs))
-  const { params, repeated } = parsed.keys
   if (repeated.length > 0) warnings.push(notices.duplicateKeys(repeated))
   const { fields } = checked
   if (fields.action === 'call_tool') return readCall(response, fields, params, shown)
@@ -94,6 +105,25 @@ function checkOpening(response: ParsedResponse): Notice | undefined {
   if (preamble.trim() !== '') return notices.preambleViolation(preamble)
   const closeTag = leadingCloseTag(raw, preamble)
   return closeTag === undefined && first === 'thinking' ? undefined : notices.firstChannelViolation(closeTag ?? first, preamble.length)
+}
+
+/** An answer never holds an action: the user must not read one, and the model means to act. */
+const anyAction = /"(?:tool_call|tool_id)"\s*:|"action"\s*:\s*"(?:call_tool|complete|exit)"/
+
+/** True for a text without any tag and without an action. */
+const isPlainText = ({ raw, preamble, channels }: ParsedResponse): boolean =>
+  channels.length === 0 && preamble === raw && !anyAction.test(raw)
+
+/** Reads a text without any channel. It is accepted as `complete`. */
+function readPlainText(response: ParsedResponse, { isSource = everySource }: AnswerContext, warnings: Notice[]): Outcome {
+  const answer = trimBlankEdges(response.raw)
+  if (!hasReadableText(answer, isSource)) return refuse(notices.missingChannels(response))
+  const message =
+    'The reply had no channel, like an earlier one, and was taken as the answer. Begin the next reply with `<channel:thinking>`, then write the `action` channel.'
+  warnings.push(notices.warning('answer_without_channels', message))
+  const truncated = wasCutOff(response)
+  if (truncated) warnings.push(answerTruncated(response))
+  return accept({ action: 'complete', answer, followups: [], truncated })
 }
 
 /** Reads a response without an action. If it has an answer, it is accepted as `complete`. */

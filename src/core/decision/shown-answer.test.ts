@@ -52,7 +52,19 @@ const field = fc.record(
 )
 const spelling = fc.tuple(
   fc.oneof({ weight: 4, arbitrary: field }, { weight: 1, arbitrary: call }).map((action) => JSON.stringify(action)),
-  fc.constantFrom('plain', 'fence', 'prose', 'comma', 'truncated', 'twice', 'quotes'),
+  fc.constantFrom(
+    'plain',
+    'fence',
+    'prose',
+    'comma',
+    'truncated',
+    'twice',
+    'quotes',
+    'repeated',
+    'otherwise',
+    'second call',
+    'second object',
+  ),
 )
 const action = spelling.map(([json, how]) => {
   switch (how) {
@@ -66,6 +78,14 @@ const action = spelling.map(([json, how]) => {
       return json.slice(0, -1)
     case 'twice':
       return `${json}\n${json}`
+    case 'repeated':
+      return json.replace(/}$/, `,${json.slice(1)}`)
+    case 'otherwise':
+      return json.replace(/}$/, ',"action":"exit"}')
+    case 'second call':
+      return json.replace(/}$/, ',"tool_call":{"tool_id":"react.read","params":{}}}')
+    case 'second object':
+      return `${json} {"action":"call_tool","tool_call":{"tool_id":"react.read","params":{}}}`
     case 'quotes':
       return json.replaceAll('\\"', '"')
     default:

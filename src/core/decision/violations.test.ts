@@ -37,6 +37,7 @@ const provocations: { readonly [C in Code]: ParsedResponse } = {
   tool_call_with_final_answer: decided({ action: 'exit', tool_call: { tool_id: 'react.read' }, final_answer: 'x' }),
   missing_tool_id: decided({ action: 'call_tool', tool_call: { tool_id: ' ', params: { a: 1 } } }),
   code_channel_without_single_exec: decided({ action: 'complete', final_answer: 'x' }, ['code', 'print(1)']),
+  duplicate_key: decided('{"action":"complete","action":"exit","final_answer":"x"}'),
   path_not_first: write(['content', 'x'], ['path', 'a']),
   channel_not_second: write(['path', 'a'], ['content', 'x'], ['channel', 'canvas']),
   content_not_third: write(['path', 'a'], ['channel', 'canvas'], ['kind', 'file'], ['content', 'x']),

@@ -2,8 +2,6 @@
 
 import type { Notice } from '../block/round.ts'
 import { cutAt, ellipsize } from '../cut.ts'
-import type { ChannelEvent } from '../stream/channel.ts'
-import type { ChannelParser } from '../stream/channel-parser.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
 import { channelOf, type ParsedResponse } from './decision.ts'
 
@@ -22,6 +20,7 @@ export const responseViolations = [
   'tool_call_with_final_answer',
   'missing_tool_id',
   'code_channel_without_single_exec',
+  'duplicate_key',
 ] as const
 
 /**
@@ -147,12 +146,27 @@ export function actionTruncated(lastPath: string, { maxTokens }: ParsedResponse,
   })
 }
 
-export function multipleActions(count: number, shown: boolean): Notice {
+/** The notice for several actions in one response. `answered` is true when the user had seen an answer before the second action came. */
+export function multipleActions(count: number, shown: boolean, answered = false): Notice {
   return violation('multiple_actions', {
     problem: `The reply held ${count} actions; one is allowed.`,
-    next: 'Send only the first of them now. The others can follow, one in each round.',
+    ...(answered && { effect: 'The user has seen the answer that came before the second action, and it is kept. Nothing ran.' }),
+    next: answered
+      ? 'To call a tool, send the call alone. To leave it at that answer, send {"action": "complete"} and do not repeat the answer.'
+      : 'Send only the first of them now. The others can follow, one in each round.',
+    shown: shown && !answered,
+    extra: { count, ...(answered && { answer_kept: true }) },
+  })
+}
+
+/** The notice for keys that decide what is called and who sees it, and that were written with two values. */
+export function duplicateKey(conflicts: readonly string[], shown: boolean): Notice {
+  const keys = conflicts.slice(0, 8)
+  return violation('duplicate_key', {
+    problem: `The action gives ${keys.join(', ')} more than once, with different values, so it is not certain what is meant.`,
+    next: 'Send the whole action again and write every key once.',
     shown,
-    extra: { count },
+    extra: { keys },
   })
 }
 
@@ -234,57 +248,9 @@ export function actionRepaired(repairs: readonly string[]): Notice {
   )
 }
 
-/** The notice for an action with repeated keys. The last value of a key counts. */
+/** The notice for an action with repeated keys that do no harm. The last value of a key counts. */
 export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => snippet(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`
   return warning('duplicate_keys', message, { keys })
-}
-
-/**
- * Checks the beginning of a response while the model is still writing it. A response that does not start with the channel `thinking` is
- * stopped at once. Otherwise the rest of it would be paid for, and then rejected.
- */
-export interface EarlyCheck {
-  /** True when `raw`, all the text so far, starts with the expected first tag or is a beginning of that tag. Needs no parser. */
-  startsValid(raw: string): boolean
-  /** Called after each chunk, with the new events, the parser and all the text so far. Reports a violation once. */
-  check(
-    events: readonly ChannelEvent[],
-    parser: Pick<ChannelParser, 'preamble' | 'hasPreamble' | 'strayTags'>,
-    raw: string,
-  ): Notice | undefined
-  /** True once the first channel is known or a violation was reported. Later text is not checked. */
-  isDone(): boolean
-}
-
-const firstTag = '<channel:thinking>'
-
-export function createEarlyCheck(): EarlyCheck {
-  let done = false
-  return {
-    isDone: () => done,
-    startsValid(raw) {
-      done ||= raw.startsWith(firstTag)
-      return done || firstTag.startsWith(raw)
-    },
-    check(events, { preamble, hasPreamble, strayTags }, raw) {
-      if (done) return undefined
-      if (hasPreamble) {
-        done = true
-        return preambleViolation(preamble)
-      }
-      const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
-      const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
-      if (first === undefined) return undefined
-      done = true
-      return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
-    },
-  }
-}
-
-/** The name in a close tag, such as `/thinking`, when the response starts with one. Undefined when it does not. */
-export function leadingCloseTag(raw: string, preamble: string): string | undefined {
-  const tag = raw.slice(preamble.length, preamble.length + 100)
-  return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }

@@ -124,8 +124,8 @@ interface AnswerEvent {
   /** The object that the model wrote in the `usage` channel of this answer. */
   readonly usage: JsonObject | undefined
   /**
-   * An `attempt` is an answer after which the turn went on, because a followup came. At the end of the turn its attempts are appended again
-   * as `superseded`, before the `final` answer.
+   * An `attempt` is an answer after which the turn went on, because a followup came or a second action followed. At the end of
+   * the turn its attempts are appended again as `superseded`, before the `final` answer.
    */
   readonly state: 'attempt' | 'superseded' | 'final'
   /** True for the first of the answers that are appended at the end of a turn. */

@@ -142,7 +142,7 @@ it('loop 17.100: every envelope has all its fields, and the deltas of a lane are
 })
 
 it('loop 17.103: the error of a failed turn reveals nothing about its cause', async () => {
-  const { events } = await createHarness({ replies: ['nothing', 'of', 'use', 'at all'] }).say('Rome?')
+  const { events } = await createHarness({ replies: Array.from({ length: 3 }, () => '<channel:answer>of no use') }).say('Rome?')
   const errors = envelopes(events).filter(({ type }) => type === 'chat.error')
   expect(errors).toMatchObject([{ route: 'chat_error', event: { status: 'error' }, data: { error_type: 'protocol_violation' } }])
   expect(JSON.stringify(errors)).not.toMatch(/\bat .*:\d+|Error:|\.ts/)

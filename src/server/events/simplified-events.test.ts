@@ -21,7 +21,7 @@ const start = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z'
 const context = { conversationId: 'c1', sources: [], resourceUrl: (rn: string) => `/v1/resources/${rn}` }
 
 const good: readonly Reply[] = [reply.call('weather.today', { city: 'Rome' }), reply.answer('It is **clear** in Rome.')]
-const hopeless: readonly Reply[] = ['nothing', 'of', 'use', 'at all']
+const hopeless: readonly Reply[] = Array.from({ length: 3 }, () => '<channel:answer>of no use')
 
 async function eventsOf(replies: readonly Reply[]): Promise<readonly TurnEvent[]> {
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events

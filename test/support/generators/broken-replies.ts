@@ -65,6 +65,46 @@ const good = fc.constantFrom(
 )
 const valid = fc.oneof(good, good, call, answer, field)
 
+/** A word that stands only in content that users must never see. */
+export const secret = 'SECRET'
+
+const written = (params: string) =>
+  `<channel:thinking>x</channel:thinking><channel:action>{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{${params}}}}</channel:action>`
+const onCanvas = '"path":"files/a.md","channel":"canvas"'
+/** Actions with repeated keys. What is secret was never meant for users when it began. */
+const repeatedKeys = fc.constantFrom(
+  written(`${onCanvas},"content":"seen","kind":"file","channel":"internal"`),
+  written(`${onCanvas},"channel":"internal","content":"${secret}","kind":"file"`),
+  written(`"path":"files/a.md","content":"${secret}","channel":"canvas","channel":"internal","kind":"file"`),
+  written(`"path":"files/a.md","channel":"internal","content":"${secret}","channel":"canvas"`),
+  written(`${onCanvas},"content":"seen"},"params":{"path":"files/a.md","content":"${secret}","channel":"internal"`),
+  written(`${onCanvas},"content":"seen","path":"files/b.md"`),
+  written(`${onCanvas},"content":"seen","kind":"file"},"tool_id":"react.read","more":{"x":1`),
+  written(`${onCanvas},"content":"seen","kind":"file"}},"action":"complete","final_answer":"${secret}","more":{"x":{"y":1`),
+  written(`${onCanvas},"content":"seen","content":"seen again","kind":"file","kind":"file"`),
+)
+/** Responses that answer and call, in one action or in two. */
+const secondAction = fc
+  .tuple(
+    fc.constantFrom(reply.answer('First.'), reply.answer('Second [[S:9]].')),
+    fc.oneof(good, fc.constant('<channel:action>{"action":"exit"}')),
+  )
+  .map(([first, second]) => first + second.replace(/^<channel:thinking>.*?<\/channel:thinking>/s, ''))
+const answerAndCall = fc.tuple(fc.constantFrom('complete', 'exit'), fc.boolean(), fc.boolean()).map(([kind, callFirst, inChannel]) => {
+  const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }
+  const value = callFirst ? { tool_call, action: kind } : { action: kind, tool_call }
+  const body = JSON.stringify(inChannel ? value : { ...value, final_answer: secret })
+  return `<channel:thinking>x</channel:thinking><channel:action>${body}</channel:action>${inChannel ? `<channel:answer>${secret}</channel:answer>` : ''}`
+})
+const prose = fc.constantFrom(
+  'It is clear in Rome.',
+  'Sure! See [[S:9]] and `<channel:answer>`.',
+  `{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{"path":"a","channel":"internal","content":"${secret}"}}}`,
+  `Fine. <channel:answer>${secret}</channel:answer>`,
+)
+/** Twice the same kind, because the second text without channels is read in another way than the first. */
+const rude = fc.oneof(repeatedKeys, secondAction, answerAndCall, prose, prose)
+
 const fragments = [
   ...['<channel:thinking>', '</channel:thinking>', '<channel:action>', '</channel:action>', '<channel:code>', '</channel:code>'],
   ...['<channel:answer>', '</channel:answer>', '<channel:followup>', '<CHANNEL:Decision>', '< / channel:answer >', '<channel:', '</', '<'],
@@ -105,5 +145,5 @@ const ending = fc.constantFrom<Pick<ScriptedReply, 'finish' | 'error'>>(
 )
 
 export const brokenReply: fc.Arbitrary<ScriptedReply> = fc
-  .tuple(fc.oneof(valid, cut, cut, cut, spliced, noise), ending, fc.constantFrom(undefined, undefined, 5, 40))
+  .tuple(fc.oneof(valid, cut, cut, cut, spliced, noise, rude, rude), ending, fc.constantFrom(undefined, undefined, 5, 40))
   .map(([reply, end, chunks]) => ({ text: reply, ...end, ...(chunks !== undefined && { chunks }) }))

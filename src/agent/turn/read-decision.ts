@@ -1,0 +1,58 @@
+import type { Notice } from '../../core/block/index.ts'
+import { hasReadableText } from '../../core/citations/sids.ts'
+import type { Decision, FinalDecision } from '../../core/decision/decision.ts'
+import { salvageAnswer } from '../../core/decision/fallback-answer.ts'
+import { type DecisionOptions, readDecision } from '../../core/decision/read.ts'
+import { toDecisionResponse } from '../model-call/call-model.ts'
+import type { ModelResponse } from '../model-call/read-response.ts'
+import { outputLimit } from '../settings.ts'
+import type { Progress } from './round.ts'
+import type { Turn } from './turn.ts'
+
+/** What a response means for its turn. */
+interface ResponseReading {
+  /** Undefined when the response is rejected. */
+  readonly decision?: Decision
+  /** The answer of a rejected response that the user has seen. The turn may go on after it. */
+  readonly kept?: FinalDecision
+  /** The notices about how the response was written. The violation comes last. */
+  readonly notices: readonly Notice[]
+}
+
+/** Reads the decision of a response. An answer that the user has seen counts, even if the response breaks a rule. */
+export function readResponseDecision(
+  { agent, conversation: { ledger } }: Turn,
+  progress: Progress,
+  response: ModelResponse,
+  maxTokens: number,
+): ResponseReading {
+  if (response.violation) return { notices: [response.violation] }
+  const parsed = toDecisionResponse(response, Math.min(maxTokens, outputLimit(agent.models.decision.window)))
+  const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
+  const options: DecisionOptions = {
+    clarify: agent.settings.clarify,
+    isSource,
+    plainText: progress.repairs.plainText === true,
+    ...shownBefore(progress),
+  }
+  const first = readDecision(parsed, options)
+  if (first.ok) return { decision: first.decision, notices: first.warnings }
+  const shown = response.answer()?.text ?? ''
+  const answered = hasReadableText(shown, isSource) // the shown answer may consist of unknown citations only
+  // If the user saw a part of the response, it is read again, so that the violation can say so.
+  const reading = response.showedContent() ? readDecision(parsed, { ...options, shown: true, answered }) : first
+  if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
+  const { violation } = reading
+  const notices = [...reading.warnings, violation]
+  const isSecondAction = violation.code === 'protocol_violation.multiple_actions'
+  const cut = parsed.finishReason === 'length' && !isSecondAction // an answer before another action was complete
+  const salvaged = salvageAnswer({ delivered: answered ? shown : undefined, violation, cut })
+  if (!salvaged) return { notices }
+  return isSecondAction ? { kept: salvaged, notices } : { decision: salvaged, notices }
+}
+
+/** The latest answer that the user has seen, for a completion that does not repeat it. After a new event, a blank completion answers nothing. */
+function shownBefore({ attempts, eventsAtAttempt, events }: Progress): Pick<DecisionOptions, 'delivered'> {
+  const attempt = attempts.at(-1)
+  return attempt && eventsAtAttempt === events.length ? { delivered: attempt.text } : {}
+}
