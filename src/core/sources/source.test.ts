@@ -197,10 +197,15 @@ describe('a row of a tool', () => {
     (given) => expect(parseToolSource(given)).toBeUndefined(),
   )
 
-  it.each(['data:text/html;base64,AAAA', 'javascript:alert(1)', 'file:///etc/passwd', `https://a.b/${'x'.repeat(4_000)}`])(
-    'does not lead to %.40s',
-    (url) => expect(parseToolSource({ url, title: 'T' })).toBeUndefined(),
-  )
+  it.each([
+    'data:text/html;base64,AAAA',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    `https://a.b/${'x'.repeat(4_000)}`,
+    'java\nscript:alert(1)', // browsers leave out control characters and spaces
+    '\u0001java\tscript:alert(1)',
+    'vbscript :x',
+  ])('does not lead to %.40s', (url) => expect(parseToolSource({ url, title: 'T' })).toBeUndefined())
 })
 
 it('an imported row loses handles, unsafe paths and fields of a wrong type, and keeps its sid and everything else', () => {

@@ -111,8 +111,12 @@ export function parseToolSource(value: unknown): IncomingSource | undefined {
 /** The address in a row of a tool; undefined when it has none. The field `value` holds an address only in some formats. */
 export function addressOf(row: { readonly [field: string]: unknown }): string | undefined {
   const address = [row.url, row.href, isWebAddress(row.value) ? row.value : undefined].find(isFilled)?.trim()
-  return address === undefined || address.length > maximumText || refusedAddress.test(address) ? undefined : address
+  if (address === undefined || address.length > maximumText) return undefined
+  return refusedAddress.test(address.replace(ignoredInAddresses, '')) ? undefined : address
 }
+
+/** Control characters and spaces. Browsers leave them out before they read the scheme of an address. */
+const ignoredInAddresses = /[\p{Cc}\s]+/gu
 
 /** The number in a row of a tool. Some tools write it as a text. */
 export function sidOf(value: unknown): number | undefined {
