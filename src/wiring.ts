@@ -1,6 +1,6 @@
 // Creates agents, stores and workspaces from settings. This is the only module that knows every adapter.
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -115,7 +115,7 @@ export async function openAgent(
 
 /** Opens the stored conversations without an agent. Commands that run no turn use it, because they need no model. */
 export async function openArchive(settings: AgentConfiguration): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
-  const store = await openStore(settings)
+  const store = await openStore({ ...settings, allowReadOnly: true })
   const clock = createSystemClock()
   const archive = createArchive({
     store,
@@ -160,6 +160,8 @@ export interface StoreOptions {
   readonly data: string
   /** `sqlite` by default. */
   readonly store?: 'sqlite' | 'memory'
+  /** Whether a store that this process may not change is opened for reading. Without it, such a store is an error. */
+  readonly allowReadOnly?: boolean
 }
 
 /**
@@ -176,7 +178,7 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
     throw new Failure('store.failed', message, { cause: error })
   }
   const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts') // not a static import, because agents in memory do not need the module
-  return createSqliteStore({ ...storePaths(settings), clock })
+  return createSqliteStore({ ...storePaths(settings), clock, allowReadOnly: settings.allowReadOnly ?? false })
 }
 
 const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
@@ -261,11 +263,23 @@ export function loadAgentModule(
   file: string,
 ): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
   return async () => {
-    const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
-    const parts: unknown = typeof agent === 'function' ? await agent() : agent
+    const parts = await importAgent(file).catch((error: unknown) => {
+      throw new RangeError(`cannot load ${file}: ${loadFailureText(file, error)}`, { cause: error })
+    })
     if (typeof parts === 'object' && parts !== null) return parts // not validated further: a wrong member fails where it is used
     throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that returns one`)
   }
+}
+
+async function importAgent(file: string): Promise<unknown> {
+  const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
+  return typeof agent === 'function' ? await agent() : agent
+}
+
+function loadFailureText(file: string, error: unknown): string {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) return 'there is no such file'
+  return found.isDirectory() ? 'it is a folder; name a file in it' : errorMessage(error)
 }
 
 /** Imports a configuration file and returns its default export. */

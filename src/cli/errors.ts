@@ -25,7 +25,8 @@ function describeKnown(error: unknown): string | undefined {
 /** What the user can do, by error code. Errors whose message already says it are not listed. */
 const advice: Readonly<Record<string, string>> = {
   'conversation.missing': 'daybook list shows the conversations',
-  'conversation.exists': 'choose another name',
+  'conversation.exists': 'choose another name with --as',
+  'conversation.busy': 'if it is a chat, close it; if it is a server, use it with --server <address>',
   'turn.missing': 'daybook show <conversation> lists its turns',
   'token.refused': 'give another one with --token or DAYBOOK_TOKEN',
   'store.damaged': 'import an exported copy into another folder with --data',

@@ -18,7 +18,7 @@ export async function withJournal<T>(
   if (settings.server !== undefined) {
     throw new RangeError('this command reads the journal itself: run it on the machine that has the data, without --server')
   }
-  const store = await openStore(settings)
+  const store = await openStore({ ...settings, allowReadOnly: true })
   try {
     if (!(await store.head(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
     const journal: JournalEntry[] = []

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
+import { reply } from '../testing/scripted-model.ts'
 
 let line: CommandLine
 let folder: string
@@ -96,9 +97,57 @@ it('does not import over an existing conversation', async () => {
   await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
   expect(await daybook('import', join(folder, 'in.json'), '--as', 'dinner')).toMatchObject({
     exitCode: 1,
-    text: expect.stringContaining('conversation.exists'),
+    text: expect.stringMatching(/^conversation\.exists: .* dinner; choose another name with --as$/),
+  })
+  line.setReplies(reply.answer('At noon.'))
+  await daybook('run', 'When?', '--conversation', 'lunch')
+  expect(await daybook('fork', 'lunch', '--as', 'dinner')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringMatching(/^conversation\.exists: .* dinner; choose another name with --as$/),
   })
 })
+
+it('reads conversations of a folder in which it can not write, and changes need another folder', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(bareTimeline))
+  await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
+  await withReadOnlyFolder(join(folder, 'data'), async () => {
+    expect(await daybook('list')).toMatchObject({ exitCode: 0, text: expect.stringContaining('dinner  Dinner in Wuppertal') })
+    expect(await daybook('show', 'dinner')).toMatchObject({ exitCode: 0, text: expect.stringContaining('top 3 places?') })
+    expect(await daybook('export', 'dinner')).toMatchObject({ exitCode: 0, text: expect.stringContaining('top 3 places?') })
+    expect(await daybook('cost', 'dinner')).toMatchObject({ exitCode: 0 })
+    for (const command of [
+      ['rename', 'dinner', 'Lunch'],
+      ['delete', 'dinner'],
+      ['run', 'hello'],
+    ]) {
+      expect(await daybook(...command)).toMatchObject({
+        exitCode: 1,
+        text: expect.stringMatching(/^store\.failed: .*daybook\.db can only be read.*--data$/),
+      })
+    }
+  })
+  expect((await daybook('list')).text).toContain('dinner  Dinner in Wuppertal')
+})
+
+/** Makes a folder and its files read-only. Permissions do not apply to root, so root becomes another user meanwhile. */
+async function withReadOnlyFolder(name: string, work: () => Promise<void>): Promise<void> {
+  const isRoot = process.getuid?.() === 0
+  const names = [name, ...readdirSync(name, { recursive: true, encoding: 'utf8' }).map((each) => join(name, each))]
+  for (const each of names) {
+    if (isRoot) chownSync(each, 65_534, 65_534)
+    chmodSync(each, statSync(each).isDirectory() ? 0o500 : 0o400)
+  }
+  if (isRoot) {
+    chmodSync(folder, 0o755)
+    process.seteuid?.(65_534)
+  }
+  try {
+    await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+    for (const each of names) chmodSync(each, 0o700)
+  }
+}
 
 it('rejects arguments that a command does not accept', async () => {
   const { exitCode, text } = await daybook('run', 'what', 'is', 'this')

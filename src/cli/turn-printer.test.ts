@@ -19,12 +19,10 @@ async function turnEvents(): Promise<readonly TurnEvent[]> {
 
 function printed(events: readonly TurnEvent[]): string {
   let text = ''
-  const printer = createTurnPrinter(
-    (chunk) => {
-      text += chunk
-    },
-    styleFor({}, {}),
-  )
+  const write = (chunk: string) => {
+    text += chunk
+  }
+  const printer = createTurnPrinter({ answer: write, progress: write, failures: write }, styleFor({}, {}))
   for (const event of events) printer.print(event)
   printer.endLine()
   return text

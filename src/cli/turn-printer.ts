@@ -25,15 +25,28 @@ import {
 
 export type TurnPrinter = ReturnType<typeof createTurnPrinter>
 
+type Write = (text: string) => void
+
+/** Where a turn is printed. */
+export interface Outputs {
+  readonly answer: Write
+  /** Thinking, tool calls, files, sources, suggested followups. */
+  readonly progress: Write
+  /** Failures of the model. */
+  readonly failures: Write
+}
+
 /**
  * Prints turns as they happen. Thinking and answers are printed while they stream. A text that was not streamed is printed when its entry
  * comes. Tool calls, plans, files, sources and suggested followups are printed as lines.
  */
-export function createTurnPrinter(write: (text: string) => void, style: Style) {
-  const { line, append, endStream } = createLineWriter(write)
+export function createTurnPrinter(outputs: Outputs, style: Style) {
+  const { line: lineOn, append, endStream } = createLineWriter()
+  const line = (text: string) => lineOn(outputs.progress, text)
   const sources = createKnownSources()
   const shown = createShownTexts()
   const finishedCalls = new Set<string>()
+  const outputFor = (lane: TextLane) => (lane === 'answer' ? outputs.answer : outputs.progress)
   const styled = (lane: TextLane, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
 
   function printDelta(event: LaneEvent): void {
@@ -41,12 +54,12 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
     const lane = textLaneOf(event)
     if (lane === undefined) return
     if (delta.text !== '') shown.add({ turnId, iteration }, lane)
-    append(`${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text))
+    append(outputFor(lane), `${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text))
   }
 
   function printWholeText(lane: TextLane, round: { readonly turnId: string; readonly iteration: number }, text: string): void {
     endStream()
-    if (!shown.has(round, lane) && text.trim() !== '') line(styled(lane, text))
+    if (!shown.has(round, lane) && text.trim() !== '') lineOn(outputFor(lane), styled(lane, text))
   }
 
   function lineAfterStream(text: string): void {
@@ -93,7 +106,10 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
         endStream()
         break
       case 'response':
-        if (event.error && event.error.kind !== 'aborted') lineAfterStream(modelErrorLine(event.error, style))
+        if (event.error && event.error.kind !== 'aborted') {
+          endStream()
+          lineOn(outputs.failures, modelErrorLine(event.error, style))
+        }
         break
       case 'sources.found':
         sources.add(event.rows)
@@ -125,36 +141,45 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
   }
 }
 
-/** Writes lines, and texts that come in pieces. It knows whether the output is at the start of a line. */
+/**
+ * Writes lines, and texts that come in pieces. It knows which output has an unfinished line. The line end goes to that output, so that
+ * several outputs look right on one screen and each is complete in a file of its own.
+ */
 interface LineWriter {
   /** Writes text on a line of its own. */
-  line(text: string): void
+  line(write: Write, text: string): void
   /** Appends a piece to the text named `stream`. Another text begins on a new line. */
-  append(stream: string, text: string): void
+  append(write: Write, stream: string, text: string): void
   /** Ends the current text and its line. */
   endStream(): void
 }
 
-function createLineWriter(write: (text: string) => void): LineWriter {
+function createLineWriter(): LineWriter {
   let stream: string | undefined
-  let lineStart = true
+  let unfinished: Write | undefined
 
-  function print(text: string): void {
+  function print(write: Write, text: string): void {
     if (text === '') return
     write(text)
-    lineStart = text.endsWith('\n')
+    unfinished = text.endsWith('\n') ? undefined : write
+  }
+  function endLine(): void {
+    if (unfinished) print(unfinished, '\n')
   }
   function endStream(): void {
-    if (stream !== undefined && !lineStart) print('\n')
+    if (stream !== undefined) endLine()
     stream = undefined
   }
 
   return {
-    line: (text) => print(`${lineStart ? '' : '\n'}${text}\n`),
-    append(name, text) {
+    line(write, text) {
+      endLine()
+      print(write, `${text}\n`)
+    },
+    append(write, name, text) {
       if (stream !== name) endStream()
       stream = name
-      print(text)
+      print(write, text)
     },
     endStream,
   }

@@ -11,8 +11,10 @@ import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing
 /** The command line in a temporary folder, with its output. */
 export interface CommandLine {
   readonly folder: string
-  /** Runs a command to its end. `text` is everything that was printed, in order, without the last line end. */
-  run(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly text: string; readonly output: string }>
+  /** Runs a command to its end. `text` is everything that was printed, in order, without the last line end. `output` and `errors` are the two streams. */
+  run(
+    ...args: readonly string[]
+  ): Promise<{ readonly exitCode: number; readonly text: string; readonly output: string; readonly errors: string }>
   /** Starts an interactive command. */
   start(...args: readonly string[]): RunningCommand
   readonly environment: Record<string, string>
@@ -44,7 +46,7 @@ export function createCommandLine(given: SettingsLayer['values'] = {}): CommandL
       const { terminal, printed } = fakeTerminal(folder, line.environment)
       terminal.input.end()
       const exitCode = await main(['--data', join(folder, 'data'), ...args], terminal, line.settings)
-      return { exitCode, text: printed.all.trimEnd(), output: printed.output }
+      return { exitCode, text: printed.all.trimEnd(), output: printed.output, errors: printed.errors }
     },
     start(...args) {
       const { terminal, printed, end } = fakeTerminal(folder, line.environment)
@@ -83,7 +85,7 @@ export function createCommandLine(given: SettingsLayer['values'] = {}): CommandL
 }
 
 function fakeTerminal(folder: string, environment: Record<string, string>) {
-  const printed = { all: '', output: '' }
+  const printed = { all: '', output: '', errors: '' }
   const into = (...names: readonly (keyof typeof printed)[]) =>
     new Writable({
       decodeStrings: false,
@@ -96,7 +98,7 @@ function fakeTerminal(folder: string, environment: Record<string, string>) {
   const terminal = {
     input: new PassThrough(),
     output: into('all', 'output'),
-    errors: into('all'),
+    errors: into('all', 'errors'),
     environment,
     folder,
     onSignal(listener) {

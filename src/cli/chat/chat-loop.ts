@@ -49,7 +49,7 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
 
   const stopListening = terminal.onSignal(() => exit.resolve('quit'))
   try {
-    const printer = createTurnPrinter(screen.write, style)
+    const printer = createTurnPrinter({ answer: screen.write, progress: screen.write, failures: screen.write }, style)
     const after = await conversation.lastSeq()
     await printHistory(chat, printer)
     screen.printLine(style.dim(`${conversation.id} · /help lists the commands`))

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -68,6 +69,19 @@ it('serve needs tokens to listen beyond the loopback, and one key to verify them
   line.environment.DAYBOOK_AUTH_SECRET = 'x'.repeat(40)
   line.environment.DAYBOOK_AUTH_JWKS_URL = 'https://keys.example/'
   expect(await line.run('serve', '--port', '0')).toMatchObject({ exitCode: 1, text: expect.stringContaining('one key') })
+})
+
+it('serve says in one line that the key for tokens can not be used', async () => {
+  line.setReplies()
+  const pem = (kind: 'ed25519' | 'x25519') =>
+    generateKeyPairSync(kind as 'ed25519').publicKey.export({ type: 'spki', format: 'pem' }) as string
+  for (const key of ['abc', '-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----', pem('x25519')]) {
+    line.environment.DAYBOOK_AUTH_PUBLIC_KEY = key
+    expect(await line.run('serve', '--port', '0')).toMatchObject({
+      exitCode: 1,
+      text: expect.stringMatching(/^auth\.publicKey must be an Ed25519 public key in PEM format .*$/),
+    })
+  }
 })
 
 it('says that a port is in use and what to do', async () => {

@@ -104,6 +104,11 @@ it('fails when the existing database can not be written', async () => {
   expect(await line.run('doctor')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^✗ data folder +.*EISDIR/m) })
 })
 
+it('checks only programs that Daybook uses', async () => {
+  const names = (await line.run('doctor')).text.split('\n').map((row) => row.slice(2, 18).trim())
+  expect(names).toEqual(['Node', 'node:sqlite', 'data folder', 'blobs', 'port', 'git', 'model keys'])
+})
+
 it('names the key variables of every provider that needs a key, and the models that need none', async () => {
   const { text } = await line.run('doctor')
   const advice = /^✗ model keys +none set: (.*)$/m.exec(text)?.[1] ?? ''

@@ -59,9 +59,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkDataFolder(settings.data),
     checkBlobs(settings),
     checkPort(settings),
-    checkProgram('git', ['git'], 'apt-get install git; the setting workspace=git needs it'),
-    checkProgram('chromium', ['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium; it renders PDF and PNG'),
-    checkProgram('bwrap', ['bwrap'], 'apt-get install bubblewrap; the agent’s code runs only inside it'),
+    checkGit(),
     checkModelKeys(environment),
   ]
 }
@@ -94,16 +92,15 @@ function checkPort({ host, port: number }: Settings): Promise<Check> {
   })
 }
 
-async function checkProgram(name: string, commands: readonly string[], advice: string): Promise<Check> {
-  for (const command of commands) {
-    try {
-      const { stdout } = await promisify(execFile)(command, ['--version'], { timeout: 10_000 })
-      return { name, ok: true, required: false, found: stdout.split('\n')[0]?.trim() ?? '' }
-    } catch {
-      // the program may have another name, which is tried next
-    }
+async function checkGit(): Promise<Check> {
+  const about = { name: 'git', required: false, advice: 'apt-get install git; the setting workspace=git needs it' }
+  try {
+    const { stdout } = await promisify(execFile)('git', ['--version'], { timeout: 10_000 })
+    return { ...about, ok: true, found: stdout.split('\n')[0]?.trim() ?? '' }
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    return { ...about, ok: false, found: isMissing ? 'not found' : errorMessage(error) }
   }
-  return { name, ok: false, required: false, found: 'not found', advice }
 }
 
 /** Checks which keys are set. The result has the names of variables but not their values. No provider is asked whether a key is valid. */

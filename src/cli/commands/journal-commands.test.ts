@@ -127,3 +127,23 @@ it('cachelint exits with 1 for a date in the texts and for an avoidable miss, an
   })
   expect((await daybook('cachelint', '--hit-rate', 'much')).exitCode).toBe(2)
 })
+
+it('prints one line for an agent module that is missing or can not be loaded', async () => {
+  await record()
+  writeFileSync(join(folder, 'broken.mjs'), 'export const agent = {')
+  writeFileSync(join(folder, 'throws.mjs'), 'throw new Error("no key")')
+  writeFileSync(join(folder, 'throws-later.mjs'), 'export const agent = () => { throw new TypeError("no key") }')
+  writeFileSync(join(folder, 'imports.mjs'), 'import "./nowhere.mjs"\nexport const agent = {}')
+  for (const [name, reason] of [
+    ['absent.mjs', /^cannot load \S*absent\.mjs: there is no such file$/],
+    ['.', /^cannot load \S*: it is a folder; name a file in it$/],
+    ['broken.mjs', /^cannot load \S*broken\.mjs: .+$/],
+    ['throws.mjs', /^cannot load \S*throws\.mjs: no key$/],
+    ['throws-later.mjs', /^cannot load \S*throws-later\.mjs: no key$/],
+    ['imports.mjs', /^cannot load \S*\/imports\.mjs: .*nowhere\.mjs.*$/],
+  ] as const) {
+    const expected = { exitCode: 1, text: expect.stringMatching(reason) }
+    expect(await daybook('cachelint', '--agent', join(folder, name))).toMatchObject(expected)
+    expect(await daybook('replay', 'c', '--agent', join(folder, name))).toMatchObject(expected)
+  }
+})

@@ -17,7 +17,31 @@ it('prints the turn and exits with 0', async () => {
   const { exitCode, text } = await line.run('run', 'What is it?')
   expect(exitCode).toBe(0)
   expect(text).toContain('First a plan.\n→ react.plan')
-  expect(text).toMatch(/Forty-two\.$/)
+  expect(text).toContain('\nForty-two.\n')
+})
+
+const planThenAnswer = () =>
+  line.setReplies(
+    reply.call('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.', thinking: 'Think.' }),
+    reply.answer('Forty-two.\nCertainly.', { followups: ['Why?'], thinking: 'Think more.' }),
+  )
+
+it('prints the answer on the standard output, and the rest and the conversation on the error stream', async () => {
+  planThenAnswer()
+  const { output, errors } = await line.run('run', 'What is it?', '--conversation', 'c1')
+  expect(output).toBe('Forty-two.\nCertainly.\n')
+  for (const words of ['First a plan.', '→ react.plan', 'Why?', '--conversation c1']) expect(errors).toContain(words)
+  expect(errors).not.toContain('Forty-two.')
+})
+
+it('--quiet prints only the answer', async () => {
+  planThenAnswer()
+  expect(await line.run('run', 'What is it?', '--quiet')).toMatchObject({ output: 'Forty-two.\nCertainly.\n', errors: '' })
+})
+
+it('--quiet still says why a turn failed', async () => {
+  line.setReplies({ error: { message: 'the provider is down' } }, { error: { message: 'the provider is down' } })
+  expect(await line.run('run', 'hello', '--quiet')).toMatchObject({ exitCode: 1, errors: expect.stringContaining('the provider is down') })
 })
 
 it('prints one JSON line per event and the result last', async () => {
@@ -60,7 +84,7 @@ it('says which process uses a busy conversation, until when, and what to do', as
   await store.close()
   expect(await line.run('run', 'second', '--conversation', 'c1')).toMatchObject({
     exitCode: 1,
-    text: `conversation.busy: conversation c1 is in use by process 4711 on elsewhere until ${expiresAt}, or longer if it goes on working: try again then, or end it first`,
+    text: `conversation.busy: conversation c1 is in use by process 4711 on elsewhere until ${expiresAt}, or longer if it goes on working: try again then, or end it first; if it is a chat, close it; if it is a server, use it with --server <address>`,
   })
 })
 

@@ -7,32 +7,35 @@ import { publicEntry } from '../../server/events/public-change.ts'
 import type { CommandContext } from '../context.ts'
 import { collect, conversationName, withExamples } from '../options.ts'
 import { isStored, openSession, readAttachments, type Session } from '../session.ts'
-import { type EndSignal, exitCodeOf, printLine } from '../terminal.ts'
+import { type EndSignal, exitCodeOf, printLine, styleFor } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
 
 interface RunOptions {
   readonly attach: readonly string[]
   readonly json?: true
+  readonly quiet?: true
   readonly conversation?: string
 }
 
 /** The command `run`. Its exit code is 0 when the turn succeeded, 1 when it failed, and above 128 when a signal ended the command. */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
-    .description('send one message and print the turn')
+    .description('send one message; the answer is printed on the standard output, the rest of the turn on the error stream')
     .argument('<prompt>', 'the message; - reads it from the standard input')
     .option('--attach <file>', 'send a file with it; may be given several times', collect, [])
     .option('--json', 'print one JSON line per event, the result last')
+    .option('--quiet', 'print only the answer, and errors')
     .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
     .action(async (prompt: string, options: RunOptions) => exit(await run(context, prompt, options)))
   return withExamples(command, [
     ['daybook run "What does the report say about costs?" --attach report.pdf', ''],
     ['daybook run "And by quarter?" --conversation costs --json | jq -r "select(.type==\\"result\\").answer"', ''],
+    ['daybook run "Write a summary" --attach report.pdf --quiet > summary.md', ''],
     ['git diff | daybook run - --model anthropic/claude-sonnet-5-5', ''],
   ])
 }
 
-async function run(context: CommandContext, prompt: string, { attach, json, conversation }: RunOptions): Promise<number> {
+async function run(context: CommandContext, prompt: string, { attach, json, quiet, conversation }: RunOptions): Promise<number> {
   const { terminal } = context
   const settings = await context.settings()
   const files = await readAttachments(attach, terminal.folder)
@@ -49,10 +52,10 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
     )
   })
   try {
-    const print = json ? jsonPrinter(context) : turnPrinter(context)
+    const print = json ? jsonPrinter(context) : turnPrinter(context, quiet === true)
     const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
     if (json) printLine(terminal, JSON.stringify(resultLine(turn, session.conversation.id)))
-    else if (terminal.errors.isTTY && isStored(settings))
+    else if (!quiet && isStored(settings))
       terminal.errors.write(`\nto continue: daybook run "…" --conversation ${session.conversation.id}\n`)
     if (endSignal) return exitCodeOf(endSignal)
     return isSuccess(turn) ? 0 : 1
@@ -85,8 +88,12 @@ async function submitAndFollow(
   return undefined
 }
 
-function turnPrinter({ terminal, style }: CommandContext): (event: TurnEvent) => void {
-  return createTurnPrinter((piece) => terminal.output.write(piece), style).print
+/** Prints the answer on the standard output, so that `daybook run … > file` writes nothing else into the file. */
+function turnPrinter({ terminal }: CommandContext, quiet: boolean): (event: TurnEvent) => void {
+  const { output, errors, environment } = terminal
+  const failures = (text: string) => void errors.write(text)
+  const progress = quiet ? () => {} : failures
+  return createTurnPrinter({ answer: (text) => void output.write(text), progress, failures }, styleFor(errors, environment)).print
 }
 
 /** Prints events as the JSON that a server sends, so that a script need not know where the turn ran. */

@@ -60,7 +60,10 @@ async function importKey(key: TokenKey) {
       return secret
     }
     case 'EdDSA':
-      return importSPKI(key.publicKey, 'EdDSA')
+      return importSPKI(key.publicKey, 'EdDSA').catch((cause: unknown) => {
+        const begin = '-----BEGIN PUBLIC KEY-----'
+        throw new RangeError(`auth.publicKey must be an Ed25519 public key in PEM format (it begins with ${begin})`, { cause })
+      })
     case 'jwks':
       return createRemoteJWKSet(new URL(key.url), { timeoutDuration: 5_000 })
     default:

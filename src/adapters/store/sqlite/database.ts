@@ -29,8 +29,8 @@ export interface Statement<Row extends object> {
 /** How long to wait for the lock of another process. */
 const LOCK_WAIT_MS = 10_000
 
-export async function openDatabase(file: string): Promise<Database> {
-  const { writer, reader } = await retryWhileLocked(file, () => openConnections(file))
+export async function openDatabase(file: string, allowReadOnly = false): Promise<Database> {
+  const { writer, reader } = await retryWhileLocked(file, () => openConnections(file, allowReadOnly))
   const begin = writer.prepare('BEGIN IMMEDIATE')
   const commit = writer.prepare('COMMIT')
   const exclusively = createMutex()

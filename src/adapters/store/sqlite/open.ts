@@ -17,16 +17,21 @@ interface Connections {
 const LOCK_WAIT_MS = 50
 const HEADER_BYTES = 512
 
-/** Opens a Daybook database, or creates it. Checks an existing file read-only first, so that a rejected file is not changed. */
-export function openConnections(file: string): Connections {
+/**
+ * Opens a Daybook database, or creates it. Checks an existing file read-only first, so that a rejected file is not changed. With
+ * `allowReadOnly`, a file that this process may not change is opened, and its writer throws when it is used.
+ */
+export function openConnections(file: string, allowReadOnly: boolean): Connections {
   try {
     const hasLog = hasWriteAheadLog(file) // must come before the size: a new file gets its first page before its log
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
-    const writer = openWriter(file)
-    const reader = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
-    reader.function('folded', { deterministic: true }, (title) => foldTitle(String(title)))
-    return { writer, reader }
+    const writer = openWriterIfAllowed(file)
+    if (writer) return { writer, reader: openReader(file) }
+    if (!allowReadOnly) throw readOnlyFile(file)
+    withReadOnly(file, (database) => checkCurrent(database, file))
+    const source = hasLog ? file : immutableUrl(file)
+    return { writer: openReader(source), reader: openReader(source) }
   } catch (error) {
     throw error instanceof Error && 'syscall' in error
       ? new Failure('store.failed', `${file} can not be opened: ${error.message}`, { cause: error })
@@ -51,6 +56,31 @@ function openWriter(file: string): DatabaseSync {
     writer.close()
     throw error
   }
+}
+
+function openReader(file: string | URL): DatabaseSync {
+  const reader = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
+  reader.function('folded', { deterministic: true }, (title) => foldTitle(String(title)))
+  return reader
+}
+
+/** Opens the writer. Returns undefined when this process may not change the file, or may not create files beside it. */
+function openWriterIfAllowed(file: string): DatabaseSync | undefined {
+  try {
+    return openWriter(file)
+  } catch (error) {
+    if (primaryCode(error) === READ_ONLY || primaryCode(error) === CAN_NOT_OPEN) return undefined
+    throw error
+  }
+}
+
+/** Throws for a file of an older version: it can be read only after a migration, which needs to write. */
+function checkCurrent(database: DatabaseSync, file: string): void {
+  if (versionOf(database) === SCHEMA_VERSION) return
+  throw new Failure(
+    'store.failed',
+    `${file} was written by an older Daybook and can only be read: copy its folder, and open the copy with --data`,
+  )
 }
 
 /** Runs the missing migrations in one transaction. The version is read again inside it, because another process may have migrated. */
@@ -135,7 +165,9 @@ const newerVersion = (file: string, version: number) =>
   )
 
 const BUSY = 5
+const READ_ONLY = 8
 const CORRUPT = 11
+const CAN_NOT_OPEN = 14
 const NOT_A_DATABASE = 26
 
 /** The extended result code of an SQLite error. Its low byte is the primary code. */
@@ -157,10 +189,19 @@ export function translateSqliteError(error: unknown, file: string): unknown {
       return damagedFile(file, reason, error)
     case BUSY:
       return new Failure('store.failed', `${file} stayed locked by another process: nothing was written; try again`, { cause: error })
+    case READ_ONLY:
+      return readOnlyFile(file, error)
     default:
       return new Failure('store.failed', `${file}: ${reason}; nothing was written`, { cause: error })
   }
 }
+
+const readOnlyFile = (file: string, cause?: unknown) =>
+  new Failure(
+    'store.failed',
+    `${file} can only be read, and nothing was written: allow writing in its folder, or choose another folder with --data`,
+    { cause },
+  )
 
 const damagedFile = (file: string, reason: string, cause?: unknown) =>
   new Failure(

@@ -17,14 +17,16 @@ export interface SqliteSettings {
   readonly file: string
   readonly blobs: BlobStore
   readonly clock: Clock
+  /** Whether a file that this process may not change is opened for reading: reads work, and changes throw `store.failed`. */
+  readonly allowReadOnly?: boolean
 }
 
 /**
  * A store in one SQLite file, which several processes may share. Entries survive a killed process and a power cut once `append` has
  * resolved. A file that is damaged, of a newer version, or of another program is rejected and not changed.
  */
-export async function createSqliteStore({ file, blobs, clock }: SqliteSettings): Promise<ConversationStore> {
-  const database = await openDatabase(file)
+export async function createSqliteStore({ file, blobs, clock, allowReadOnly = false }: SqliteSettings): Promise<ConversationStore> {
+  const database = await openDatabase(file, allowReadOnly)
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
