@@ -77,10 +77,13 @@ export interface HydrationRef {
 export interface Hydration {
   /** Paths are relative to OUT_DIR. */
   readonly present: readonly { readonly ref: HydrationRef; readonly files: readonly { readonly path: string; readonly size: number }[] }[]
-  /** Refs for which no file was found. */
+  /** Refs for which no file was found: the turn has no version and has recorded no such file, or its version has no such path. */
   readonly missing: readonly HydrationRef[]
-  /** Refs whose files could not all be fetched, for example because the disk is full. */
-  readonly errors: readonly { readonly ref: HydrationRef; readonly message: string }[]
+  /**
+   * Refs whose files could not all be fetched, for example because the disk is full. With the code, the turn has a version that can not be
+   * reached completely. Then no file of the ref is present.
+   */
+  readonly errors: readonly { readonly ref: HydrationRef; readonly message: string; readonly code?: 'workspace_version_unavailable' }[]
   /** How many files were fetched; the others were already present. */
   readonly fetched: number
 }
@@ -113,7 +116,8 @@ export type CheckoutOutcome =
     }
   | {
       readonly ok: false
-      readonly code: 'missing' | 'nonempty' | 'failed'
+      /** `unavailable`: a source has a version that can not be reached completely. */
+      readonly code: 'missing' | 'nonempty' | 'unavailable' | 'failed'
       readonly problems: readonly { readonly source?: CheckoutSource; readonly message: string }[]
     }
 
@@ -148,6 +152,8 @@ export interface PublishRecord {
   readonly scopes?: readonly WorkspaceScope[]
   /** What the version does not have because of its name, such as `app/node_modules`. */
   readonly left_out?: readonly WorkspaceScope[]
+  /** The turn with the version before, if that version can not be reached. Then this version has only files of its own turn. */
+  readonly parent_unavailable?: string
   readonly message?: string
   readonly error?: { readonly code: string; readonly message: string }
   readonly [key: string]: unknown

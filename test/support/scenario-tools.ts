@@ -148,3 +148,16 @@ export function pausedAnswer(text: string): { readonly reply: Reply; readonly ha
   }
   return { reply: { text: whole, chunks: 4, onChunk }, halfway: halfway.promise, resume: rest.resolve }
 }
+
+/** A tool that leaves files in `files/` of the turn without recording them, as a program does. */
+export const leavingTool = (): Tool =>
+  defineTool({
+    id: 'sample.leave',
+    description: 'Leaves files.',
+    params: z.object({ files: z.record(z.string(), z.string()).describe('contents by path') }),
+    async run({ files }, { workspace, origin }) {
+      const opened = await workspace()
+      for (const [rel, content] of Object.entries(files)) await opened.files.write(`${origin.turnId}/files/${rel}`, Buffer.from(content))
+      return { left: Object.keys(files).length }
+    },
+  })

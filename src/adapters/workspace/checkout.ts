@@ -4,7 +4,18 @@ import { parseJson } from '../../core/json.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } from '../../ports/workspace.ts'
-import { filesFolder, findTurnFiles, listBelow, readFiles, type StoredFile, sha256Of, type VersionStore } from './files.ts'
+import {
+  filesFolder,
+  findTurnFiles,
+  isVersionUnavailable,
+  listBelow,
+  readFiles,
+  type StoredFile,
+  sha256Of,
+  type VersionStore,
+  versionUnavailable,
+} from './files.ts'
+import { missingBytesMessage } from './hydrate.ts'
 import { findKeptFiles, type KeptFiles } from './kept-files.ts'
 import { foldersAbove, scopeOf } from './names.ts'
 
@@ -34,7 +45,7 @@ export async function checkout(turnId: string, request: CheckoutRequest, context
     return await performCheckout(turnId, request, context)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return checkoutFailure('failed', [{ message: redact(error.message) }])
+    return checkoutFailure(isVersionUnavailable(error) ? 'unavailable' : 'failed', [{ message: redact(error.message) }])
   }
 }
 
@@ -86,8 +97,9 @@ async function readSources(wanted: readonly CheckoutSource[], context: CheckoutC
   for (const source of wanted) {
     const { stored, recorded, missing } = await findTurnFiles(source.turnId, { area: 'files', rel: source.rel }, context)
     const fetched = stored.size > 0 ? await context.versions.read(stored, context.history) : new Map<string, Uint8Array>()
-    const lost = [...missing, ...[...stored.keys()].filter((rel) => !fetched.has(rel))]
-    if (lost.length > 0) problems.push({ source, message: `the bytes of ${lost.slice(0, 10).join(', ')} are nowhere to be found` })
+    const lost = [...stored.keys()].filter((rel) => !fetched.has(rel))
+    if (lost.length > 0) throw versionUnavailable(source.turnId, missingBytesMessage(lost))
+    if (missing.length > 0) problems.push({ source, message: missingBytesMessage(missing) })
     else if (fetched.size + recorded.size === 0) problems.push({ source, message: 'that turn has no such files' })
     else sources.push({ source, contents: new Map([...fetched, ...recorded]), stored })
   }
@@ -107,7 +119,7 @@ function storedFilesOf(sources: readonly SourceContents[], folder: Contents): Re
 }
 
 const checkoutFailure = (
-  code: 'missing' | 'nonempty' | 'failed',
+  code: (CheckoutOutcome & { ok: false })['code'],
   problems: readonly { source?: CheckoutSource; message: string }[],
 ): CheckoutResult => ({
   outcome: { ok: false, code, problems },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
+import { isObject } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
 import type { Files } from '../../ports/files.ts'
@@ -19,7 +20,7 @@ export type Version = ReadonlyMap<string, StoredFile>
 
 /** The store of published versions. Each kind of workspace has its own. */
 export interface VersionStore {
-  /** The version that a turn published; undefined when it published none. */
+  /** The version that a turn published; undefined when it published none or the store does not have it. May throw `versionUnavailable`. */
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
   /** The bytes of these files, by path. Files whose bytes are lost are left out. */
   read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
@@ -37,18 +38,19 @@ interface TurnFiles {
   readonly missing: readonly string[]
 }
 
-/** Finds files of a turn. Searches the version that it published, then the journal, then the turn's folder on this machine. */
+/**
+ * Finds files of a turn. If the turn has a version, the version alone says what its `files/` holds. Otherwise the journal and the turn's
+ * folder on this machine are searched. Throws `versionUnavailable` when the turn has a version that can not be reached.
+ */
 export async function findTurnFiles(
   turnId: string,
   { area, rel }: HydrationRef,
   { versions, files, history }: { readonly versions: VersionStore; readonly files: Files; readonly history: RecordedFiles },
 ): Promise<TurnFiles> {
-  const version = area === 'files' ? await versions.find(turnId, history) : undefined
-  const stored = new Map([...(version ?? [])].filter(([path]) => isWithin(path, rel)))
-  if (stored.size > 0) return { stored, recorded: new Map(), missing: [] }
+  const version = area === 'files' ? await findVersion(turnId, versions, history) : undefined
+  if (version) return { stored: new Map([...version].filter(([path]) => isWithin(path, rel))), recorded: new Map(), missing: [] }
 
   const isWanted = (path: string) => (area === 'files' ? isWithin(path, rel) : path === rel)
-  // The folder may also hold what programs have left behind. These files are found only by their own names.
   const onDisk = [...(await listBelow(files, `${turnId}/${area}`)).keys()].filter((path) => area !== 'files' || !isExcluded(path))
   const known = new Set([...recordedRels(await history.paths(turnId), area), ...onDisk].filter(isWanted))
   if (rel !== '') known.add(rel) // the named file is looked for even if no list has it
@@ -59,8 +61,30 @@ export async function findTurnFiles(
     if (bytes) recorded.set(path, bytes)
     else if (path !== rel) missing.push(path)
   }
-  return { stored, recorded, missing }
+  return { stored: new Map(), recorded, missing }
 }
+
+/**
+ * The version of a turn, as its publish record in the journal says. It is empty when the turn has left no file. Undefined when the turn has
+ * no version. Throws `versionUnavailable` when it has one that can not be reached.
+ */
+async function findVersion(turnId: string, versions: VersionStore, history: RecordedFiles): Promise<Version | undefined> {
+  const version = await versions.find(turnId, history)
+  if (version) return version
+  const record = await history.manifest(turnId)
+  if (!isObject(record)) return undefined
+  if (record.status === 'published') throw versionUnavailable(turnId, 'it is not in the storage of versions that this machine uses')
+  return record.reason === 'empty_workspace' ? new Map() : undefined
+}
+
+/** The error for a version that exists but can not be reached, as a whole or in part. */
+export const versionUnavailable = (turnId: string, reason: string, cause?: unknown): Failure =>
+  new Failure('workspace.failed', `the files of ${turnId} can not be reached now: ${reason}`, {
+    details: { code: 'workspace_version_unavailable', turn_id: turnId },
+    cause,
+  })
+
+export const isVersionUnavailable = (error: Failure): boolean => error.details.code === 'workspace_version_unavailable'
 
 function recordedRels(logicalPaths: readonly string[], area: HydrationRef['area']): readonly string[] {
   return logicalPaths.flatMap((path) => {

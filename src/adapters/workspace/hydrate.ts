@@ -3,7 +3,7 @@ import { filePath } from '../../core/path/build.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
-import { findTurnFiles, listBelow, readFiles, type VersionStore } from './files.ts'
+import { findTurnFiles, isVersionUnavailable, listBelow, readFiles, type VersionStore, versionUnavailable } from './files.ts'
 import { isWithin } from './names.ts'
 
 interface HydrationContext {
@@ -19,12 +19,12 @@ const MIN_FOLDER_WRITE = 4
 export async function hydrate(turnId: string, refs: readonly HydrationRef[], context: HydrationContext): Promise<Hydration> {
   const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
   const missing: HydrationRef[] = []
-  const errors: { ref: HydrationRef; message: string }[] = []
+  const errors: HydrationError[] = []
   let fetched = 0
   for (const ref of refs) {
     const result = await hydrateRef(turnId, ref, context).catch(failureOrThrow)
     if (result instanceof Failure) {
-      errors.push({ ref, message: redact(result.message) })
+      errors.push({ ref, message: redact(result.message), ...(isVersionUnavailable(result) && { code: unavailableCode }) })
       continue
     }
     fetched += result.fetched
@@ -34,6 +34,10 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], con
   }
   return { present, missing, errors, fetched }
 }
+
+type HydrationError = Hydration['errors'][number]
+
+const unavailableCode = 'workspace_version_unavailable'
 
 /** Fetches files of the current turn. Files in its folder stay as they are. A file is fetched only if it is missing and named exactly. */
 export async function hydrateCurrent(
@@ -71,7 +75,7 @@ function failureOrThrow(error: unknown): Failure {
 interface HydratedRef {
   /** The sizes of the hydrated files, by path below the area. */
   readonly sizes: ReadonlyMap<string, number>
-  /** Files that are known to exist, but whose bytes were not found. */
+  /** Files that the journal names, but whose bytes were not found. */
   readonly lost: readonly string[]
   readonly fetched: number
 }
@@ -89,13 +93,14 @@ async function hydrateRef(turnId: string, ref: HydrationRef, context: HydrationC
   const current = new Map([...local].filter(([rel, bytes]) => stored.has(rel) && stored.get(rel)?.hash === versions.hashOf(bytes)))
   const outdated = new Map([...stored].filter(([rel]) => !current.has(rel)))
   const fetched = outdated.size > 0 ? await versions.read(outdated, history) : new Map<string, Uint8Array>()
+  const lost = [...outdated.keys()].filter((rel) => !fetched.has(rel))
+  if (lost.length > 0) throw versionUnavailable(turnId, missingBytesMessage(lost))
   const contents = new Map([...current, ...fetched, ...recorded])
   const changed = new Set([...contents].filter(([rel, bytes]) => !isEqual(local.get(rel), bytes)).map(([rel]) => rel))
   const toWrite = [...contents.keys()].filter((rel) => changed.has(rel) || !onDisk.get(rel)?.readOnly)
   await writeReadOnly(files, folder, { contents, toWrite, onDisk })
   const sizes = new Map([...contents].sort(([a], [b]) => (a < b ? -1 : 1)).map(([rel, bytes]) => [rel, bytes.length]))
-  const lost = [...missing, ...[...outdated.keys()].filter((rel) => !fetched.has(rel))]
-  return { sizes, lost, fetched: changed.size }
+  return { sizes, lost: missing, fetched: changed.size }
 }
 
 const isEqual = (a: Uint8Array | undefined, b: Uint8Array) => a !== undefined && Buffer.compare(a, b) === 0
@@ -139,7 +144,7 @@ function presentFiles(turnId: string, { area }: HydrationRef, sizes: ReadonlyMap
   return [...sizes].map(([rel, size]) => ({ path: `${turnId}/${area}/${rel}`, size }))
 }
 
-const missingBytesMessage = (lost: readonly string[]) => {
+export const missingBytesMessage = (lost: readonly string[]) => {
   const named = lost.slice(0, 10).join(', ')
   return `${lost.length === 1 ? 'the bytes of one file are' : `the bytes of ${lost.length} files are`} nowhere to be found: ${named}`
 }

@@ -111,7 +111,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const waits = deferrable && !hasEvents() && agent.settings.exitGraceMs > 0
   // Hooks are not called, and files are not published, for an answer that is going to be deferred.
   const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))
-  const call = waits || (isFinal() && isEndSlow(turn, true)) ? await enterResponse(turn, origin, answer.call) : answer.call
+  const call = waits || (isFinal() && isEndSlow(turn)) ? await enterResponse(turn, origin, answer.call) : answer.call
   if (waits && !hasEvents()) await inbox.waitForEvents(agent.settings.exitGraceMs) // an event may have come while the response was entered
   const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
   const after = isFinal() ? await agent.hooks.onAfterCompletion() : []
@@ -147,7 +147,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
 }
 
 /** Whether hooks or files delay the commit that ends the turn. */
-const isEndSlow = (turn: Turn, publishes: boolean): boolean => turn.agent.hooksDelayCompletion || (publishes && mayHaveFiles(turn))
+const isEndSlow = (turn: Turn): boolean => turn.agent.hooksDelayCompletion || mayHaveFiles(turn)
 
 /** Emits an answer that was not streamed. Without watchers, it is emitted when one joins before the answer is journaled. */
 function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
@@ -172,11 +172,9 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
   const repeated = progress.attempts.at(-1)?.text === answer
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   if (!repeated) emitAnswer(turn, iteration, answer)
-  const publishes = okReasons.has(end.exitReason)
-  const last =
-    end.last && isEndSlow(turn, publishes) ? { ...end.last, call: await enterResponse(turn, end.last.origin, end.last.call) } : end.last
+  const last = end.last && isEndSlow(turn) ? { ...end.last, call: await enterResponse(turn, end.last.origin, end.last.call) } : end.last
   const [before, after] = [await agent.hooks.onBeforeCompletion(), await agent.hooks.onAfterCompletion()]
-  const published = publishes ? await publishWorkspace(turn) : nothingPublished
+  const published = await publishWorkspace(turn)
   const exitReason = published.error ? 'error' : end.exitReason
   await commitEnd(turn, progress, (timeline) => {
     const completion = completionDrafts({ turnId, iteration, ts: agent.clock.now() }, timeline, attempts, decision)

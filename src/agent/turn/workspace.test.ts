@@ -148,19 +148,19 @@ describe('the workspace of a turn', () => {
     }
   })
 
-  it('is published when the budget ends the turn, but not after protocol violations', async () => {
-    const spent = createTestHarness([write('files/app/a.md', 'one'), 'no channels'], { settings: { maxRounds: 1 } })
-    expect((await spent.say('Write.')).exitReason).toBe('max_iterations')
-    expect((await published(spent)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
-    const broken = createTestHarness([
-      write('files/app/a.md', 'one'),
-      '<channel:answer>no',
-      '<channel:answer>no',
-      '<channel:answer>no',
-      '<channel:answer>no',
-    ])
-    expect((await broken.say('Write.')).exitReason).toBe('protocol_violation')
-    expect(await published(broken)).toEqual([])
+  it('is published whatever ends the turn: the budget, protocol violations, an error', async () => {
+    const down: Reply = { text: '', error: { message: 'The provider is down.' } }
+    const endings: readonly (readonly [string, readonly Reply[]])[] = [
+      ['max_iterations', ['no channels']],
+      ['protocol_violation', Array.from({ length: 4 }, () => '<channel:answer>no')],
+      ['error', [down, down, down, down]],
+    ]
+    for (const [exitReason, replies] of endings) {
+      const settings = exitReason === 'max_iterations' ? { maxRounds: 1 } : {}
+      const harness = createTestHarness([write('files/app/a.md', 'one'), ...replies], { settings })
+      expect((await harness.say('Write.')).exitReason).toBe(exitReason)
+      expect((await published(harness)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
+    }
   })
 
   it('is published once when an answer was deferred', async () => {

@@ -178,7 +178,10 @@ export async function restoreWorkspace(workspace: Workspace, turnId: string, tim
   const listings = await Promise.all(['files', 'outputs'].map((area) => files.list(`${turnId}/${area}`, { limit: 1, dotEntries: true })))
   if (listings.some((listing) => listing.files.length > 0)) return
   const sources = checkoutSources(blocksOfTurn(timeline, turnId))
-  if (sources.length > 0) await workspace.checkout(turnId, { mode: 'replace', sources }, history)
+  if (sources.length > 0) {
+    const outcome = await workspace.checkout(turnId, { mode: 'replace', sources }, history)
+    if (!outcome.ok) throw new Failure('workspace.failed', `what this turn had checked out is not here: ${outcome.problems[0]?.message}`)
+  }
   for (const logical of await history.paths(turnId)) {
     const path = parsePath(logical)
     const physical = path?.space === 'fi' && path.kind === 'file' && path.area !== 'attachments' ? toPhysical(logical) : undefined

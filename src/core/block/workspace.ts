@@ -57,6 +57,7 @@ const PublishPayload = z.looseObject({
   message: z.string().optional().catch(undefined),
   scopes: Scopes,
   left_out: Scopes,
+  parent_unavailable: z.string().optional().catch(undefined),
 })
 
 export const readWorkspacePublish = oncePerBlockOfType(['react.workspace.publish'], (block) => parseJsonAs(PublishPayload, block.text))
@@ -66,15 +67,22 @@ interface PublishFacts {
   readonly turn_id: string
   readonly message?: string | undefined
   readonly left_out?: readonly { readonly name: string; readonly files: number }[] | undefined
+  readonly parent_unavailable?: string | undefined
 }
 
-/** What the model has to know about a publish: that it failed, or which files it left out. Undefined when nothing is lost. */
-export function publishNotice({ status, turn_id, message, left_out }: PublishFacts): Notice | undefined {
+/** What the model has to know about a publish: that it failed, or which files it lacks. Undefined when nothing is lost. */
+export function publishNotice({ status, turn_id, message, left_out, parent_unavailable }: PublishFacts): Notice | undefined {
   if (status === 'failed') {
     const reason = message === undefined ? '' : ` Reason: ${message}`
     return {
       code: 'workspace_publish_failed',
       message: `The files of ${turn_id} were not saved as a version, so later turns can not check them out.${reason}`,
+    }
+  }
+  if (parent_unavailable !== undefined) {
+    return {
+      code: 'workspace_version_unavailable',
+      message: `The version of ${parent_unavailable} can not be reached, so the saved version of ${turn_id} has only the files of ${turn_id}.`,
     }
   }
   if (!left_out || left_out.length === 0) return undefined

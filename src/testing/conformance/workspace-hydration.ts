@@ -123,6 +123,52 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_2/files/app/local', 'turn_2/files/app/recorded'])
     })
 
+    it('reports a version that can not be reached as an error, and takes no part of it from the journal', async () => {
+      const journal = createTestJournal()
+      const first = await beginTurn(await openWorkspace(await create()), 'turn_1', journal)
+      await first.writeRecorded('app/a', '1')
+      await first.write('app/b', '2')
+      await first.publish()
+      const stranger = await openWorkspace(await create()) // it shares the journal, but not the storage of the versions
+      const turn = await beginTurn(stranger, 'turn_2', journal)
+      await turn.write('own', 'mine')
+      const pulled = await stranger.hydrate('turn_1', [files('app'), { area: 'outputs', rel: 'none' }], journal)
+      expect(pulled).toMatchObject({ present: [], missing: [{ area: 'outputs' }], fetched: 0 })
+      expect(pulled.errors.map(({ ref, code }) => [ref, code])).toEqual([[files('app'), 'workspace_version_unavailable']])
+      expect(await turn.checkout('overlay', ['turn_1/app'])).toMatchObject({ ok: false, code: 'unavailable' })
+      expect((await stranger.files.list('')).files.map(({ path }) => path)).toEqual(['turn_2/files/own'])
+    })
+
+    it('does not take a path from the journal that its turn has deleted', async () => {
+      const { workspace, journal, elsewhere } = await scene()
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.writeRecorded('made/x', 'x')
+      await turn.writeRecorded('made/y', 'y')
+      await turn.remove('made/x')
+      await turn.publish()
+      const emptied = await beginTurn(workspace, 'turn_3', journal)
+      await emptied.writeRecorded('more/z', 'z')
+      await emptied.remove('more/z')
+      await emptied.publish()
+      for (const machine of [workspace, elsewhere]) {
+        await machine.startTurn('turn_4')
+        const pulled = await machine.hydrate('turn_2', [files('made/x'), files('made')], journal)
+        expect(pulled.missing).toEqual([files('made/x')])
+        expect(pulled.present.flatMap((each) => each.files)).toEqual([{ path: 'turn_2/files/made/y', size: 1 }])
+        expect((await machine.hydrate('turn_3', [files('more/z')], journal)).missing).toEqual([files('more/z')])
+      }
+    })
+
+    it('does not take the only file of a conversation from the journal after its turn has deleted it', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      const turn = await beginTurn(workspace, 'turn_1', journal)
+      await turn.writeRecorded('app/a', '1')
+      await turn.remove('app/a')
+      expect((await turn.publish()).record.reason).toBe('empty_workspace')
+      await workspace.startTurn('turn_2')
+      expect(await workspace.hydrate('turn_1', [files('app/a')], journal)).toMatchObject({ present: [], missing: [files('app/a')] })
+    })
+
     it('does not overwrite files of the running turn, and fetches those that are missing on this machine', async () => {
       const { journal, elsewhere } = await scene()
       await elsewhere.files.write('turn_2/files/app/a', bytes('mine'))

@@ -142,6 +142,13 @@ function problemNotice({ code, problems }: CheckoutOutcome & { ok: false }, mode
   const details = problems.map(({ source, message }) => ({ ...(source && { path: logicalOf(source) }), message }))
   const text = details.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`)).join('; ')
   const kind = code === 'missing' ? { missing: details } : { errors: details }
+  if (code === 'unavailable') {
+    return {
+      code: 'workspace_version_unavailable',
+      message: `Nothing was checked out and nothing changed: ${text}. Try again later.`,
+      ...kind,
+    }
+  }
   return { code: 'react.checkout.failed', message: `Nothing was checked out and nothing changed. ${text}.`, ...kind }
 }
 

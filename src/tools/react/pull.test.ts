@@ -169,14 +169,15 @@ describe('react.pull', () => {
     expect(output).not.toHaveProperty('invalid')
   })
 
-  it('reports the files of a folder whose content is lost', async () => {
+  it('fails when the content of one file of a folder is lost', async () => {
     const { run, blobs } = await fixture()
     const { createHash } = await import('node:crypto')
     await blobs.remove(createHash('sha256').update('a').digest('hex'))
-    const { output } = await run(pullTool, { paths: ['fi:turn_o.files/app'] })
+    const { ok, error, output } = await run(pullTool, { paths: ['fi:turn_o.files/app', 'fi:turn_o.files/notes'] })
+    expect([ok, error?.code]).toEqual([false, 'workspace_version_unavailable'])
     expect(output).toMatchObject({
-      pulled: [{ logical_root: 'fi:turn_o.files/app/', tree: ['deep/b.ts'] }],
-      errors: [{ path: 'fi:turn_o.files/app', message: expect.stringContaining('app/a.ts') }],
+      pulled: [{ logical_root: 'fi:turn_o.files/notes/' }],
+      errors: [{ path: 'fi:turn_o.files/app', code: 'workspace_version_unavailable', message: expect.stringContaining('app/a.ts') }],
     })
   })
 })

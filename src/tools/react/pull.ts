@@ -66,7 +66,7 @@ export const pullTool = defineTool({
         if (await isFolder(turnId, ref, history)) invalid.push({ path, reason: exactFileReasons[ref.area] })
         else missing.push(path)
       }
-      errors.push(...hydration.errors.map(({ ref, message }) => ({ path: requestedPath(group, ref), message })))
+      errors.push(...hydration.errors.map(({ ref, ...about }) => ({ path: requestedPath(group, ref), ...about })))
     }
     const output = {
       requested: given,
@@ -75,11 +75,16 @@ export const pullTool = defineTool({
       ...(invalid.length > 0 && { invalid: invalid.map(({ path, reason }) => ({ path, reason })) }),
       ...(errors.length > 0 && { errors }),
     }
+    const unavailable = errors.find(({ code }) => code === 'workspace_version_unavailable')
+    if (unavailable) return failed('workspace_version_unavailable', unavailableMessage(unavailable), { output })
     if (pulled.length > 0) return succeeded({ output })
     const message = 'Nothing was pulled: none of these paths leads to a file that can be had. Look at missing and invalid.'
     return failed('pull_nothing_resolved', message, { notices: [{ code: 'pull_nothing_resolved', message }], output })
   },
 })
+
+const unavailableMessage = ({ path, message }: JsonObject) =>
+  `${path} was not pulled: ${message}. Look at pulled for what is here. Try again later, or go on without these files and say so in the answer.`
 
 function parseRef(given: string, conversationId: string): PullRequest | InvalidPath {
   if (!/^(conv:)?fi:/.test(given)) return { path: given, reason: 'react.pull accepts fi: refs' }

@@ -127,10 +127,11 @@ describe('custom workspaces', () => {
     const other = await machine()
     await other.startTurn('turn_2')
     const pulled = await other.hydrate('turn_1', [{ area: 'files', rel: 'app' }], journal)
-    expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_1/files/app/b'])
-    expect(pulled.errors).toEqual([{ ref: { area: 'files', rel: 'app' }, message: 'the bytes of one file are nowhere to be found: app/a' }])
+    expect([pulled.present, await contentsBelow(other, 'turn_1')]).toEqual([[], {}])
+    const message = 'the files of turn_1 can not be reached now: the bytes of one file are nowhere to be found: app/a'
+    expect(pulled.errors).toEqual([{ ref: { area: 'files', rel: 'app' }, code: 'workspace_version_unavailable', message }])
     const outcome = await other.checkout('turn_2', { mode: 'replace', sources: [{ turnId: 'turn_1', rel: '' }] }, journal)
-    expect(outcome).toMatchObject({ ok: false, code: 'missing', problems: [{ source: { turnId: 'turn_1', rel: '' } }] })
+    expect(outcome).toEqual({ ok: false, code: 'unavailable', problems: [{ message }] })
   })
 
   it('create no folder before the first write', async () => {

@@ -41,7 +41,12 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     else if (manifest.files.has(rel)) refs.push({ sha256: hash, size }) // kept by this block, too: retention may remove the block that keeps it now
   }
   const stored = await storeManifest(manifest, blobs)
-  const fields = { files: next.size, scopes: recordedScopes(next), manifest: stored.manifest }
+  const fields = {
+    files: next.size,
+    scopes: recordedScopes(next),
+    manifest: stored.manifest,
+    ...(!parent && previous !== undefined && { parent_unavailable: previous }), // another kind of workspace has stored it
+  }
   const outcome = changed.size === 0 && parent ? outcomes.unchanged(fields) : outcomes.committed(fields)
   return { ...outcome, keeps: [...stored.keeps, ...uniqueRefs(refs)] }
 }

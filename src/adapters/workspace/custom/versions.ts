@@ -5,7 +5,7 @@ import { filePath } from '../../../core/path/build.ts'
 import { unsafeReason } from '../../../core/path/safety.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { RecordedFiles } from '../../../ports/workspace.ts'
-import { type StoredFile, sha256Of, type Version, type VersionStore } from '../files.ts'
+import { type StoredFile, sha256Of, type Version, type VersionStore, versionUnavailable } from '../files.ts'
 
 export interface CustomVersions extends VersionStore {
   /** The version of a turn with its manifest; undefined when the turn published none. */
@@ -27,9 +27,8 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
   async function load(turnId: string, history: RecordedFiles) {
     const cached = cache.get(turnId)
     if (cached) return cached
-    const manifest = await loadManifest(turnId, history, blobs)
-    if (!manifest) return undefined
-    const loaded = { manifest, version: await versionFromManifest(manifest, history, blobs) }
+    const loaded = await loadVersion(turnId, history, blobs)
+    if (!loaded) return undefined
     cache.set(turnId, loaded)
     const oldest = cache.size > MAX_CACHED_VERSIONS ? cache.keys().next().value : undefined
     if (oldest !== undefined) cache.delete(oldest)
@@ -48,6 +47,17 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
       }
       return contents
     },
+  }
+}
+
+/** Loads a version with its manifest. A manifest or a part of its chain that is gone makes the version unavailable. */
+async function loadVersion(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<LoadedVersion | undefined> {
+  try {
+    const manifest = await loadManifest(turnId, history, blobs)
+    return manifest && { manifest, version: await versionFromManifest(manifest, history, blobs) }
+  } catch (error) {
+    if (error instanceof Failure) throw versionUnavailable(turnId, error.message, error)
+    throw error
   }
 }
 

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
+import { isObject } from '../../../core/json.ts'
 import type { Scope } from '../../../core/scope.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
-import type { VersionStore } from '../files.ts'
+import { type VersionStore, versionUnavailable } from '../files.ts'
 import { conversationFolder, encodeName } from '../names.ts'
 import { createWorkspace, type FolderProvider, openFolders } from '../workspace.ts'
 import { createGitDescriber } from './describe.ts'
@@ -48,7 +49,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
         afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
-        publish: (turnId, _, history) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders, history }),
+        publish: (turnId, request, history) => publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history }),
         describe: createGitDescriber(lineage, index),
       })
     },
@@ -69,11 +70,14 @@ function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner
 
 function createGitVersions(lineage: Lineage, origin: Origin | undefined): VersionStore {
   return {
-    async find(turnId) {
+    async find(turnId, history) {
       const ref = lineage.refs.version(turnId)
       const local = await lineage.commitOf(ref)
-      const commit = local ?? (origin && (await tryFetchVersion(lineage, origin, turnId)) ? await lineage.commitOf(ref) : undefined)
-      return commit === undefined ? undefined : lineage.filesOf(commit)
+      if (local !== undefined) return lineage.filesOf(local)
+      if (!origin || !isPublished(await history.manifest(turnId))) return undefined
+      await fetchVersion(lineage, origin, turnId)
+      const fetched = await lineage.commitOf(ref)
+      return fetched === undefined ? undefined : lineage.filesOf(fetched)
     },
     async read(files) {
       const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
@@ -83,13 +87,15 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versio
   }
 }
 
-/** Fetches the version of a turn. Returns false when the origin lacks it or can not be reached. The files may still be in the journal. */
-async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
+const isPublished = (record: unknown) => isObject(record) && record.status === 'published'
+
+/** Fetches the version of a turn, if the origin has it. */
+async function fetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<void> {
   await lineage.prepare()
   try {
-    return await origin.fetchVersion(turnId)
+    await origin.fetchVersion(turnId)
   } catch (error) {
-    if (error instanceof Failure) return false
+    if (error instanceof Failure) throw versionUnavailable(turnId, error.message, error)
     throw error
   }
 }

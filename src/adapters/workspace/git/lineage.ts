@@ -170,8 +170,8 @@ export const commitSubject = async (lineage: Lineage, commit: string): Promise<s
 export interface Origin {
   /** Sets the local branch to the branch of the origin. */
   fetchBranch(): Promise<void>
-  /** Fetches the version of a turn. Returns false when the origin does not have it. The origin is asked once for each turn. */
-  fetchVersion(turnId: string): Promise<boolean>
+  /** Fetches the version of a turn, if the origin has it. */
+  fetchVersion(turnId: string): Promise<void>
   /** Sets the branch and the turn's version to the commit, if the branch is at `from`. Otherwise fetches the branch and returns false. */
   push(turnId: string, commit: string, from: string | undefined): Promise<boolean>
   /** Removes the branch and the versions of the conversation. */
@@ -180,7 +180,6 @@ export interface Origin {
 
 export function createOrigin(lineage: Lineage, remote: string): Origin {
   const { git, refs } = lineage
-  const absentVersions = new Set<string>()
 
   async function has(ref: string): Promise<boolean> {
     return (await git(['ls-remote', '--refs', '--', remote, ref])).length > 0
@@ -192,11 +191,7 @@ export function createOrigin(lineage: Lineage, remote: string): Origin {
       if (await has(refs.branch)) await fetch(refs.branch)
     },
     async fetchVersion(turnId) {
-      if (absentVersions.has(turnId)) return false
-      const found = await has(refs.version(turnId))
-      if (found) await fetch(refs.version(turnId))
-      else absentVersions.add(turnId)
-      return found
+      if (await has(refs.version(turnId))) await fetch(refs.version(turnId))
     },
     async push(turnId, commit, from) {
       const lease = `--force-with-lease=${refs.branch}:${from ?? ''}`

@@ -1,6 +1,6 @@
 import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
-import type { PublishOutcome, RecordedFiles } from '../../../ports/workspace.ts'
+import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
@@ -24,7 +24,7 @@ const MAX_RETRIES = 3
  * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the version ref of the turn are set in one
  * step, and only if the branch has not moved since it was read. If another turn has moved it, the commit is made again on top.
  */
-export async function publishGit(turnId: string, context: GitPublishContext): Promise<PublishOutcome> {
+export async function publishGit(turnId: string, { previous }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
   const { lineage, index, files, runtime, history } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
@@ -55,6 +55,7 @@ export async function publishGit(turnId: string, context: GitPublishContext): Pr
         commit_sha: commit,
         lineage_ref: lineage.refs.branch,
         version_ref: lineage.refs.version(turnId),
+        ...(parent === undefined && previous !== undefined && { parent_unavailable: previous }), // such as in a fork
       }
       const isOwn = !isUnchanged || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // the second case: this turn made the commit before a crash
       return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
