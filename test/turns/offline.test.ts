@@ -38,8 +38,8 @@ const raise = (message: string): never => {
 
 const plain = (text: string) => text.replace(/\s+/g, ' ')
 
-/** Every quoted line, without its citation. */
-const quotesIn = (answer: string) => [...answer.matchAll(/^> (.*?)(?: \[\[S:\d+\]\])?$/gm)].map(([, quote]) => quote as string)
+/** Every quoted line. */
+const quotesIn = (answer: string) => [...answer.matchAll(/^> (.*)$/gm)].map(([, quote]) => quote as string)
 
 const questions: readonly (readonly [
   what: { name: string; content: string | Uint8Array; pages?: readonly string[] },
@@ -48,7 +48,7 @@ const questions: readonly (readonly [
   [
     handbook,
     [
-      ['How many guests does the café seat?', 'Opened in 1987 by Ingrid Solberg, the café seats 42 guests.', ['line 3', 'handbook.md']],
+      ['How many guests does the café seat?', 'Opened in 1987 by Ingrid Solberg, the café seats 42 guests.', ['[[S:1]], line 3']],
       ['Which soup is not free of gluten?', 'Every soup is free of gluten, except the barley soup.', ['Allergies']],
       ['Wie lang ist die Kündigungsfrist?', 'Die Kündigungsfrist beträgt sechs Wochen zum Quartalsende.', ['Kündigung']],
     ],
@@ -121,7 +121,8 @@ describe('the offline model in an agent', () => {
     expect(sourcesUsed).toHaveLength(2)
     const all = await blocks()
     const written = all.find(({ path, text }) => path?.endsWith('.files/report.md') && text?.startsWith('# Report'))
-    expect(written?.text).toContain('“Opened in 1987 by Ingrid Solberg, the café seats 42 guests.” [[S:1]]')
+    expect(written?.text).toContain('“Opened in 1987 by Ingrid Solberg, the café seats 42 guests.”')
+    expect(written?.text).toContain('Source: [[S:1]]')
     expect(written?.text).toContain('| price | 3034.65 | 505.775 | 3.10 | 1399.00 |'.replace('3.10', '3.1').replace('1399.00', '1399'))
     const notes = all.filter(({ type }) => type === 'react.notes').map(({ text }) => text)
     expect(notes).toEqual([
@@ -193,14 +194,12 @@ describe('the offline model in an agent', () => {
     expect(quotesIn(far.answer)).toEqual(['Anchor: Zelda painted it purple.'])
     expect(far.answer).toContain('line 16001')
     const unseen = await send('Did anybody see an octopus?', { name: 'log.txt', content: text })
-    expect(unseen.answer).toMatch(/I found nothing about that in \*\*log\.txt\*\*.*I looked at \d+ of 16000 lines/)
+    expect(unseen.answer).toMatch(/I found nothing about that in \[\[S:\d+\]\].*I looked at \d+ of 16000 lines/)
   })
 
   it('does not compute values that the table does not have', async () => {
     const { ask: send } = setUp()
-    expect((await send('How many orders came from Paris?', orders)).answer).toBe(
-      'I find no “Paris” in **orders.csv**, so no row answers this. [[S:1]]',
-    )
+    expect((await send('How many orders came from Paris?', orders)).answer).toBe('I find no “Paris” in [[S:1]], so no row answers this.')
     expect((await send('How many pages does the lease have?', handbook, orders)).answer).not.toContain('rows')
     expect((await send('How many cups were sold?', orders)).answer).toContain('The total **quantity** where item has “cups” is **180**')
   })
@@ -253,7 +252,7 @@ describe('the offline model with optional tools', () => {
     })
     const { ask: send, blocks } = setUp({ tools: [exec] })
     const { answer, sourcesUsed } = await send('Which order has the highest price?', orders)
-    expect(answer).toContain('The highest **price** is **1399.00**: row 5 of **orders.csv**. [[S:1]]')
+    expect(answer).toContain('The highest **price** is **1399.00**: row 5 of [[S:1]].')
     expect(answer).toContain('by a program over the whole file')
     expect(sourcesUsed).toEqual([1])
     expect((await blocks()).find(({ type }) => type === 'react.tool.code')?.text).toContain('Answers one question about a table')

@@ -1,6 +1,6 @@
 import type { Passage } from '../text/passages.ts'
 import { type RankedPassage, rankPassages } from '../text/rank.ts'
-import { escapeMarkup, quote } from './decision.ts'
+import { escapeMarkup, mention, quote } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 
 /** A passage and the document it is from. */
@@ -30,7 +30,7 @@ function distinctPassages(ranked: readonly RankedPassage<LocatedPassage>[]): rea
 }
 
 function quotePassage(passage: LocatedPassage): string {
-  return `**${escapeMarkup(passage.document.name)}**, ${locationOf(passage, passage.document)}:\n\n${quote(passage.text, passage.document)}`
+  return `${mention(passage.document)}, ${locationOf(passage, passage.document)}:\n\n${quote(passage.text)}`
 }
 
 function locationOf({ page, line, headings }: Passage, { table, pages }: OpenDocument): string {

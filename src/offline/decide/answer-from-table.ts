@@ -4,7 +4,8 @@ import { decimalText } from '../table/decimal.ts'
 import { writeProgram } from '../table/program.ts'
 import { type Filter, ProgramResult, type Query, runQuery, toProgramResult } from '../table/query.ts'
 import { readQuestion } from '../table/question.ts'
-import { cite, type Decision, escapeMarkup, listNumbers, quote } from './decision.ts'
+import { wordsOf } from '../text/words.ts'
+import { type Decision, escapeMarkup, listNumbers, mention, quote } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, planProgress } from './plan.ts'
 
@@ -22,44 +23,47 @@ export function answerFromTable(
   const query = queryFor(question, document, documents)
   if (!table || !query) return undefined
   const { names } = query.unknownWords
-  if (names.length > 0)
-    return `I find no “${names.map(escapeMarkup).join('”, “')}” in **${escapeMarkup(document.name)}**, so no row answers this.${cite(document)}`
+  if (names.length > 0) return `I find no “${names.map(escapeMarkup).join('”, “')}” in ${mention(document)}, so no row answers this.`
   const result = programResult ?? toProgramResult(table, runQuery(table, query))
-  if (result.matching === 0) return `No row of **${escapeMarkup(document.name)}** matches${describeFilters(query)}.${cite(document)}`
+  if (result.matching === 0) return `No row of ${mention(document)} matches${describeFilters(query)}.`
   const limits = programResult ? 'Reckoned by a program over the whole file.' : partialNote(document)
-  return [resultSentence(query, result, document), quotedRows(query, result, document), limits].filter((text) => text !== '').join('\n\n')
+  return [resultSentence(query, result, document), quotedRows(query, result), limits].filter((text) => text !== '').join('\n\n')
 }
 
 /**
  * The query that a question asks of a document's table, if any. With several documents, a vague question is taken to be about another
- * document. A question is vague if it has unknown names, or counts things that the table does not mention.
+ * document. A question is vague if it has unknown names, or counts things that the table does not mention. It is also about another
+ * document if it names no value of the table, and that document has a word which the table lacks.
  */
 function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
   const query = document.table && readQuestion(question, document.table)
   if (!query) return undefined
   const { words, names } = query.unknownWords
   const vague = names.length > 0 || (query.measure === 'count' && query.filters.length === 0 && words.length > 0)
-  return vague && documents.length > 1 ? undefined : query
+  if (vague && documents.length > 1) return undefined
+  return query.filters.length === 0 && documents.some((other) => !other.table && hasWord(other, words)) ? undefined : query
+}
+
+function hasWord({ passages }: OpenDocument, words: readonly string[]): boolean {
+  const stems = new Set(words.flatMap((word) => wordsOf(word).map(({ stem }) => stem)))
+  return stems.size > 0 && passages.some(({ text }) => wordsOf(text).some(({ stem }) => stems.has(stem)))
 }
 
 const measures = { sum: 'total', average: 'average', minimum: 'lowest', maximum: 'highest' } as const
 
 function resultSentence(query: Query, result: ProgramResult, document: OpenDocument): string {
   const { measure, column, groupBy } = query
-  const from = `**${escapeMarkup(document.name)}**`
+  const from = mention(document)
   const what = column ? `**${escapeMarkup(column.name)}**` : 'rows'
   const where = describeFilters(query)
-  if (groupBy)
-    return `${groupHeading(query, what, escapeMarkup(groupBy.name))}${where}, from ${from}:${cite(document)}\n\n${groupTable(query, result)}`
+  if (groupBy) return `${groupHeading(query, what, escapeMarkup(groupBy.name))}${where}, from ${from}:\n\n${groupTable(query, result)}`
   const rows = listNumbers(result.numbers, 'row')
-  if (measure === 'rows' && query.best)
-    return `The ${query.best.order} ${result.chosen} by ${what}${where} in ${from}: ${rows}.${cite(document)}`
-  if (measure === 'rows') return `${result.chosen} of ${result.rows} rows in ${from} match${where}: ${rows}.${cite(document)}`
-  if (measure === 'count')
-    return `**${result.value}** ${result.value === '1' ? 'row' : 'rows'} in ${from}${where}: ${rows}.${cite(document)}`
-  if (measure === 'distinct') return `**${result.value}** different values of ${what} in ${from}${where}.${cite(document)}`
+  if (measure === 'rows' && query.best) return `The ${query.best.order} ${result.chosen} by ${what}${where} in ${from}: ${rows}.`
+  if (measure === 'rows') return `${result.chosen} of ${result.rows} rows in ${from} match${where}: ${rows}.`
+  if (measure === 'count') return `**${result.value}** ${result.value === '1' ? 'row' : 'rows'} in ${from}${where}: ${rows}.`
+  if (measure === 'distinct') return `**${result.value}** different values of ${what} in ${from}${where}.`
   const about = measure === 'minimum' || measure === 'maximum' ? `${rows} of ${from}` : `over ${rows} of ${from}`
-  return `The ${measures[measure]} ${what}${where} is **${result.value}**${result.exact ? '' : ' (rounded)'}: ${about}.${cite(document)}`
+  return `The ${measures[measure]} ${what}${where} is **${result.value}**${result.exact ? '' : ' (rounded)'}: ${about}.`
 }
 
 function groupHeading({ measure, best, column }: Query, what: string, by: string): string {
@@ -77,14 +81,13 @@ function groupTable({ groupBy, column, measure }: Query, { groups }: ProgramResu
 
 const tableCell = (text: string) => escapeMarkup(text).replaceAll('|', '\\|').replace(/\s+/g, ' ')
 
-function quotedRows({ groupBy, measure }: Query, { shown, chosen, matching }: ProgramResult, document: OpenDocument): string {
+function quotedRows({ groupBy, measure }: Query, { shown, chosen, matching }: ProgramResult): string {
   if (groupBy || measure === 'distinct') return ''
   const more = chosen > shown.length ? [`… and ${chosen - shown.length} more of the ${matching} rows that match.`] : []
-  return [...shown.map((row) => quotedRow(row, document)), ...more].join('\n\n')
+  return [...shown.map(quotedRow), ...more].join('\n\n')
 }
 
-const quotedRow = (row: ProgramResult['shown'][number], document: OpenDocument) =>
-  `Row ${row.number} (line ${row.line}):\n${quote(row.raw, document)}`
+const quotedRow = (row: ProgramResult['shown'][number]) => `Row ${row.number} (line ${row.line}):\n${quote(row.raw)}`
 
 function describeFilters({ filters }: Query): string {
   return filters.length === 0 ? '' : ` where ${filters.map(describeFilter).join(' and ')}`

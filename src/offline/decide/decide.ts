@@ -3,7 +3,7 @@ import type { Situation } from '../prompt/situation.ts'
 import { answerFromPassages } from './answer-from-passages.ts'
 import { answerFromTable, readProgramResult, runProgram } from './answer-from-table.ts'
 import { cannedReply, cannotAnswer, howToSetModel, suggestFollowups } from './canned-replies.ts'
-import { answer, cite, type Decision, escapeMarkup } from './decision.ts'
+import { answer, type Decision, escapeMarkup, mention } from './decision.ts'
 import { type Intent, readIntent } from './intent.ts'
 import { findRemembered, recall, remember } from './memory.ts'
 import { type OpenDocument, relevantDocuments, unreadDocuments } from './open-documents.ts'
@@ -55,7 +55,7 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   const { request } = situation
   const program = intent.kind === 'summary' ? undefined : runProgram(situation, documents)
   if (program) return program
-  const text = (intent.kind === 'summary' ? outlineOf(documents, '', '###') : findAnswer(situation, documents)) || undefined
+  const text = (intent.kind === 'summary' ? outlineOf(documents) : findAnswer(situation, documents)) || undefined
   const more = readProgramResult(situation) ? undefined : readMore(situation, documents, text !== undefined)
   if (more) return more
   if (text === undefined) return undefined
@@ -64,9 +64,9 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   )
 }
 
-/** The documents that the answer names, or all documents when it names none. Followups are suggested for these. */
+/** The documents that the answer mentions, or all documents when it names none. Followups are suggested for these. */
 function citedDocuments(text: string, documents: readonly OpenDocument[]): readonly OpenDocument[] {
-  const cited = documents.filter(({ name }) => text.includes(escapeMarkup(name)))
+  const cited = documents.filter((document) => text.includes(mention(document)))
   return cited.length > 0 ? cited : documents
 }
 
@@ -96,7 +96,7 @@ function withoutDocuments(situation: Situation, opened: readonly OpenDocument[] 
     [
       searched.length === 0
         ? 'I could not look into your files.'
-        : `I found nothing about that in ${searched.map((document) => `**${escapeMarkup(document.name)}**${cite(document)}${seenLines(document)}`).join(', ')}.`,
+        : `I found nothing about that in ${searched.map((document) => `${mention(document)}${seenLines(document)}`).join(', ')}.`,
       ...(problems.length > 0 ? [problems.join('\n')] : []),
       `I look for your words in the text. Ask with words that the document uses, or for a summary.\n\n${howToSetModel}`,
     ].join('\n\n'),

@@ -40,12 +40,12 @@ const escapedJson = (value: unknown): string => JSON.stringify(value).replaceAll
 /** Makes text of users and documents harmless inside an answer. It can not open a channel, and it can not cite a source. */
 export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
 
-/** The citation of a document, such as ` [[S:3]]`. Empty when the document is not in the source pool. */
-export const cite = ({ sid }: Pick<OpenDocument, 'sid'>): string => (sid === undefined ? '' : ` [[S:${sid}]]`)
+/** Names a document and cites it. A citation is shown as the name of its file, so it stands in place of the name. */
+export const mention = ({ sid, name }: Pick<OpenDocument, 'sid' | 'name'>): string =>
+  sid === undefined ? `**${escapeMarkup(name)}**` : `[[S:${sid}]]`
 
-/** A Markdown quotation with its citation. */
-export const quote = (text: string, document: Pick<OpenDocument, 'sid'>): string =>
-  `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}${cite(document)}`
+/** A Markdown quotation. The text around it mentions the document. */
+export const quote = (text: string): string => `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}`
 
 /** Lists numbers in short form: `rows 1–3, 5, 9`. */
 export function listNumbers(numbers: readonly number[], noun: string): string {

@@ -6,7 +6,7 @@ export type Intent =
   | { readonly kind: 'remember'; readonly what: string }
   | { readonly kind: 'recall'; readonly about: string }
   | { readonly kind: 'summary'; readonly about: string }
-  | { readonly kind: 'report'; readonly about: string; readonly asFile: boolean; readonly format: 'pdf' | 'docx' | undefined }
+  | { readonly kind: 'report'; readonly about: string; readonly format: 'pdf' | 'docx' | undefined }
 
 const remember =
   /^(?:please\s+|bitte\s+)?(?:remember|note|keep in mind|do not forget|don['’]t forget|merke? dir|denke? daran)(?:\s+that\b|\s*,?\s*dass\b|\s+down\b)?\s*[:,]?\s+(.+)$/is
@@ -45,7 +45,6 @@ export function readIntent(request: string): Intent {
     return {
       kind: 'report',
       about: wanted[1] ?? '',
-      asFile: /\b(?:file|download|datei|pdf|docx|word)\b/.test(text),
       format: formatIn(text),
     }
   const about = summary.exec(text)?.[1]

@@ -9,7 +9,10 @@ import { foldCase, wordsOf } from '../text/words.ts'
 
 const maxDocuments = 8
 
-/** The documents that a request is about: those it names, else those attached to it, else the newest attachments. */
+/**
+ * The documents that a request is about: those it names, else those attached to it, else the newest attachments. "The PDF" or "the CSV"
+ * leaves out attachments of other kinds.
+ */
 export function relevantDocuments({ documents, request, turnId, calls }: Situation): readonly Document[] {
   const readable = documents.filter(isReadable)
   const named = readable.filter((document) => isNamed(document, request))
@@ -19,9 +22,18 @@ export function relevantDocuments({ documents, request, turnId, calls }: Situati
   const knowledge = readable.filter(({ origin, windows }) => origin === 'knowledge' && windows.length > 0)
   const searchedKnowledge = calls.some(({ toolId }) => toolId === 'react.search_knowledge')
   return [
-    ...(attachedNow.length > 0 ? attachedNow : attached).slice(-maxDocuments),
+    ...ofNamedKind(request, attachedNow.length > 0 ? attachedNow : attached).slice(-maxDocuments),
     ...(searchedKnowledge ? knowledge.slice(-maxDocuments) : []),
   ]
+}
+
+const determiner = '(?:the|this|that|these|those|my|our|attached|der|die|das|dem|den|diese[rmns]?|im)'
+const pdfNamed = new RegExp(`\\b${determiner}\\s+(?:attached\\s+)?pdfs?\\b`, 'i')
+const tableNamed = new RegExp(`\\b${determiner}\\s+(?:attached\\s+)?(?:csv|tsv|spread\\s?sheet|tabelle)s?\\b`, 'i')
+
+function ofNamedKind(request: string, attached: readonly Document[]): readonly Document[] {
+  const isKind = (document: Document) => (pdfNamed.test(request) && isPdf(document)) || (tableNamed.test(request) && isTable(document))
+  return attached.some(isKind) ? attached.filter(isKind) : attached
 }
 
 /** Documents whose content is not in the prompt and was not requested yet. */

@@ -6,7 +6,7 @@ import { columnsOf, numbersIn, type Table } from '../table/table.ts'
 import { centralPassages, rankPassages } from '../text/rank.ts'
 import { contentWords } from '../text/words.ts'
 import { suggestFollowups } from './canned-replies.ts'
-import { answer, cite, type Decision, escapeMarkup } from './decision.ts'
+import { answer, type Decision, escapeMarkup, mention } from './decision.ts'
 import type { Intent } from './intent.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, closePlan, planProgress } from './plan.ts'
@@ -40,7 +40,7 @@ function writeReport(situation: Situation, intent: ReportIntent, documents: read
     thinking: 'I have read what is needed and write the report.',
     notes: planProgress(situation.announce.plan, 'Write', 'I write the report.'),
     toolId: 'react.write',
-    params: { path: reportPath, channel: 'canvas', content: reportOf(documents, intent.about), kind: intent.asFile ? 'file' : 'display' },
+    params: { path: reportPath, channel: 'canvas', content: reportOf(documents, intent.about), kind: 'file' },
   }
 }
 
@@ -68,14 +68,12 @@ function reportAnswer(
   documents: readonly OpenDocument[],
   rendered: CallRecord | undefined,
 ): Decision {
-  const names = documents.map(({ name }) => `**${escapeMarkup(name)}**`).join(', ')
   const isRendered = rendered && !rendered.failed
   const missing =
     format !== undefined && !isRendered ? `\n\nIt could not be made into ${format.toUpperCase()} here, so it is Markdown.` : ''
-  const outline = outlineOf(documents, '', '###')
   return answer(
     'The report is written.',
-    `The report on ${names} is in \`${isRendered ? `report.${format}` : 'report.md'}\`.${missing}\n\n${outline}`,
+    `The report is in \`${isRendered ? `report.${format}` : 'report.md'}\`.${missing}\n\n${outlineOf(documents)}`,
     suggestFollowups(documents, situation.request),
   )
 }
@@ -86,17 +84,26 @@ const reportAsAnswer = (documents: readonly OpenDocument[], { about }: ReportInt
 
 const maxPoints = 5
 
-/** A short outline of each document: its size or sections, then quoted key points or the figures of its table. */
-export function outlineOf(documents: readonly OpenDocument[], about: string, level = '##'): string {
-  return documents
-    .filter(({ problem }) => problem === undefined)
-    .map((document) =>
-      [`${level} ${escapeMarkup(document.name)}`, overview(document), mainPoints(document, about)]
-        .filter((text) => text !== '')
-        .join('\n\n'),
-    )
+/** A short outline of each document for an answer: its size or sections, then quoted key points or the figures of its table. */
+export function outlineOf(documents: readonly OpenDocument[]): string {
+  return readableOf(documents)
+    .map((document) => joinParagraphs([`### ${mention(document)}`, overview(document), mainPoints(document, '')]))
     .join('\n\n')
 }
+
+/** The outline for a file. Files are read outside the conversation, too, so the headings are names and not citations. */
+function fileOutlineOf(documents: readonly OpenDocument[], about: string): string {
+  return readableOf(documents)
+    .map((document) => {
+      const source = document.sid === undefined ? '' : `Source: ${mention(document)}`
+      return joinParagraphs([`## ${escapeMarkup(document.name)}`, overview(document), mainPoints(document, about), source])
+    })
+    .join('\n\n')
+}
+
+const readableOf = (documents: readonly OpenDocument[]) => documents.filter(({ problem }) => problem === undefined)
+
+const joinParagraphs = (paragraphs: readonly string[]) => paragraphs.filter((text) => text !== '').join('\n\n')
 
 function reportOf(documents: readonly OpenDocument[], about: string): string {
   const names = documents.map(({ name }) => escapeMarkup(name))
@@ -104,7 +111,7 @@ function reportOf(documents: readonly OpenDocument[], about: string): string {
   return [
     `# Report on ${names.join(', ')}`,
     'Everything below is taken from the documents themselves, word for word where it is quoted.',
-    outlineOf(documents, about),
+    fileOutlineOf(documents, about),
     ...(problems.length > 0 ? ['## Not looked at', problems.join('\n')] : []),
     '',
   ].join('\n\n')
@@ -121,18 +128,16 @@ function overview({ passages, table, pages, partial }: OpenDocument): string {
 }
 
 function mainPoints(document: OpenDocument, about: string): string {
-  if (document.table) return figures(document.table, document)
+  if (document.table) return figures(document.table)
   const wanted = contentWords(about).length > 0 ? rankPassages(about, document.passages).filter(({ covers }) => covers >= 0.5) : []
   const chosen =
     wanted.length > 0 ? wanted.slice(0, maxPoints).map(({ passage }) => passage) : centralPassages(document.passages, maxPoints)
-  return chosen
-    .map(({ text, page }) => `- “${escapeMarkup(text)}”${page === undefined ? '' : ` (page ${page})`}${cite(document)}`)
-    .join('\n')
+  return chosen.map(({ text, page }) => `- “${escapeMarkup(text)}”${page === undefined ? '' : ` (page ${page})`}`).join('\n')
 }
 
-function figures(table: Table, document: OpenDocument): string {
+function figures(table: Table): string {
   const numeric = columnsOf(table).filter(({ kind }) => kind === 'number')
-  if (numeric.length === 0) return `The figures of this table are its rows.${cite(document)}`
+  if (numeric.length === 0) return 'The figures of this table are its rows.'
   const lines = numeric.map((column) => {
     const numbers = numbersIn(table.rows, column)
     const sorted = numbers.toSorted(compare)
@@ -141,11 +146,5 @@ function figures(table: Table, document: OpenDocument): string {
     )
     return `| ${escapeMarkup(column.name)} | ${shown.join(' | ')} |`
   })
-  return [
-    '| column | total | average | lowest | highest |',
-    '|---|---|---|---|---|',
-    ...lines,
-    '',
-    `Reckoned over all rows.${cite(document)}`,
-  ].join('\n')
+  return ['| column | total | average | lowest | highest |', '|---|---|---|---|---|', ...lines, '', 'Reckoned over all rows.'].join('\n')
 }
