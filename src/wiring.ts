@@ -21,6 +21,7 @@ import { createMemoryStore } from './adapters/store/memory/store.ts'
 import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
+import { agentOptions, storeOptions } from './agent/agent-options.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
 import { createOwner } from './agent/conversation/owner.ts'
 import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
@@ -28,6 +29,7 @@ import type { Settings } from './config.ts'
 import type { BlobRef } from './core/block/index.ts'
 import type { TokenCounter } from './core/estimate/tokens.ts'
 import { errorMessage, Failure } from './core/failure.ts'
+import { checkOptions } from './core/options.ts'
 import { documentEligibleMimes } from './core/sources/source.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
@@ -49,6 +51,7 @@ export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in
  * provider's package is loaded with the first call of the model.
  */
 export function createAgent(options: AgentOptions): Agent {
+  checkOptions('createAgent', options, agentOptions)
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const documents = options.documents ?? createPdfReader()
@@ -58,9 +61,11 @@ export function createAgent(options: AgentOptions): Agent {
   return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
 }
 
+const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
+
 function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
-  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice, options)
-  const { decision, gate, compaction } = choice
+  if (typeof choice === 'string' || isOneModel(choice)) return modelFrom(choice as ModelChoice, options)
+  const { decision, gate, compaction } = choice as ModelChoices
   return {
     decision: modelFrom(decision, options),
     ...(gate !== undefined && { gate: modelFrom(gate, options) }),
@@ -145,7 +150,7 @@ function agentSettings({ model, budget }: Pick<Settings, 'model' | 'budget'>): P
 /** A model by name, or a model object from a configuration file. */
 function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
   if (typeof choice === 'string') return modelFrom(choice, { reader })
-  if ('stream' in choice || 'doStream' in choice) return modelFrom(choice as Model) // not validated further: a wrong method fails when it is called
+  if (isOneModel(choice)) return modelFrom(choice as Model) // not validated further: a wrong method fails when it is called
   throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
 }
 
@@ -169,6 +174,7 @@ export interface StoreOptions {
  * when the process ends.
  */
 export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
+  checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
   try {

@@ -1,5 +1,6 @@
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
+import { checkOptions, group } from '../core/options.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DocumentReader } from '../ports/documents.ts'
@@ -11,6 +12,7 @@ import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAgentContext, type Models, type Problem } from './agent-context.ts'
+import { agentPartRules } from './agent-options.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { createAdmission } from './conversation/admission.ts'
 import type { Inbox, NewEvent } from './conversation/inbox.ts'
@@ -110,6 +112,7 @@ export interface Agent {
 }
 
 export function createAgentFrom(parts: AgentParts): Agent {
+  checkOptions('createAgentFrom', parts, group('an object with the parts of an agent', agentPartRules))
   const { store, clock, hosting, workspaces, documents, attachments: policy = {}, bookkeeping = noBookkeeping } = parts
   const context = createAgentContext(parts)
   const { hub, onProblem } = context

@@ -1,6 +1,21 @@
 import type { PriceOf } from '../core/cost/price.ts'
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/expiry.ts'
 import { defaultEditableTailTokens } from '../core/hide/hide.ts'
+import {
+  callback,
+  checkOptions,
+  expects,
+  flag,
+  group,
+  InvalidOption,
+  listOf,
+  numberFrom,
+  type OptionRule,
+  type OptionRules,
+  optional,
+  text,
+  wholeNumberFrom,
+} from '../core/options.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
 import { defaultEligibleMimes } from '../core/sources/source.ts'
 
@@ -65,25 +80,13 @@ export interface ModelSettings {
   readonly temperature: number
 }
 
-/** The defaults with the given changes. Throws a RangeError for invalid limits. */
+/** The defaults with the given changes. Throws an `InvalidOption` for a setting that can not be used. */
 export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettings {
-  const settings = { ...defaultAgentSettings, ...changes }
-  for (const limit of ['creditCap', 'maxSeconds', 'maxMoney', 'editableTailTokens'] as const) {
-    const value = settings[limit]
-    if (value !== undefined && !(value >= 0)) {
-      throw new RangeError(`\`${limit}\` must be 0 or greater, not ${value}. Leave it out for the default.`)
-    }
-  }
-  for (const time of ['exitGraceMs', 'stopGraceMs', 'wrapUpSeconds'] as const) {
-    const milliseconds = settings[time] * (time === 'wrapUpSeconds' ? 1000 : 1)
-    if (!(milliseconds >= 0 && milliseconds <= MAX_TIMER_MS)) {
-      throw new RangeError(`\`${time}\` must be 0 or greater and at most 24 days, not ${settings[time]}.`)
-    }
-  }
-  const pause = settings.retryDelaysMs.find((ms) => !(ms >= 0 && ms <= MAX_TIMER_MS / 2)) // jitter makes a pause longer
-  if (pause !== undefined) throw new RangeError(`\`retryDelaysMs\` must be 0 or greater and at most 12 days, not ${pause}.`)
+  checkOptions('settings', changes, settingsRule)
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined) // otherwise undefined would replace a default
+  const settings: AgentSettings = { ...defaultAgentSettings, ...Object.fromEntries(given) }
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
-    throw new RangeError('`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out.')
+    throw new InvalidOption('settings', 'maxMoney', '`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out')
   }
   return settings
 }
@@ -124,3 +127,53 @@ export const defaultAgentSettings: AgentSettings = {
   sources: { eligibleMimes: defaultEligibleMimes },
   clarify: false,
 }
+
+const modelSettings = (): OptionRule => {
+  const rules: OptionRules<ModelSettings> = { maxTokens: wholeNumberFrom(1), temperature: numberFrom(0) }
+  return optional(group('an object with `maxTokens` and `temperature`', rules))
+}
+
+const cachePolicy: OptionRules<CachePolicy> = { minRounds: numberFrom(0), offsetRounds: numberFrom(0), markUserInput: flag }
+
+const expirySettings = {
+  ...(Object.fromEntries(Object.keys(defaultExpirySettings).map((name) => [name, numberFrom(0)])) as OptionRules<ExpirySettings>),
+  ttlSeconds: expects('a number or null', (value) => value === null || (typeof value === 'number' && !Number.isNaN(value))),
+}
+
+function isTimezone(value: unknown): boolean {
+  if (typeof value !== 'string') return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value })
+    return true
+  } catch {
+    return false // the constructor throws for an unknown time zone
+  }
+}
+
+const rules: OptionRules<AgentSettings> = {
+  maxRounds: optional(wholeNumberFrom(1)),
+  creditCap: optional(numberFrom(0)),
+  maxSeconds: optional(numberFrom(0)),
+  wrapUpSeconds: optional(numberFrom(0, Math.floor(MAX_TIMER_MS / 1000))),
+  maxMoney: optional(numberFrom(0)),
+  priceOf: optional(callback),
+  decision: modelSettings(),
+  wrapUp: modelSettings(),
+  gate: modelSettings(),
+  wrapUpRounds: optional(wholeNumberFrom(1)),
+  exitGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
+  stopGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
+  retryDelaysMs: optional(listOf('milliseconds', numberFrom(0, Math.floor(MAX_TIMER_MS / 2)))), // jitter makes a pause longer
+  contextTokens: optional(numberFrom(1)),
+  keepRecentTurns: optional(wholeNumberFrom(0)),
+  cache: optional(group('an object with the rules of the cache', cachePolicy)),
+  editableTailTokens: optional(numberFrom(0)),
+  expiry: optional(group('an object with the rules of expiry', expirySettings)),
+  timezone: optional(expects('a time zone such as "Europe/Berlin"', isTimezone)),
+  recordPrompts: optional(flag),
+  sources: optional(group('an object with `eligibleMimes`', { eligibleMimes: listOf('MIME types', text) })),
+  clarify: optional(flag),
+}
+
+/** The rule for the settings of an agent. */
+export const settingsRule = group('an object with settings', rules)

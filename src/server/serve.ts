@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net'
+import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { createLocalAuth } from './auth/authenticate.ts'
 import { createBearerAuth } from './auth/bearer.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 import { startRecovery } from './recovery.ts'
+import { serverSettingsRule } from './settings.ts'
 
 /** A server that accepts requests until it is drained. */
 export interface RunningServer {
@@ -15,6 +17,7 @@ export interface RunningServer {
 
 /** Starts a server. It resumes turns that other processes left unfinished, also later than at its start. Without bearer tokens it listens on the loopback only. */
 export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
+  checkOptions('serve', parts, serverParts)
   const { settings, agent, log } = parts
   if (settings.auth.kind === 'local' && !loopbackHosts.has(settings.host)) {
     throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth first`)
@@ -43,6 +46,19 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
     },
   }
 }
+
+const serverParts = group(
+  'an object with `agent` and `settings`',
+  {
+    agent: objectWith('an agent, as `createAgent` gives it', 'run', 'send', 'follow', 'recover', 'drain', 'close'),
+    settings: serverSettingsRule,
+    log: callback,
+    metrics: objectWith('metrics, as `createMetrics` gives them', 'count', 'observe', 'gauge', 'text'),
+    now: callback,
+    newId: callback,
+  } satisfies OptionRules<Omit<ServerParts, 'shutdown'>>,
+  'other names allowed',
+)
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 

@@ -1,3 +1,4 @@
+import { expects, group, numberFrom, type OptionRule, type OptionRules, oneOf, optional, text, wholeNumberFrom } from '../core/options.ts'
 import type { BearerSettings } from './auth/bearer.ts'
 
 /** Address, authentication, limits and time-outs of a server. */
@@ -40,3 +41,36 @@ export const defaultServerSettings: ServerSettings = {
   requestMs: 300_000,
   drainMs: 10_000,
 }
+
+const bearer: OptionRules<BearerSettings> = {
+  key: group('a key', { kind: oneOf('HS256', 'EdDSA', 'jwks') }, 'other names allowed'),
+  issuer: optional(text),
+  audience: optional(text),
+}
+
+const auth: OptionRule = (value) => {
+  const isBearer = (value as Partial<ServerSettings['auth']> | null | undefined)?.kind === 'bearer'
+  return group('an object with `kind`', { kind: oneOf('local', 'bearer'), ...(isBearer && bearer) })(value)
+}
+
+const milliseconds = numberFrom(0, 2 ** 31 - 1) // a timer with a longer time fires at once
+const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
+
+const rules: OptionRules<ServerSettings> = {
+  host: expects('the address to listen on, such as "127.0.0.1"', (value) => typeof value === 'string' && value !== ''),
+  port: wholeNumberFrom(0, 65_535),
+  auth,
+  maxBodyBytes: numberFrom(0),
+  maxUploadBytes: numberFrom(0),
+  requestsPerMinute: numberFrom(0),
+  turnsPerMinute: numberFrom(0),
+  runningTurns: numberFrom(0),
+  followersPerUser: numberFrom(0),
+  keepAliveMs: positiveMilliseconds,
+  headersMs: positiveMilliseconds,
+  requestMs: positiveMilliseconds,
+  drainMs: milliseconds,
+}
+
+/** The rule for the settings of a server. */
+export const serverSettingsRule = group('an object with settings, such as `defaultServerSettings`', rules)

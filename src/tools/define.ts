@@ -1,5 +1,19 @@
 import type { ParameterType } from '../core/decision/signature.ts'
 import { isObject } from '../core/json.ts'
+import {
+  callback,
+  checkOptions,
+  expects,
+  filledText,
+  flag,
+  group,
+  InvalidOption,
+  listOf,
+  type OptionRules,
+  oneOf,
+  optional,
+  text,
+} from '../core/options.ts'
 import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
 import { isThenable, messageForModel } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
@@ -44,15 +58,14 @@ export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~sta
  * checks fast.
  */
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
+  const where = isToolId(definition?.id) ? `defineTool ${definition.id}` : 'defineTool'
+  checkOptions(where, definition, definitionRule)
   const { id, params: schema } = definition
-  if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
-  if (definition.timeoutMs !== undefined && !isTimerDuration(definition.timeoutMs))
-    throw new RangeError(
-      `${id}: \`timeoutMs\` must be greater than 0 and at most 24 days, not ${definition.timeoutMs}. Leave it out for no limit.`,
-    )
-  const parameters = definition.parameters ?? describeParameters(schema, id)
-  if (definition.exec && !parameters.some(isContractParameter))
-    throw new RangeError(`${id}: a tool with exec needs the parameter \`contract\`, a list of {filename, description, visibility}`)
+  const parameters = definition.parameters ?? describeParameters(schema, where)
+  if (definition.exec && !parameters.some(isContractParameter)) {
+    const message = `a tool with exec needs the parameter \`contract\`, a list of {filename, description, visibility}`
+    throw new InvalidOption(where, 'params', message)
+  }
 
   return {
     id,
@@ -75,20 +88,43 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
   }
 }
 
-/** Whether a timer can wait that long. A longer time would make it fire at once. */
+/** The parameters of a tool that lists them itself. */
+export const parameterList = listOf('parameters', group('a parameter', { name: filledText, type: text }, 'other names allowed'))
+
+const isToolId = (id: unknown): boolean => typeof id === 'string' && /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)
+
+const isSchema = (value: unknown): boolean =>
+  typeof (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard']?.validate === 'function'
+
+/** A timer can not wait longer than 24 days. It would fire at once. */
 const isTimerDuration = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31
+
+const definitionRule = group('an object that describes a tool', {
+  id: expects('a tool id of the form namespace.name', isToolId),
+  description: text,
+  params: expects('a schema, such as one of zod, valibot or arktype', isSchema),
+  parameters: optional(parameterList),
+  order: optional(oneOf('hard', 'soft')),
+  strategy: optional(oneOf('exploration', 'exploitation', 'neutral')),
+  repeatable: optional(flag),
+  timeoutMs: optional(expects('greater than 0 and at most 24 days', isTimerDuration)),
+  exec: optional(flag),
+  returns: optional(text),
+  constraints: optional(listOf('texts', text)),
+  run: callback,
+} satisfies OptionRules<ToolDefinition<StandardSchemaV1>>)
 
 const isContractParameter = ({ name, type }: Parameter) => name === 'contract' && (type === 'array' || type === 'any')
 
-function describeParameters(schema: StandardSchemaV1, id: string): readonly Parameter[] {
-  const message = `${id}: its schema cannot describe its parameters; list them in \`parameters\``
+function describeParameters(schema: StandardSchemaV1, where: string): readonly Parameter[] {
+  const message = 'its schema cannot describe its parameters; list them in `parameters`'
   let parameters: readonly Parameter[] | undefined
   try {
     parameters = parametersOf(schema)
   } catch (cause) {
-    throw new RangeError(`${message} (${messageForModel(cause)})`, { cause })
+    throw new InvalidOption(where, 'parameters', `${message} (${messageForModel(cause)})`, { cause })
   }
-  if (parameters === undefined) throw new RangeError(message)
+  if (parameters === undefined) throw new InvalidOption(where, 'parameters', message)
   return parameters
 }
 

@@ -102,7 +102,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     const harness = createCacheHarness()
     const parts = {
       settings: {
-        expiry: { ...(await defaults()).expiry, ttlSeconds: 60, bufferSeconds: 0, keepRecentTurns: 1, keepRecentIntactTurns: 1 },
+        expiry: { ...(await defaults()).expiry, ttlSeconds: 60, bufferSeconds: 0, keepRecentTurns: 1, keepIntactTurns: 1 },
       },
     }
     for (const n of [1, 2, 3]) await harness.turn(`Read ${n}.`, [page(n), reply.answer('Read.')], parts)

@@ -1,4 +1,6 @@
 import { Failure } from '../../core/failure.ts'
+import { checkOptions } from '../../core/options.ts'
+import { replayArguments } from '../agent-options.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { runTurn } from '../turn/turn.ts'
@@ -28,6 +30,7 @@ export async function replay(
   parts: ReplayParts = {},
   turnId?: string,
 ): Promise<readonly Replayed[]> {
+  checkOptions('replay', { store, conversationId, parts, turnId }, replayArguments)
   const replayed: Replayed[] = []
   for await (const recording of recordingsIn(store.readJournal(conversationId, { after: 0 }))) {
     if (turnId === undefined || recording.turnId === turnId) replayed.push(await replayTurn(store, conversationId, recording, parts))

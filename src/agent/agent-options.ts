@@ -1,0 +1,147 @@
+import {
+  callback,
+  expects,
+  filledText,
+  flag,
+  group,
+  listOf,
+  numberFrom,
+  type OptionRule,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optional,
+  text,
+  wholeNumberFrom,
+} from '../core/options.ts'
+import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
+import { type AttachmentLimits, defaultAttachmentLimits } from '../tools/attachments/upload.ts'
+import { parameterList } from '../tools/define.ts'
+import type { AgentParts } from './agent.ts'
+import type { Models } from './agent-context.ts'
+import type { HookFunctions } from './hooks.ts'
+import type { ReplayParts } from './replay/setup.ts'
+import { settingsRule } from './settings.ts'
+
+// The rules for what callers pass to createAgent, createAgentFrom, openStore and replay. A new option does not compile until it has a rule.
+
+/** A model that implements the port. */
+const modelRule = group('a model', { stream: callback, name: text, window: numberFrom(1) }, 'other names allowed')
+
+/** One model, or an object with a model for each role. `isModel` tells which of the two a value is meant to be. */
+const modelOrRoles =
+  (expected: OptionRule, isModel: (value: object) => boolean, model: OptionRule): OptionRule =>
+  (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return expected(value)
+    const roles: OptionRules<Models> = { decision: model, gate: optional(model), compaction: optional(model) }
+    return isModel(value) ? model(value) : group('models', roles)(value)
+  }
+
+const tool = group(
+  'a tool made by `defineTool`',
+  {
+    id: text,
+    description: text,
+    parameters: parameterList,
+    order: oneOf('hard', 'soft'),
+    strategy: oneOf('exploration', 'exploitation', 'neutral'),
+    constraints: listOf('texts', text),
+    run: callback,
+  },
+  'other names allowed',
+)
+
+const hooks: OptionRules<HookFunctions> = {
+  onBeforeCompaction: optional(callback),
+  onAfterCompaction: optional(callback),
+  saveSummary: optional(callback),
+  onExternalEvent: optional(callback),
+  onBeforeCompletion: optional(callback),
+  onAfterCompletion: optional(callback),
+  onFlushCompleted: optional(callback),
+}
+
+const builtIn: OptionRules<Omit<NonNullable<AgentParts['builtIn']>, never>> = {
+  memory: optional(objectWith('an object with `search`', 'search')),
+  knowledgeSearch: optional(objectWith('an object with `search`', 'search')),
+  knowledge: optional(objectWith('an object with `read`', 'read')),
+  skills: optional(objectWith('an object with `read`', 'read')),
+}
+
+const attachmentLimits = Object.fromEntries(
+  Object.keys(defaultAttachmentLimits).map((name) => [name, optional(numberFrom(0))]),
+) as OptionRules<AttachmentLimits>
+
+const attachments: OptionRules<AttachmentPolicy> = {
+  limits: optional(group('an object with limits', attachmentLimits)),
+  scan: optional(callback),
+  unscanned: optional(oneOf('refuse', 'accept')),
+  summarise: optional(callback),
+}
+
+/** The options that make up the agent's definition. A replay has the same. */
+const definition: OptionRules<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> = {
+  tools: optional(listOf('tools', tool)),
+  builtIn: optional(group('an object with what the built-in tools use', builtIn)),
+  instructions: optional(text),
+  customisation: optional(text),
+  settings: optional(settingsRule),
+  tokens: optional(callback),
+}
+
+const storeRule = objectWith('an open store, as `openStore` gives it', 'claim', 'append', 'loadVisible', 'readJournal', 'head', 'list')
+const clockRule = objectWith('an object with `now` and `randomHex`', 'now', 'randomHex')
+
+/** The options of `createAgentFrom`. */
+export const agentPartRules: OptionRules<AgentParts> = {
+  model: modelOrRoles(modelRule, (value) => 'stream' in value, modelRule),
+  ...definition,
+  store: storeRule,
+  clock: clockRule,
+  workspaces: optional(objectWith('an object with workspaces', 'open', 'remove')),
+  hosting: optional(objectWith('an object that hosts files', 'host', 'resolve', 'read', 'remove')),
+  documents: optional(objectWith('an object that reads documents', 'pdf')),
+  attachments: optional(group('an object with rules for uploaded files', attachments)),
+  hooks: optional(listOf('objects with hooks', group('an object with hooks', hooks))),
+  announce: optional(callback),
+  bookkeeping: optional(objectWith('an object with `chargeOf` and `rulesOf`', 'chargeOf', 'rulesOf')),
+  onEntry: optional(callback),
+  onProblem: optional(callback),
+}
+
+const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
+const modelName = expects('the name of a model, a model, or an object with a model for each role', (value) => typeof value === 'string')
+const modelChoice: OptionRule = (value) => {
+  if (typeof value !== 'object' || value === null) return modelName(value)
+  return 'doStream' in value ? objectWith('a model of the AI SDK', 'doStream')(value) : modelRule(value)
+}
+
+/** The options of `createAgent`. A model may also be given by name or be one of the AI SDK, and only `model` is required. */
+export const agentOptions = group('an object with at least `model`', {
+  ...agentPartRules,
+  model: modelOrRoles(modelName, isOneModel, modelChoice),
+  store: optional(storeRule),
+  clock: optional(clockRule),
+})
+
+/** The options of `openStore`. Other names are allowed, because the settings of the command are passed whole. */
+export const storeOptions: OptionRule = (options) => {
+  const inMemory = (options as { readonly store?: unknown } | null | undefined)?.store === 'memory'
+  const rules = { data: inMemory ? optional(filledText) : filledText, store: optional(oneOf('sqlite', 'memory')) }
+  return group("an object such as { data: '.daybook' }", rules, 'other names allowed')(options)
+}
+
+const replayParts: OptionRules<ReplayParts> = {
+  ...definition,
+  workspaces: optional(group('an object with `implementation`', { implementation: text }, 'other names allowed')),
+  window: optional(wholeNumberFrom(1)),
+  anySystem: optional(flag),
+}
+
+/** The arguments of `replay`. Parts of an agent that a replay does not use are accepted. */
+export const replayArguments = group('arguments', {
+  store: objectWith('an open store, as `openStore` gives it', 'readJournal', 'findByPath', 'findByTurn', 'findByCall', 'readTurnLog'),
+  conversationId: text,
+  parts: group('an object with parts of the agent', replayParts, 'other names allowed'),
+  turnId: optional(text),
+})

@@ -1,0 +1,123 @@
+import { ellipsize } from './cut.ts'
+import { redact } from './secrets.ts'
+
+/** The error for an option that a function of the SDK can not use. Its message says what was given and what is expected. */
+export class InvalidOption extends RangeError {
+  override readonly name = 'InvalidOption'
+  /** The function that was called, such as `createAgent`. */
+  readonly where: string
+  /** The option, such as `settings.maxRounds` or `tools[0].run`. Empty when all options together are not an object. */
+  readonly option: string
+
+  constructor(where: string, option: string, message: string, options?: { readonly cause: unknown }) {
+    super(`${where}: ${message}`, options)
+    this.where = where
+    this.option = option
+  }
+}
+
+interface OptionProblem {
+  /** The place below the checked value, such as `.settings.maxRounds`. */
+  readonly at: string
+  readonly message: (option: string) => string
+}
+
+/** Finds the first problem of a value. Rules call no function of the value: options may come from JavaScript that no compiler has checked. */
+export type OptionRule = (value: unknown) => OptionProblem | undefined
+
+/** A rule for each option. */
+export type OptionRules<Options> = { readonly [Name in keyof Options]-?: OptionRule }
+
+/** Throws an `InvalidOption` for the first option that breaks its rule. */
+export function checkOptions(where: string, options: unknown, rule: OptionRule): void {
+  const problem = rule(options)
+  if (!problem) return
+  const option = problem.at.replace(/^\./, '')
+  throw new InvalidOption(where, option, problem.message(option === '' ? 'its options' : `\`${option}\``))
+}
+
+/** A rule that a function decides. `expected` completes the sentence "… must be". */
+export const expects =
+  (expected: string, accepts: (value: unknown) => boolean): OptionRule =>
+  (value) =>
+    accepts(value) ? undefined : { at: '', message: (option) => `${option} must be ${expected}, not ${describeValue(value)}` }
+
+export const text = expects('a text', (value) => typeof value === 'string')
+export const filledText = expects('a text that is not empty', (value) => typeof value === 'string' && value.trim() !== '')
+export const flag = expects('true or false', (value) => typeof value === 'boolean')
+export const callback = expects('a function', (value) => typeof value === 'function')
+
+export const numberFrom = (minimum: number, maximum = Number.POSITIVE_INFINITY): OptionRule =>
+  expects(`a number ${limits(minimum, maximum)}`, (value) => typeof value === 'number' && value >= minimum && value <= maximum)
+
+export const wholeNumberFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): OptionRule =>
+  expects(
+    `a whole number ${limits(minimum, maximum)}`,
+    (value) => Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
+  )
+
+const limits = (minimum: number, maximum: number): string =>
+  maximum >= Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`
+
+export const oneOf = (...choices: readonly unknown[]): OptionRule =>
+  expects(choices.map((choice) => JSON.stringify(choice)).join(' or '), (value) => choices.includes(value))
+
+/** An object that has at least these functions, such as an implementation of a port. */
+export const objectWith = (what: string, ...functions: readonly string[]): OptionRule =>
+  group(what, Object.fromEntries(functions.map((name) => [name, callback])), 'other names allowed')
+
+export const optional =
+  (rule: OptionRule): OptionRule =>
+  (value) =>
+    value === undefined ? undefined : rule(value)
+
+export const listOf =
+  (what: string, rule: OptionRule): OptionRule =>
+  (value) => {
+    if (!Array.isArray(value)) return expects(`a list of ${what}`, () => false)(value)
+    return firstProblem(Array.from(value, (item, index) => [`[${index}]`, item, rule] as const))
+  }
+
+/** An object with named options. Unless other names are allowed, a name without a rule is a mistake, such as a misspelt one. */
+export const group =
+  (
+    what: string,
+    rules: Readonly<Record<string, OptionRule>>,
+    names: 'only these names' | 'other names allowed' = 'only these names',
+  ): OptionRule =>
+  (value) => {
+    if (!canHaveMembers(value)) return expects(what, () => false)(value)
+    const members = value as Readonly<Record<string, unknown>>
+    if (names === 'only these names') {
+      const unknown = Object.keys(members).find((name) => !Object.hasOwn(rules, name) && members[name] !== undefined)
+      if (unknown !== undefined) return unknownName(unknown, Object.keys(rules))
+    }
+    return firstProblem(Object.entries(rules).map(([name, rule]) => [`.${name}`, members[name], rule] as const))
+  }
+
+const unknownName = (name: string, known: readonly string[]): OptionProblem => ({
+  at: `.${name}`,
+  message: (option) => `there is no option ${option}. The options here are ${known.join(', ')}`,
+})
+
+const canHaveMembers = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null && !Array.isArray(value)) || typeof value === 'function'
+
+function firstProblem(members: readonly (readonly [at: string, value: unknown, rule: OptionRule])[]): OptionProblem | undefined {
+  for (const [at, value, rule] of members) {
+    const problem = rule(value)
+    if (problem) return { ...problem, at: at + problem.at }
+  }
+  return undefined
+}
+
+const MAX_SHOWN_CHARS = 60
+
+/** Describes a value in an error message, without calling its functions and without secrets. */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'string') return `the text ${JSON.stringify(ellipsize(redact(value), MAX_SHOWN_CHARS))}`
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
