@@ -39,7 +39,7 @@ describe('a callback of the application', () => {
   it('that returns an invalid price makes the price unknown: the turn ends and says why', async () => {
     for (const priceOf of [breaks, () => Number.NaN, () => -1]) {
       const { exitReason, answer } = await journalOf({ settings: { maxMoney: 1, priceOf } })
-      expect(exitReason).toBe('budget')
+      expect(exitReason).toBe('unpriced')
       expect(answer).toMatch(/the price of the model is not known/)
     }
   })

@@ -6,6 +6,7 @@ import type { PriceOf } from '../../core/cost/price.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { replay } from '../replay/replay.ts'
 
 const usage = { uncached: 1_000, output: 100 }
 const call = { text: reply.call('weather.today', { city: 'Rome' }), usage }
@@ -43,15 +44,32 @@ describe('a limit on money', () => {
     expect((await harness.say('Again.')).exitReason).toBe('complete')
   })
 
-  it('ends the turn and says why when a price is unknown', async () => {
+  it('ends the turn as failed and says why when a price is unknown', async () => {
     const harness = createTestHarness([call, { text: reply.call('weather.today', { city: 'Oslo' }), usage }], {
       maxMoney: 6,
       priceOf: () => undefined,
     })
-    const { exitReason, answer } = await harness.say('Do it.')
-    expect(exitReason).toBe('budget')
+    const { exitReason, ok, answer } = await harness.say('Do it.')
+    expect([exitReason, ok]).toEqual(['unpriced', false])
     expect(answer).toMatch(/the price of the model is not known/)
-    expect(decisions(harness)).toBe(0) // the title was enough to know
+    expect(decisions(harness)).toBe(0)
+  })
+
+  it('calls no model without a price, also in a later turn, which asks for no title', async () => {
+    const settings = { maxMoney: 6, priceOf: (): number | undefined => known }
+    let known: number | undefined = 1
+    const harness = createTestHarness([reply.answer('One.'), reply.answer('Two.')], settings)
+    expect((await harness.say('Do it.')).exitReason).toBe('complete')
+    const before = harness.model.requests.length
+    known = undefined
+    expect(await harness.say('Again.')).toMatchObject({ exitReason: 'unpriced', ok: false })
+    expect(harness.model.requests).toHaveLength(before)
+    known = 1
+    const replayed = await replay(harness.store, harness.conversationId, { tools: [weather()], settings })
+    expect(replayed.map(({ rounds, divergence }) => [rounds, divergence])).toEqual([
+      [1, undefined],
+      [0, undefined],
+    ])
   })
 
   it('needs prices when the agent is created', () => {

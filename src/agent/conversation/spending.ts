@@ -11,6 +11,8 @@ import type { ConversationStore } from '../../ports/store.ts'
 export interface Spending {
   record(change: Change): void
   of(turnId: string): TurnSpending
+  /** Whether calls of this model have a known price. Asked before the first call, so that no money is spent that can not be counted. */
+  hasPrice(model: string): boolean
 }
 
 interface TurnSpending {
@@ -21,6 +23,7 @@ interface TurnSpending {
   readonly last: number
 }
 
+const noTokens = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
 
 export function createSpending(priceOf: PriceOf): Spending {
@@ -39,6 +42,7 @@ export function createSpending(priceOf: PriceOf): Spending {
       }
     },
     of: (turnId) => spent.get(turnId) ?? nothingSpent,
+    hasPrice: (model) => knownPrice(priceOf, noTokens, model) !== undefined,
   }
 }
 

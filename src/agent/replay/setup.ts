@@ -50,7 +50,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const { turnId, startSeq } = recording
   const definition = agentDefinition(parts)
   const { settings, system, count, tools } = definition
-  const spending = settings.priceOf && createSpending(settings.priceOf)
+  const spending = settings.priceOf && { ...createSpending(settings.priceOf), hasPrice: () => hasDecision(recording) }
   const stop = new AbortController()
   const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
   const prompts = comparePrompts(
@@ -96,6 +96,11 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const turn: Turn = { turnId, agent, conversation, workspace: recordedWorkspace(recording, parts.workspaces?.implementation) }
   return { turn, player, rounds: prompts.rounds }
 }
+
+/** Whether the recorded turn called the decision model. If its price was unknown, it did not. */
+const hasDecision = ({ entries }: Recording): boolean =>
+  !entries.some(({ change }) => change.type === 'turn.closed' && change.exit_reason === 'unpriced') ||
+  entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
 
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)

@@ -23,7 +23,17 @@ import type { Turn } from './turn.ts'
 import { mayHaveFiles, nothingPublished, publishWorkspace } from './workspace.ts'
 
 /** Why a turn ended. */
-export type ExitReason = 'complete' | 'exit' | 'max_iterations' | 'time' | 'budget' | 'protocol_violation' | 'steer' | 'error' | 'cancelled'
+export type ExitReason =
+  | 'complete'
+  | 'exit'
+  | 'max_iterations'
+  | 'time'
+  | 'budget'
+  | 'unpriced'
+  | 'protocol_violation'
+  | 'steer'
+  | 'error'
+  | 'cancelled'
 
 /** The end of a turn without an answer of the model. */
 export interface ForcedEnd {

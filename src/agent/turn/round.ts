@@ -57,7 +57,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
   const budget = checkTurnBudget(turn, withEvents.budget)
-  if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'budget', fallback: 'unpriced' })
+  if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'unpriced', fallback: 'unpriced' })
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, reachedLimits[budget])
 
   const progress = await prepareContext(turn, withEvents)
@@ -70,12 +70,13 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   return await handleResponse(turn, after, origin, call)
 }
 
-function checkTurnBudget({ turnId, agent: { clock }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
+function checkTurnBudget({ turnId, agent: { clock, models }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
   if (inbox.timeUp) return 'wrap_up:time' // a timer may fire before the clock shows the end of the time
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
   if (budget.maxMoney === undefined || !spending) return checkBudget(budget, now)
   const { money, unpriced, last } = spending.of(turnId)
-  return checkBudget({ ...budget, money, unpriced }, now, last)
+  const hasPrice = !unpriced && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
+  return checkBudget({ ...budget, money, unpriced: !hasPrice }, now, last)
 }
 
 /** The settings of the call in this round. */

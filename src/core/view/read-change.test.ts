@@ -128,11 +128,21 @@ describe('what an entry shows', () => {
   })
 
   it('says whether a turn failed: a turn that a limit or the user ended has not', () => {
-    const failed = ['complete', 'exit', 'max_iterations', 'time', 'budget', 'steer', 'imported', 'error', 'protocol_violation'].filter(
-      (exit_reason) =>
-        readChange({ type: 'turn.closed', turn_id: 't1', ts, exit_reason }).some((event) => 'failed' in event && event.failed),
+    const failed = [
+      'complete',
+      'exit',
+      'max_iterations',
+      'time',
+      'budget',
+      'steer',
+      'imported',
+      'error',
+      'protocol_violation',
+      'unpriced',
+    ].filter((exit_reason) =>
+      readChange({ type: 'turn.closed', turn_id: 't1', ts, exit_reason }).some((event) => 'failed' in event && event.failed),
     )
-    expect(failed).toEqual(['error', 'protocol_violation'])
+    expect(failed).toEqual(['error', 'protocol_violation', 'unpriced'])
   })
 
   it('shows blocks that were put into the past as history', () => {

@@ -70,4 +70,4 @@ const decisionTypes: ReadonlySet<string> = new Set<Block['type']>([
   'assistant.completion.attempt',
 ])
 
-const failedExitReasons: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled'])
+const failedExitReasons: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled', 'unpriced'])
