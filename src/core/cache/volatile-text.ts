@@ -31,6 +31,7 @@ const weekdays = 'Mon|Tues|Wednes|Thurs|Fri|Satur|Sun'
 const year = '(?:19|20)\\d\\d'
 const constantContext =
   /(?:\b(?:version|release[ds]?|api|v|since|cut-?off|founded|copyright|e\.g\.|like|such as|example|for instance|format)|©)[\s:=,("'`]*$/i
+const isoDate = `${year}-\\d\\d-\\d\\d`
 const money = /[$€£¥]\s?$/
 const range = /\b\d{1,2}:\d\d\s*(?:-|–|to|and|until)\s*$/
 const rangeContinues = /^\s*(?:-|–|to|and|until)\s*\d{1,2}:\d\d/
@@ -43,24 +44,26 @@ const date = (pattern: string): VolatilePattern => ({
 const time = (pattern: string): VolatilePattern => ({
   rule: 'time in system text',
   regexp: new RegExp(pattern, 'gi'),
-  unlessAfter: new RegExp(`${constantContext.source}|${range.source}`, 'i'),
+  unlessAfter: new RegExp(`${constantContext.source.replace(/\$$/, '')}(?:${isoDate}[T ])?$|${range.source}`, 'i'),
   unlessBefore: rangeContinues,
 })
 const id = (regexp: RegExp): VolatilePattern => ({ rule: 'id in system text', regexp })
 
 const volatilePatterns: readonly VolatilePattern[] = [
-  date(`\\b${year}([-/.])\\d{1,2}\\1\\d{1,2}\\b`),
+  date(`(?<![a-z\\d])${year}([-/.])\\d{1,2}\\1\\d{1,2}(?![a-su-z\\d])`), // a T may follow, before the time
+  date(`(?<!\\d)${year}年\\d{1,2}月\\d{1,2}日`),
   date(`(?<![\\d.])\\d{1,2}([/.])\\d{1,2}\\1${year}\\b(?!\\.\\d)`),
   date(`\\b(?:\\d{1,2}(?:\\.|st|nd|rd|th)? (?:of )?)?(?:${months})\\.?(?: \\d{1,2}(?:st|nd|rd|th)?,?)? ${year}\\b`),
   date(`\\b(?:today|now|currently)\\b[^.\\n]{0,20}\\b(?:${weekdays})day\\b`),
-  time('(?<![\\w.:/-])(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d)?\\b(?!:)'),
+  time(`(?<![a-z\\d])${isoDate}[T ][0-2]\\d:[0-5]\\d(?::[0-5]\\d(?:[.,]\\d+)?)?(?:Z|[+-]\\d\\d:?\\d\\d)?`),
+  time('(?<![\\w.:/+-])(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d)?\\b(?!:)'),
   time('(?<![\\w.:/-])\\d:[0-5]\\d(?::[0-5]\\d| ?[ap]\\.?m\\b)'),
   time(`\\b${year}[01]\\d[0-3]\\dT?[0-2]\\d[0-5]\\d[0-5]\\dZ?\\b`),
   {
     rule: 'time in system text',
     regexp: /(?<![\d.,])1[5-9]\d{8}(?:\d{3})?\b/g,
     unlessAfter: money,
-    unlessBefore: /^(?:[.,]\d|\s?(?:[$€£¥%]|[A-Z]{3}\b|dollars|euros|tokens|bytes))/,
+    unlessBefore: /^(?:,\d|\.\d{1,2}(?!\d)|\s?(?:[$€£¥%]|[A-Z]{3}\b|dollars|euros|tokens|bytes))/,
   },
   id(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi),
   id(/\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}|turn_\d{6,}\w*)\b/gi),
