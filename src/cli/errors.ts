@@ -1,5 +1,6 @@
 import { RequestRefused } from '../client/request.ts'
 import { Failure } from '../core/failure.ts'
+import { missingPackageText } from '../core/missing-package.ts'
 import { plainLine } from './terminal.ts'
 
 /** One line about an error that the user can fix, with advice. Undefined for any other error: that is a bug, and its stack is needed. */
@@ -14,6 +15,8 @@ function describeKnown(error: unknown): string | undefined {
     const issues = (error.problem.issues ?? []).map(({ where, message }) => `${where} ${message}`.trim())
     return withAdvice(error.code, [error.message, ...issues].join('; '))
   }
+  const packageName = missingPackageOf(error)
+  if (packageName !== undefined) return missingPackageText(packageName)
   if (codeOf(error) === 'EADDRINUSE') return `${(error as Error).message}: choose another port with --port, 0 for any`
   if (error instanceof RangeError || isSystemError(error)) return error.message
   if (error instanceof TypeError && error.message === 'fetch failed') {
@@ -39,6 +42,12 @@ function withAdvice(code: string, message: string): string {
 
 const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** The package that could not be imported. Undefined for other errors, and for a missing file: that is a bug. */
+function missingPackageOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || codeOf(error) !== 'ERR_MODULE_NOT_FOUND') return undefined
+  return /^Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(error.message)?.[1]
+}
 
 /** Whether an error comes from the operating system. The user can fix such an error. */
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { cutAt } from '../../core/cut.ts'
+import { missingPackageText } from '../../core/missing-package.ts'
 
 /*
  * The worker thread of `pdf.ts`: reads one document at a time with pdfjs-dist.
@@ -18,8 +19,11 @@ export type PdfResponse =
 const maxTextLength = 10_000_000
 
 async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {
-  const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs').catch(() => undefined)
-  if (!pdfjs) return { ok: false, reason: 'reader_missing', message: 'the package pdfjs-dist is not installed' }
+  const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs').catch((error: NodeJS.ErrnoException) => error)
+  if (pdfjs instanceof Error) {
+    const message = pdfjs.code === 'ERR_MODULE_NOT_FOUND' ? missingPackageText('pdfjs-dist') : pdfjs.message
+    return { ok: false, reason: 'reader_missing', message }
+  }
   const task = pdfjs.getDocument({
     data: bytes,
     verbosity: 0,

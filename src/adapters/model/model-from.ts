@@ -1,5 +1,7 @@
+import { createRequire } from 'node:module'
 import { cutAt } from '../../core/cut.ts'
 import { Failure } from '../../core/failure.ts'
+import { missingPackageText } from '../../core/missing-package.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { Model } from '../../ports/model.ts'
 import { aiSdkModel, type ModelOptions, type SdkModel } from './ai-sdk.ts'
@@ -22,8 +24,8 @@ export interface NamedModelOptions extends ModelOptions {
 }
 
 /**
- * Makes a model from a name, an AI SDK model or a `Model`. Throws `model.unavailable` when a key or an address is missing. The provider's
- * package is loaded at the first call.
+ * Makes a model from a name, an AI SDK model or a `Model`. Throws `model.unavailable` when a key, an address or the provider's package is
+ * missing. The package is loaded at the first call.
  */
 export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
   if (typeof choice === 'string') return isOffline(choice) ? offlineModel(options) : namedModel(choice, options)
@@ -61,13 +63,14 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
     const how = `write compatible/${model}@http://host:port/v1 or set ${entry.address.variable}`
     throw new Failure('model.unavailable', `${name} needs an address: ${how}`)
   }
+  checkInstalled(entry.packageName)
   return aiSdkModel(
     {
       name,
       provider,
       modelId: model,
       rules: providerRules[entry.rules],
-      open: retryableOnce(() => entry.open({ model, key, address }).catch(explainMissingPackage(entry.packageName))),
+      open: retryableOnce(() => entry.open({ model, key, address })),
       secrets: key === undefined ? [] : [key],
     },
     options,
@@ -154,9 +157,14 @@ function readKey({ key: { variables } }: Provider, environment: Readonly<Record<
   return key
 }
 
-const explainMissingPackage = (packageName: string) => (error: unknown) => {
-  if ((error as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-  throw new Failure('model.unavailable', `the package ${packageName} is not installed: npm install ${packageName}`, { cause: error })
+/** Throws when the package of a provider is not installed. The package is not loaded. */
+function checkInstalled(packageName: string): void {
+  try {
+    createRequire(import.meta.url).resolve(packageName)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') return // installed, but only for `import`
+    throw new Failure('model.unavailable', missingPackageText(packageName), { cause: error })
+  }
 }
 
 /** Runs `make` once and remembers its result. After a failure the next call tries again. */

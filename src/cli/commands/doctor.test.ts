@@ -106,7 +106,7 @@ it('fails when the existing database can not be written', async () => {
 
 it('checks only programs that Daybook uses', async () => {
   const names = (await line.run('doctor')).text.split('\n').map((row) => row.slice(2, 18).trim())
-  expect(names).toEqual(['Node', 'node:sqlite', 'data folder', 'blobs', 'port', 'git', 'model keys'])
+  expect(names).toEqual(['Node', 'node:sqlite', 'packages', 'data folder', 'blobs', 'port', 'git', 'model keys'])
 })
 
 it('names the key variables of every provider that needs a key, and the models that need none', async () => {

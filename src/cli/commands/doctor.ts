@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, rm, rmdir } from 'node:fs/promises'
+import { createRequire, findPackageJSON } from 'node:module'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -56,6 +57,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
   return [
     checkNode(),
     checkSqlite(),
+    checkPackages(),
     checkDataFolder(settings.data),
     checkBlobs(settings),
     checkPort(settings),
@@ -67,6 +69,27 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
 async function checkNode(): Promise<Check> {
   const ok = Number(process.versions.node.split('.')[0]) >= 24
   return { name: 'Node', ok, required: true, found: process.version, advice: 'install Node 24 or newer' }
+}
+
+/** Checks the optional packages. npm leaves them out, without a warning, when Node is too old. */
+async function checkPackages(): Promise<Check> {
+  const { optionalDependencies } = createRequire(import.meta.url)('daybook/package.json') as {
+    optionalDependencies: Readonly<Record<string, string>>
+  }
+  const names = Object.keys(optionalDependencies)
+  const missing = names.filter((name) => !isInstalled(name))
+  const found = missing.length === 0 ? `all ${names.length} optional ones are installed` : `${missing.join(', ')} not installed`
+  const advice = 'run npm install with these names and Node 24 or newer (npm skips them under an older Node)'
+  return { name: 'packages', ok: missing.length === 0, required: false, found, advice }
+}
+
+function isInstalled(packageName: string): boolean {
+  try {
+    return findPackageJSON(packageName, import.meta.url) !== undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return false
+    throw error
+  }
 }
 
 async function checkSqlite(): Promise<Check> {
