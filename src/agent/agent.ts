@@ -204,7 +204,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     run: (conversationId, text, options = {}) => openTurnHandle(conversationId, () => runTurn(conversationId, text, options), hub, store),
     async send(conversationId, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
-      const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
+      const { running, acceptedEvent, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
       if (acceptedEvent || !running) await releaseBlobs() // a message with a known event id is not journaled again
       if (!running) return { how: 'known', turnId: undefined, eventId }
       running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
@@ -212,6 +212,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
         await releaseBlobs()
         throw error
       })
+      if (known) return { how: 'known', turnId: undefined, eventId }
       return acceptedEvent
         ? { how: 'followup', turnId: running.inbox.currentTurn, eventId }
         : { how: 'turn', turnId: running.firstTurnId, eventId }

@@ -35,10 +35,10 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
     async drain() {
       stopRecovery()
       shutdown.abort()
+      await agent.drain(settings.drainMs) // meanwhile the server still listens, so that load balancers read 503 at /ready
+      await agent.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const sweep = setInterval(() => server.closeIdleConnections(), 20) // `close` alone would wait for clients that keep a connection alive
-      await agent.drain(settings.drainMs)
-      await agent.close()
       const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)
       await closed
       clearInterval(sweep)

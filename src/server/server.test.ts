@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { weather } from '../../test/support/scenario-tools.ts'
+import { pausedTool, weather } from '../../test/support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-fixture.ts'
 import { type Reply, reply } from '../testing/scripted-model.ts'
 
@@ -47,6 +47,20 @@ describe('a server', () => {
     await viewWhen(client, 'c1', answered)
     await expect.poll(async () => (await client.conversations.get('c1')).open_turn).toBe(null)
     expect((await client.send('c1', 'hello', { idempotencyKey: 'k1' })).status).toBe('already_accepted')
+    expect((await viewWhen(client, 'c1', answered)).turns).toHaveLength(1)
+  })
+
+  it('accepts a message that is sent twice only once while its turn runs, and a followup that is sent twice', async () => {
+    const work = pausedTool()
+    const { client } = await openServer({ replies: [reply.call('paused.work'), reply.answer('Both.')], tools: [work.tool] })
+    await client.conversations.create({ id: 'c1' })
+    const send = async (text: string, idempotencyKey: string) => (await client.send('c1', text, { idempotencyKey })).status
+    expect(await Promise.all([send('hello', 'k1'), send('hello', 'k1')])).toEqual(['processing_started', 'already_accepted'])
+    await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
+    expect(await send('hello', 'k1')).toBe('already_accepted')
+    expect(await send('and this', 'k2')).toBe('followup_accepted')
+    expect(await send('and this', 'k2')).toBe('already_accepted')
+    work.finish()
     expect((await viewWhen(client, 'c1', answered)).turns).toHaveLength(1)
   })
 
@@ -105,5 +119,24 @@ describe('a server', () => {
     const stream = response.text()
     await server.drain()
     expect(await stream).toContain('event: server_shutdown')
+  })
+
+  it('answers 503 to new connections until running turns have ended', async () => {
+    const work = pausedTool()
+    const { client, server } = await openServer({
+      replies: [reply.call('paused.work'), reply.answer('Done.')],
+      tools: [work.tool],
+      server: { drainMs: 60_000 },
+    })
+    await client.conversations.create({ id: 'c1' })
+    await client.send('c1', 'Work.')
+    await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
+    const drained = server.drain()
+    const get = async (path: string) => (await fetch(`${server.url}${path}`, { headers: { connection: 'close' } })).status
+    await expect.poll(() => get('/ready')).toBe(503)
+    expect([await get('/v1/conversations'), await get('/health')]).toEqual([503, 200])
+    work.finish()
+    await drained
+    await expect(get('/ready')).rejects.toThrow('fetch failed')
   })
 })

@@ -80,6 +80,8 @@ it('a client uses every route of the document, and no other', async () => {
     abortSignal: undefined,
   })
   for await (const _ of stream);
+  await turnsEnded()
+  expect(await transport.reconnectToStream({ chatId: 'c1' })).toBe(null)
 
   const patternOf = (path: string) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
   const operations = operationsIn(await client.openapi())

@@ -16,10 +16,10 @@ export type NewEvent = Omit<InboxEvent, 'sequence'>
  */
 export interface Inbox {
   /**
-   * Journals an event. False when the inbox is closed: the sender must then start the conversation again. For a steer it is also false when
+   * Journals an event. `known` when an event with its id was accepted before: it has no effect. False when the inbox is closed: the sender must then start the conversation again. For a steer it is also false when
    * no turn is open.
    */
-  accept(event: NewEvent): Promise<boolean>
+  accept(event: NewEvent): Promise<'accepted' | 'known' | false>
   /** Removes a message that no turn has read. False when a turn has read it or begins with it. */
   withdraw(eventId: string, ts: string): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
@@ -124,7 +124,8 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       })
       if (accepted && needsAnswer(accepted, turnId)) wakeAll()
       if (accepted && interruptsTurn(accepted, turnId)) abortAll(steeredError())
-      return !rejected
+      if (rejected) return false
+      return accepted ? 'accepted' : 'known'
     },
     async withdraw(eventId, ts) {
       if (closed) return false

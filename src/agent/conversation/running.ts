@@ -28,6 +28,8 @@ export interface DeliveryResult {
   readonly running: RunningConversation | undefined
   /** Set when the conversation was already running and accepted the event. */
   readonly acceptedEvent?: NewEvent
+  /** Set when an event with the same id was accepted before. This one has no effect. */
+  readonly known?: true
 }
 
 export function createRunningConversations(agent: AgentContext, owner: Owner): RunningConversations {
@@ -51,7 +53,8 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
         event ??= eventFor(reason, agent.clock)
-        if (await running.inbox.accept(event)) return { running, acceptedEvent: event }
+        const accepted = await running.inbox.accept(event)
+        if (accepted) return { running, acceptedEvent: event, ...(accepted === 'known' && { known: true }) }
       }
       await running?.finished.catch(() => {}) // the inbox is closed: try again when the conversation has finished
     }

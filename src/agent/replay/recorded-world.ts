@@ -56,7 +56,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   }
 }
 
-const deliver = (arrival: Arrival, inbox: Inbox): Promise<boolean> =>
+const deliver = (arrival: Arrival, inbox: Inbox): Promise<unknown> =>
   arrival.type === 'event.accepted' ? inbox.accept(arrival.event) : inbox.withdraw(arrival.event_ids[0] ?? '', arrival.ts)
 
 /**

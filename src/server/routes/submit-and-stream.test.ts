@@ -74,4 +74,29 @@ describe('the chat transport of the AI SDK', () => {
     )
     expect((await client.timeline('c1')).blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Rome?')
   })
+
+  it('resumes the running turn from its beginning, and gets no stream when no turn is running', async () => {
+    const work = pausedTool()
+    const { server, client } = await openServer({
+      replies: [reply.answer('Before.'), reply.call('paused.work'), reply.answer('All done.')],
+      tools: [work.tool],
+    })
+    await client.conversations.create({ id: 'c1', title: 'Work' })
+    const transport = new DefaultChatTransport({ api: `${server.url}/v1/conversations/c1/ui-message` })
+    expect(await transport.reconnectToStream({ chatId: 'any' })).toBe(null)
+    await client.send('c1', 'Hello.')
+    await expect.poll(async () => (await client.conversations.get('c1')).open_turn).toBe(null)
+    expect((await fetch(`${server.url}/v1/conversations/c1/ui-message/any/stream`)).status).toBe(204)
+
+    const { turn_id } = await client.send('c1', 'Work.')
+    await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
+    const stream = await transport.reconnectToStream({ chatId: 'any' })
+    work.finish()
+    let message: UIMessage | undefined
+    if (stream) for await (const state of readUIMessageStream({ stream })) message = state
+    expect(message?.id).toBe(turn_id)
+    expect(message?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))).toEqual(['All done.'])
+    expect(message?.parts).toContainEqual(expect.objectContaining({ toolName: 'paused.work', state: 'output-available' }))
+    expect((await fetch(`${server.url}/v1/conversations/nothing/ui-message/any/stream`)).status).toBe(404)
+  })
 })

@@ -6,7 +6,7 @@ import { streamEvents } from '../events/stream-events.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
-import { problems, withBody } from './openapi.ts'
+import { noContent, problems, withBody } from './openapi.ts'
 
 /** Routes for AG-UI and the AI SDK. Their clients post a message and read the answer from the response to that request. */
 export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, turns: TurnQuota): App {
@@ -14,7 +14,14 @@ export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, 
     submitAndStream(c, messages, as, parts, streams, turns)
   return createRoutes()
     .openapi(agUi, (c) => respond(c, c.req.valid('json').messages, 'ag-ui'))
-    .openapi(uiMessage, (c) => respond(c, c.req.valid('json').messages, 'ui-message')) as App
+    .openapi(uiMessage, (c) => respond(c, c.req.valid('json').messages, 'ui-message'))
+    .openapi(resumeUiMessage, async (c) => {
+      const key = conversationKeyOf(c)
+      const { lastSeq, openTurn } = await parts.agent.archive.head(key)
+      if (openTurn === null) return c.body(null, 204) // the AI SDK takes this for "nothing to resume"
+      const events = (signal: AbortSignal) => eventsOfOpenTurn(parts.agent.follow(key, { after: 0, signal }), openTurn)
+      return streamEvents(c, parts, streams, { as: 'ui-message', lastSeq, events })
+    }) as App
 }
 
 async function submitAndStream(
@@ -75,6 +82,17 @@ async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string):
   }
 }
 
+/** The events of a turn that has begun, from its beginning to its end. */
+async function* eventsOfOpenTurn(events: AsyncIterable<TurnEvent>, turnId: string): AsyncGenerator<TurnEvent> {
+  let begun = false
+  for await (const event of events) {
+    const change = event.type === 'entry' ? event.change : undefined
+    begun ||= change?.type === 'turn.opened' && change.turn_id === turnId
+    if (begun) yield event
+    if (change?.type === 'turn.closed' && change.turn_id === turnId) return
+  }
+}
+
 const params = z.object({ id: z.string() })
 const streamResponses = {
   200: { description: 'the answer, as server-sent events', content: { 'text/event-stream': { schema: z.string() } } },
@@ -95,4 +113,16 @@ const uiMessage = createRoute({
   summary: 'Send a message and read the answer, for the chat transport of the AI SDK',
   request: { params, ...withBody(UiMessageInput) },
   responses: streamResponses,
+})
+
+const resumeUiMessage = createRoute({
+  method: 'get',
+  path: '/v1/conversations/{id}/ui-message/{chat}/stream',
+  summary: 'Read the answer of the running turn again from its beginning, for the resume function of the AI SDK',
+  request: { params: z.object({ id: z.string(), chat: z.string() }) },
+  responses: {
+    200: streamResponses[200],
+    204: noContent('no turn is running'),
+    ...problems(401, 404, 429),
+  },
 })
