@@ -61,7 +61,15 @@ describe('the package, installed from its tarball into an empty folder', () => {
   }, 60_000)
 
   it('answers a question about a PDF from its text', async () => {
-    const { stdout, stderr } = await daybook('run', 'What were the costs in March?', '--attach', 'report.pdf', '--conversation', 'c1')
+    const { stdout, stderr } = await daybook(
+      'run',
+      'What were the costs in March?',
+      '--quiet',
+      '--attach',
+      'report.pdf',
+      '--conversation',
+      'c1',
+    )
     expect(stdout).toContain('Costs were 7 in March')
     expect(stderr).toBe('')
     expect((await daybook('export', 'c1')).stdout).toMatch(/"page_count": ?2/)
