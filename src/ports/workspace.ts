@@ -36,6 +36,11 @@ export interface Workspace {
   /** The files of the version that a turn published, sorted by path below `files/`. Undefined when it published none. */
   version(turnId: string, history: RecordedFiles): Promise<readonly { readonly rel: string; readonly size: number }[] | undefined>
   /**
+   * The bytes of a file in the version of a turn. `missing` when the version has no such file, and undefined when the turn has no version.
+   * Throws `workspace.failed` with `workspace_version_unavailable` in `details.code` when the version can not be reached.
+   */
+  readVersion(turnId: string, rel: string, history: RecordedFiles): Promise<Uint8Array | 'missing' | undefined>
+  /**
    * Fetches files of a turn into that turn's local folder. Files of earlier turns become read-only there; those that are present with the
    * same content are not fetched again. In the running turn only missing files are fetched.
    */

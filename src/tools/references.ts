@@ -137,6 +137,7 @@ const advice: { readonly [P in ReferenceProblem]: string } = {
   ref_other_conversation: 'belongs to another conversation, which can not be reached from here: give the content itself',
   ref_internal_not_visible: 'is internal: write its content again as an external artifact and refer to that',
   fi_ref_not_materialized: 'is not in the workspace: react.pull it first, then call again',
+  workspace_version_unavailable: 'can not be reached now: try again later, or go on without it',
   refs_too_large: 'makes it more than 32 MiB that the call refers to: refer to less at once',
   ref_file_unsafe: 'is a link, a special file or too large: refer to a regular file',
   sources_list_requires_so_ref: 'is no source: give ref:so:sources_pool[…]',

@@ -2,12 +2,13 @@ import { type Block, isHidden, readDigest } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { parseJson } from '../core/json.ts'
 import { filePath } from '../core/path/build.ts'
-import { canonicalPath, dropOwnConversation, isInOtherConversation, parsePath } from '../core/path/logical.ts'
+import { canonicalPath, dropOwnConversation, type FilePath, isInOtherConversation, parsePath } from '../core/path/logical.ts'
 import { toLogical, toPhysical } from '../core/path/physical.ts'
 import { selectSources } from '../core/sources/pool.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { findArtifact, hasWholeContent } from '../core/timeline/artifacts.ts'
 import { blocksAtPath, digestBlocksOf, knownTurns, type Timeline } from '../core/timeline/timeline.ts'
+import { readLeftFile } from './artifacts/earlier-files.ts'
 import { decodeText, isTextMime, mimeOf } from './mime.ts'
 import type { Call } from './tool.ts'
 
@@ -17,6 +18,7 @@ export type ReferenceProblem =
   | 'ref_other_conversation'
   | 'ref_internal_not_visible'
   | 'fi_ref_not_materialized'
+  | 'workspace_version_unavailable'
   | 'ref_file_unsafe'
   | 'refs_too_large'
   | 'sources_list_requires_so_ref'
@@ -63,7 +65,7 @@ export async function resolveReference(address: string, call: Call): Promise<Ref
   }
   if (!isVisible(call.timeline, path)) return unresolved(path, 'ref_not_visible')
   if (isInternal(call.timeline, path)) return unresolved(path, 'ref_internal_not_visible')
-  const content = parsed.space === 'fi' && parsed.kind === 'file' ? await fileAt(path, call) : textAt(call.timeline, path)
+  const content = parsed.space === 'fi' && parsed.kind === 'file' ? await fileAt(parsed, path, call) : textAt(call.timeline, path)
   return typeof content === 'string' ? unresolved(path, content) : { ok: true, path, content, shorthand, missing: [] }
 }
 
@@ -91,10 +93,18 @@ function isInternal(timeline: Timeline, path: string): boolean {
   return artifact?.metadata.visibility === 'internal' || blocksAtPath(timeline, path).at(-1)?.type === 'react.note'
 }
 
-/** Reads the file from the workspace, because the timeline may hold only a preview of it. */
-async function fileAt(path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
+/**
+ * Reads the file from the workspace, because the timeline may hold only a preview of it. A file of an earlier turn is the one that the turn
+ * left in its version.
+ */
+async function fileAt(file: FilePath, path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
   const physical = toPhysical(path)
   if (physical === undefined) return 'ref_not_visible'
+  const left = await readLeftFile(file, call)
+  if (left === 'unavailable') return 'workspace_version_unavailable'
+  if (left === 'missing') return 'fi_ref_not_materialized'
+  if (left && left.length > maxFileBytes) return 'ref_file_unsafe'
+  if (left) return fileContent(left, physical)
   try {
     const bytes = await (await call.workspace()).files.read(physical, { maxBytes: maxFileBytes })
     return bytes === undefined ? 'fi_ref_not_materialized' : fileContent(bytes, physical)

@@ -5,6 +5,7 @@ import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/cust
 import { recordsOf } from '../../src/agent/conversation/history.ts'
 import type { BlockOrigin, Draft } from '../../src/core/block/index.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
+import { toPhysical } from '../../src/core/path/physical.ts'
 import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { mergeSources } from '../../src/core/sources/pool.ts'
@@ -14,6 +15,7 @@ import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { blockOrigin, withIds } from '../../src/testing/blocks.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { historyOf } from '../../src/tools/artifacts/history.ts'
 import type { Call, Tool } from '../../src/tools/tool.ts'
 import { sliceOf } from './prompts/shown-blocks.ts'
 
@@ -68,6 +70,7 @@ export async function toolFixture(
     workspace: async () => workspace,
     blobs,
   }
+  if (!options.workspace) await placeRecordedFiles(workspace, call)
   return {
     store,
     claim,
@@ -76,5 +79,15 @@ export async function toolFixture(
     timeline,
     call,
     run: (tool: Tool, params: object) => tool.run(params as Record<string, unknown>, call),
+  }
+}
+
+/** Puts the recorded files of the current turn into its folder, where the tools that made them had put them. */
+async function placeRecordedFiles({ files }: Workspace, call: Call): Promise<void> {
+  const history = historyOf(call)
+  for (const logical of await history.paths(call.origin.turnId)) {
+    const physical = logical.includes('.files/') ? toPhysical(logical) : undefined
+    const bytes = physical === undefined ? undefined : await history.bytes(logical)
+    if (physical !== undefined && bytes) await files.write(physical, bytes)
   }
 }

@@ -68,7 +68,7 @@ export async function findTurnFiles(
  * The version of a turn, as its publish record in the journal says. It is empty when the turn has left no file. Undefined when the turn has
  * no version. Throws `versionUnavailable` when it has one that can not be reached.
  */
-async function findVersion(turnId: string, versions: VersionStore, history: RecordedFiles): Promise<Version | undefined> {
+export async function findVersion(turnId: string, versions: VersionStore, history: RecordedFiles): Promise<Version | undefined> {
   const version = await versions.find(turnId, history)
   if (version) return version
   const record = await history.manifest(turnId)

@@ -5,9 +5,9 @@ import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout } from './checkout.ts'
 import { countLeftOut, createTurnDescriber } from './describe.ts'
-import type { VersionStore } from './files.ts'
+import { findVersion, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
-import { hydrate, hydrateCurrent } from './hydrate.ts'
+import { hydrate, hydrateCurrent, missingBytesMessage } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
 
 /** Opens and removes folders below the root of all workspaces, on disk or in memory. */
@@ -77,6 +77,15 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     async version(turnId, history) {
       const version = await versions.find(turnId, history)
       return version && [...version].map(([rel, { size }]) => ({ rel, size }))
+    },
+    async readVersion(turnId, rel, history) {
+      const version = await findVersion(turnId, versions, history)
+      if (!version) return undefined
+      const file = version.get(rel)
+      if (!file) return 'missing'
+      const bytes = (await versions.read(new Map([[rel, file]]), history)).get(rel)
+      if (!bytes) throw versionUnavailable(turnId, missingBytesMessage([rel]))
+      return bytes
     },
     hydrate: (turnId, refs, history) => (turnId === currentTurn ? hydrateCurrent : hydrate)(turnId, refs, { versions, files, history }),
     async checkout(turnId, request, history) {

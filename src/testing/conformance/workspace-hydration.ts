@@ -136,6 +136,8 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(pulled).toMatchObject({ present: [], missing: [{ area: 'outputs' }], fetched: 0 })
       expect(pulled.errors.map(({ ref, code }) => [ref, code])).toEqual([[files('app'), 'workspace_version_unavailable']])
       expect(await turn.checkout('overlay', ['turn_1/app'])).toMatchObject({ ok: false, code: 'unavailable' })
+      const details = { code: 'workspace_version_unavailable' }
+      await expect(stranger.readVersion('turn_1', 'app/b', journal)).rejects.toMatchObject({ details })
       expect((await stranger.files.list('')).files.map(({ path }) => path)).toEqual(['turn_2/files/own'])
     })
 

@@ -314,13 +314,8 @@ describe('react.read', () => {
       ...file('a.md', { text: 'recorded', meta: { partial: true } }),
       ...file('b.md', { text: 'x'.repeat(13_000) }),
     ])
-    const refusing = {
-      ...fixture.workspace,
-      files: {
-        ...fixture.workspace.files,
-        read: () => Promise.reject(new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } })),
-      },
-    }
+    const refuse = () => Promise.reject(new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } }))
+    const refusing = { ...fixture.workspace, files: { ...fixture.workspace.files, read: refuse, stat: refuse } }
     const linked = await read.run({ paths: [fi('a.md')] }, { ...fixture.call, workspace: async () => refusing })
     expect(contentOf(linked).map(({ text }) => text)).toEqual([
       '[CONTENT NOT AVAILABLE] text/markdown, 5 bytes\nOnly this record of the file is left.',

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type BlobRef, type Block, digestText, type Meta, readDigest } from '../../core/block/index.ts'
-import { Failure } from '../../core/failure.ts'
 import { isObject, omitUndefined, parseJson } from '../../core/json.ts'
 import { type FilePath, formatPath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { blocksAtPath, digestBlocksOf } from '../../core/timeline/timeline.ts'
-import type { Workspace } from '../../ports/workspace.ts'
+import { isAbsent, type LeftFile, readLeftFile, readSafely, workspaceIfAny } from '../artifacts/earlier-files.ts'
 import { fetchBlob, historyOf, type RecordedContent, recordedContents } from '../artifacts/history.ts'
 import { decodeText, isTextMime, isVisualMime, mimeOf } from '../mime.ts'
 import type { Call } from '../tool.ts'
@@ -14,17 +13,19 @@ import { missingContent, type PathContent, type PresentContent, resolveInHistory
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * The content of a file. A file of the current turn is read from the workspace, because a program may have changed it. A file of an earlier
- * turn is read from the journal. A file that is not recorded may still be in the workspace.
+ * The content of a file. A file of the current turn is read from the workspace, because a program may have changed or deleted it. A file of an
+ * earlier turn is what that turn left in its version. Only files of turns without a version are read from the journal.
  */
 export async function findFile(file: FilePath, call: Call): Promise<PathContent> {
   const path = formatPath(file)
   const isCurrent = file.turn === call.origin.turnId
-  const local = isCurrent && file.area !== 'attachments' ? await readLocal(path, call) : undefined
+  const left = isCurrent && file.area !== 'attachments' ? await readLocal(file, path, call) : await readLeftFile(file, call)
+  if (left === 'unavailable') return missingContent(path, 'workspace_version_unavailable')
+  if (left === 'missing') return missingContent(path)
   const visible = blocksAtPath(call.timeline, path)
   const blocks = recordedContents(visible).next().done ? await recordedBlocks(path, call, visible) : visible
   const info = describeFile(path, blocks, call)
-  if (local) return withHosting(await fromBytes(info, local, call), local, blocks)
+  if (left) return withHosting(await fromBytes(withSize(info, left.length), left, call), left, blocks)
   for (const recorded of recordedContents(blocks)) {
     const content = await fromRecord(info, recorded, call)
     if (content) return { ...content, ...hostingMeta(recorded.block) }
@@ -32,6 +33,13 @@ export async function findFile(file: FilePath, call: Call): Promise<PathContent>
   const hydrated = await hydrate(file, call)
   if (hydrated) return withHosting(await fromBytes(info, hydrated, call), hydrated, blocks)
   return blocks.length > 0 || info.digest !== undefined ? { ...info, kind: 'opaque', size: 0 } : notFound(path, file.turn, call)
+}
+
+/** Drops a digest that describes a file of another size: a program has changed the file since. */
+function withSize({ digest, ...info }: FileInfo, size: number): FileInfo {
+  const parsed = parseJson(digest)
+  const isStale = isObject(parsed) && typeof parsed.size_bytes === 'number' && parsed.size_bytes !== size
+  return digest === undefined || isStale ? info : { ...info, digest }
 }
 
 interface FileInfo {
@@ -106,10 +114,17 @@ function hostingMeta(block: Block): { readonly hosting?: Meta } {
   return isHosted(block) ? { hosting: omitUndefined({ hosted_uri, rn, key, keeps: blobsOf(block) }) } : {}
 }
 
-async function readLocal(path: string, call: Call): Promise<Uint8Array | undefined> {
+/**
+ * The bytes of a file of the current turn. `missing` when a program has deleted it from `files/`. Undefined when the journal says what it
+ * holds: the agent has no workspace, or the file is too large or not safe to open.
+ */
+async function readLocal({ area }: FilePath, path: string, call: Call): Promise<LeftFile | undefined> {
   const workspace = await workspaceIfAny(call)
   const physical = toPhysical(path)
-  return workspace && physical !== undefined ? readSafely(workspace, physical) : undefined
+  if (!workspace || physical === undefined) return undefined
+  const bytes = await readSafely(workspace, physical)
+  if (bytes || area !== 'files') return bytes
+  return (await call.records.byPath(path)).length > 0 && (await isAbsent(workspace, physical)) ? 'missing' : undefined
 }
 
 /**
@@ -126,25 +141,6 @@ async function hydrate({ turn, area, rel }: FilePath, call: Call): Promise<Uint8
 export async function materialize(file: FilePath, call: Call): Promise<void> {
   const workspace = file.turn === call.origin.turnId ? undefined : await workspaceIfAny(call)
   await workspace?.hydrate(file.turn, [{ area: file.area, rel: file.rel }], historyOf(call))
-}
-
-async function workspaceIfAny(call: Call): Promise<Workspace | undefined> {
-  try {
-    return await call.workspace()
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'workspace.missing') return undefined
-    throw error
-  }
-}
-
-/** The bytes of a file. Undefined when it is missing, a link or a device. */
-async function readSafely({ files }: Workspace, physical: string): Promise<Uint8Array | undefined> {
-  try {
-    return await files.read(physical, { maxBytes: maxFileBytes })
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'file.unsafe') return undefined
-    throw error
-  }
 }
 
 async function notFound(path: string, turn: string, call: Call): Promise<PathContent> {

@@ -47,6 +47,7 @@ export type MissingStatus =
   | 'missing'
   | 'not_a_logical_path'
   | 'turn_log_missing'
+  | 'workspace_version_unavailable'
   | 'in_another_conversation'
   | 'folder'
   | 'knowledge_storage_missing'
