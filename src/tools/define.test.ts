@@ -9,6 +9,7 @@ import { createHarness } from '../testing/harness.ts'
 import { reply } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 import { failed, outcomeOf, succeeded } from './outcome.ts'
+import type { Call } from './tool.ts'
 
 interface Point {
   readonly x: number
@@ -43,6 +44,30 @@ const described = {
 } as StandardSchemaV1<Point>
 
 describe('defineTool', () => {
+  it('takes a function that returns an interface, a class, any JSON or an unknown value', async () => {
+    interface Forecast {
+      readonly city: string
+      readonly days: readonly { readonly high: number; readonly note?: string | undefined }[]
+    }
+    class Reading {
+      readonly degrees = 21
+    }
+    const forecast: Forecast = { city: 'Rome', days: [{ high: 31, note: undefined }] }
+    const definition = { id: 'weather.today', description: 'The weather.', params: z.object({}) }
+    const body = JSON.stringify(forecast)
+    const tools = [
+      defineTool({ ...definition, run: (): Forecast => forecast }),
+      defineTool({ ...definition, run: async (): Promise<Forecast> => forecast }),
+      defineTool({ ...definition, run: (): Promise<unknown> => new Response(body).json() }),
+      defineTool({ ...definition, run: (): { ok: boolean; ret: Forecast } => ({ ok: true, ret: forecast }) }),
+      defineTool({ ...definition, run: () => new Reading() }),
+      defineTool({ ...definition, run: (): void => {} }),
+    ]
+    const outputs = await Promise.all(tools.map(async (tool) => (await tool.run({}, {} as Call)).output))
+    const expected: Forecast = JSON.parse(body)
+    expect(JSON.parse(JSON.stringify(outputs))).toEqual([expected, expected, expected, expected, { degrees: 21 }, null])
+  })
+
   it('accepts any Standard Schema that can describe itself, and reads order, defaults and descriptions from it', () => {
     const tool = defineTool({ id: 'map.go', description: '', params: described, run: ({ x, y }) => x + y })
     expect(tool.parameters).toEqual([

@@ -47,7 +47,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   readonly exec?: true
   readonly returns?: string
   readonly constraints?: readonly string[]
-  run(params: OutputOf<Schema>, call: Call): Returned | Promise<Returned>
+  /** The result may be a promise. */
+  run(params: OutputOf<Schema>, call: Call): Returned
 }
 
 /** The type of the values that a schema accepts, after parsing. */
@@ -139,7 +140,7 @@ function runValidated<Schema extends StandardSchemaV1>(
 }
 
 /** Uses `await` and not `.then()`, because a promise may have an overridden `then` that returns something else. */
-const awaitOutcome = async (returned: PromiseLike<Returned>): Promise<Outcome> => outcomeOf(await returned)
+const awaitOutcome = async (returned: PromiseLike<unknown>): Promise<Outcome> => outcomeOf(await returned)
 
 const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>
   `${id} does not accept these parameters: ${describeIssues(issues)}. Nothing ran. Send the call again with parameters that fit.`

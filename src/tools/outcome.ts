@@ -20,17 +20,17 @@ import { declaresFiles } from './artifacts/declared.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
-/** The values that a tool's `run` may return. These are an `Envelope`, an outcome of `succeeded` or `failed`, or any JSON value. */
-export type Returned = Outcome | Envelope | JsonLike | undefined
-
-/** JSON in which fields may be undefined. Serialising leaves such fields out. */
-export type JsonLike = Json | readonly JsonLike[] | { readonly [key: string]: JsonLike | undefined }
+/**
+ * What a tool's `run` may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any value that can be written as JSON. The type is
+ * `unknown`, because no other type accepts both an interface and the body of a response. A call whose value can not be written as JSON fails.
+ */
+export type Returned = unknown
 
 /** A return value or an error, with an explicit `ok`. Tools may set the flag `managed`, which is never stored. */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
-  readonly ret?: JsonLike
+  readonly ret?: unknown
 }
 
 /** Marks outcomes, so that `outcomeOf` can tell them from other objects that have a field `ok`. */
@@ -54,7 +54,7 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
 }
 
 /** Converts a tool's return value. An outcome stays as it is, an envelope is unwrapped, and any other value becomes the output. */
-export function outcomeOf(returned: Returned): Outcome {
+export function outcomeOf(returned: unknown): Outcome {
   if (isOutcome(returned)) return returned
   if (returned === undefined) return succeeded({})
   if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: returned as Json })
@@ -73,7 +73,7 @@ function remainingFields({ ok, error, ...rest }: { readonly [key: string]: unkno
   return Object.keys(fields).length === 0 ? undefined : (fields as Json)
 }
 
-function isOutcome(returned: Returned): returned is Outcome {
+function isOutcome(returned: unknown): returned is Outcome {
   return typeof returned === 'object' && returned !== null && Object.getPrototypeOf(returned) === outcomePrototype
 }
 

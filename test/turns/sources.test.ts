@@ -217,7 +217,7 @@ it('every citation that reaches a user leads to the page whose text stood beside
 })
 
 /** A tool that returns these results, one after the other. */
-function tool(results: readonly ((call: Call) => Returned | Promise<Returned>)[]): Tool {
+function tool(results: readonly ((call: Call) => Returned)[]): Tool {
   let next = 0
   return defineTool({
     id: 'web.search',

@@ -13,7 +13,7 @@ import { mentionedPaths, withContract } from './prepare.ts'
 const file = (filename: string) => ({ filename, description: 'rows' })
 
 /** A tool that is called with a program, and what it was given. */
-async function call(params: object, code: string | undefined, work: () => Returned | Promise<Returned> = () => 'ran') {
+async function call(params: object, code: string | undefined, work: () => Returned = () => 'ran') {
   const given: unknown[] = []
   const tool = defineTool({
     id: 'sample.exec',
@@ -93,7 +93,7 @@ describe('withContract', () => {
   })
 
   it('keeps its notices when the tool fails, throws or rejects', async () => {
-    const codesOf = async (work: () => Returned | Promise<Returned>) => {
+    const codesOf = async (work: () => Returned) => {
       const { outcome, codes } = await call({ contract: [file('a.csv')] }, 'x', work)
       return [outcome.error?.code, ...codes]
     }
