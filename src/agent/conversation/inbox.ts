@@ -16,8 +16,8 @@ export type NewEvent = Omit<InboxEvent, 'sequence'>
  */
 export interface Inbox {
   /**
-   * Journals an event. `known` when an event with its id was accepted before: it has no effect. False when the inbox is closed: the sender must then start the conversation again. For a steer it is also false when
-   * no turn is open.
+   * Journals an event. `known` when an event with its id was accepted before: it has no effect. False when the inbox is closed: the sender
+   * must then start the conversation again. For a steer it is also false when no turn is open.
    */
   accept(event: NewEvent): Promise<'accepted' | 'known' | false>
   /** Removes a message that no turn has read. False when a turn has read it or begins with it. */
