@@ -222,7 +222,7 @@ describe('attachments of a turn', () => {
       opened += 1
       return workspace
     }
-    return { parts: { implementation: 'custom', open, forget: async () => {} } as unknown as Workspaces, opened: () => opened } // the turn uses only the files of the workspace
+    return { parts: { implementation: 'custom', open, remove: async () => {} } as unknown as Workspaces, opened: () => opened } // the turn uses only the files of the workspace
   }
 
   it('are in the workspace from its first use on, also those that arrive later', async () => {
