@@ -166,7 +166,7 @@ it.each([Number.NaN, -1, '5', Number.POSITIVE_INFINITY, null])('a price of %s co
   const script = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('never asked for')])
   const harness = createTestHarness(script, { settings: { maxMoney: 100, priceOf: () => price as number } })
   const said = await harness.say('Do it.')
-  expect([said.exitReason, script.left]).toEqual(['budget', 2]) // the title has no price, so nothing else is asked
+  expect([said.exitReason, script.left]).toEqual(['unpriced', 2]) // the title has no price, so nothing else is asked
 })
 
 it.each([
