@@ -1,6 +1,5 @@
 import { RequestRefused } from '../client/request.ts'
-import { Failure } from '../core/failure.ts'
-import { missingPackageText } from '../core/missing-package.ts'
+import { Failure, missingPackageText } from '../core/failure.ts'
 import { plainLine } from './terminal.ts'
 
 /** One line about an error that the user can fix, with advice. Undefined for any other error: that is a bug, and its stack is needed. */

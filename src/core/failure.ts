@@ -44,3 +44,7 @@ export class Failure extends Error {
 
 /** The message of a thrown value, for people and logs. It is not redacted: texts for the model go through `redact`. */
 export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
+
+/** The message for an optional package that is not installed. npm leaves such packages out, without a warning, when Node is too old. */
+export const missingPackageText = (packageName: string): string =>
+  `the package ${packageName} is not installed: run npm install ${packageName} with Node 24 or newer (npm skips it under an older Node)`

@@ -72,8 +72,8 @@ export type ServiceErrorKind = (typeof serviceErrorKinds)[number]
 const finishReasons: readonly FinishReason[] = ['stop', 'length', 'content_filter', 'error', 'other']
 
 /**
- * Checks an event of a model adapter, which anybody may have written. An invalid field is left out or replaced, so that it never costs the
- * answer. Undefined for a value that is no known event.
+ * Checks an event of a model adapter. The adapter may be written by the application, so its events are not trusted. An invalid field is
+ * left out or replaced, so that the answer is never lost. Undefined for a value that is no known event.
  */
 export function parseModelEvent(value: unknown, modelName: string): ModelEvent | undefined {
   if (!isObject(value)) return undefined

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { cutAt } from '../../core/cut.ts'
-import { missingPackageText } from '../../core/missing-package.ts'
+import { missingPackageText } from '../../core/failure.ts'
 
 /*
  * The worker thread of `pdf.ts`: reads one document at a time with pdfjs-dist.

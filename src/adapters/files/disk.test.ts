@@ -14,12 +14,12 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 const reasonOf = (error: unknown) => (error instanceof Failure ? error.details.reason : error)
 
-/** Runs `work` while a thread repeats `steps` on the same files as fast as it can. A step that loses a race is skipped. */
+/** Runs `work` while a thread repeats `steps` on the same files as fast as it can. A step in which the file system fails has lost a race and is skipped. */
 async function meanwhile(at: Record<string, string>, steps: string, work: () => Promise<void>): Promise<void> {
   const source = `
     const { workerData: at, parentPort } = require('node:worker_threads')
     const fs = require('node:fs')
-    const step = (change) => { try { change() } catch {} }
+    const step = (change) => { try { change() } catch (error) { if (error.code === undefined) throw error } }
     parentPort.postMessage('ready')
     for (;;) { ${steps} }`
   const worker = new Worker(source, { eval: true, workerData: at })

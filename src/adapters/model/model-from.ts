@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import { cutAt } from '../../core/cut.ts'
-import { Failure } from '../../core/failure.ts'
-import { missingPackageText } from '../../core/missing-package.ts'
+import { Failure, missingPackageText } from '../../core/failure.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { Model } from '../../ports/model.ts'
 import { aiSdkModel, type ModelOptions, type SdkModel } from './ai-sdk.ts'
