@@ -49,6 +49,11 @@ export interface Workspace {
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
   /** Stores `files/` of the turn as the turn's version, for later turns. It may be called again until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
+  /**
+   * Removes the folders of all turns that have left a version from this machine, also those into which files were pulled. Called after a turn is
+   * closed. The folder of a turn without a version stays, because it may hold the only copy.
+   */
+  removeFinished(history: RecordedFiles): Promise<void>
   /** Tells the workspace that a program ran and may have changed any file of the running turn. The next `describe` lists the files. */
   programRan(): void
   /**

@@ -48,7 +48,7 @@ export function createHarness({ replies, conversationId = 'c1', ...options }: Ha
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
-  const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
+  const workspaces = options.workspaces ?? keepFolders(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }))
   const onEntry: AgentParts['onEntry'] = (conversationId, event) => {
     deepFreeze(event.change)
     options.onEntry?.(conversationId, event)
@@ -76,6 +76,12 @@ export function createHarness({ replies, conversationId = 'c1', ...options }: Ha
     },
   }
 }
+
+/** Workspaces that keep the folders of closed turns, so that a test can look at them. */
+export const keepFolders = (workspaces: Workspaces): Workspaces => ({
+  ...workspaces,
+  open: async (owner, conversationId) => ({ ...(await workspaces.open(owner, conversationId)), removeFinished: async () => {} }),
+})
 
 /** Freezes a value. A test then fails when code modifies an event that it received. In production nothing is frozen, to save time. */
 function deepFreeze(value: unknown): void {

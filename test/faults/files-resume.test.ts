@@ -8,7 +8,7 @@ import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { LEASE_MS } from '../../src/ports/store.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { createHarness } from '../../src/testing/harness.ts'
+import { createHarness, keepFolders } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 import { hostingOn } from '../support/hosting.ts'
@@ -22,7 +22,7 @@ async function crashAndResume(replies: readonly Reply[], at: { readonly append: 
   const blobs = createMemoryBlobs()
   const store = createMemoryStore({ blobs, clock })
   const { hosting, hosted } = hostingOn(blobs)
-  const workspaces = createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
+  const workspaces = keepFolders(createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles }))
   const dying = createHarness({ replies, clock, workspaces, hosting, store: failingStore(store, at) })
   const completed = await dying.say('Go.').then(
     () => true,

@@ -13,7 +13,7 @@ import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspaces } from '../../src/ports/workspace.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { createHarness } from '../../src/testing/harness.ts'
+import { createHarness, keepFolders } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { leavingTool } from '../support/scenario-tools.ts'
@@ -53,7 +53,7 @@ describe.each(Object.entries(kinds))('what a turn left (%s)', (_, create) => {
   async function conversation() {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-    const workspaces = create(store.blobs)
+    const workspaces = keepFolders(create(store.blobs))
     async function run(replies: readonly Reply[]) {
       const tools = [leavingTool(), removingTool, echoTool]
       const harness = createHarness({ replies: [...replies, reply.answer('Done.')], store, clock, workspaces, tools })

@@ -172,6 +172,10 @@ export async function readCheckoutRecord(runtime: Files, turnId: string): Promis
   return bytes && CheckoutRecord.safeParse(parseJson(new TextDecoder().decode(bytes))).data
 }
 
+export async function removeCheckoutRecord(runtime: Files, turnId: string): Promise<void> {
+  await runtime.remove(recordPath(turnId))
+}
+
 async function writeCheckoutRecord(runtime: Files, turnId: string, record: CheckoutRecord): Promise<void> {
   await runtime.write(recordPath(turnId), Buffer.from(JSON.stringify({ ...record, laid: [...record.laid] })))
 }

@@ -72,10 +72,14 @@ export async function findVersion(turnId: string, versions: VersionStore, histor
   const version = await versions.find(turnId, history)
   if (version) return version
   const record = await history.manifest(turnId)
-  if (!isObject(record)) return undefined
+  if (!hasVersion(record)) return undefined
   if (record.status === 'published') throw versionUnavailable(turnId, 'it is not in the storage of versions that this machine uses')
-  return record.reason === 'empty_workspace' ? new Map() : undefined
+  return new Map()
 }
+
+/** Whether the publish record of a turn says that the turn has left a version. It may be a version without files. */
+export const hasVersion = (record: unknown): record is Readonly<Record<string, unknown>> =>
+  isObject(record) && (record.status === 'published' || record.reason === 'empty_workspace')
 
 /** The error for a version that exists but can not be reached, as a whole or in part. */
 export const versionUnavailable = (turnId: string, reason: string, cause?: unknown): Failure =>

@@ -17,6 +17,8 @@ export interface FolderView {
   scopes(turnId: string): Promise<readonly WorkspaceScope[]>
   /** The folders of turns, oldest first. All folders are listed at the first use. */
   roots(): Promise<readonly string[]>
+  /** Empties the folder of a turn. */
+  removeTurn(turnId: string): Promise<void>
   /** Forgets what is in the folder of the running turn, because a program may have changed it. */
   forget(): void
   /** How often the folder may have changed without a noticed write, or was replaced. */
@@ -88,6 +90,11 @@ export function createFolderView(files: Files): FolderView {
     async roots() {
       roots ??= new Set((await files.list('', { limit: MAX_LISTED_FILES, dotEntries: true })).files.map(({ path }) => scopeOf(path)))
       return [...roots].filter((root) => isTurnFolder(root)).sort()
+    },
+    async removeTurn(removed) {
+      await files.replaceFolder(removed, new Map())
+      roots?.delete(removed)
+      if (removed === turnId) forget()
     },
     forget,
     get generation() {

@@ -3,9 +3,9 @@ import { Failure } from '../../core/failure.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
-import { type CheckoutResult, checkout } from './checkout.ts'
+import { type CheckoutResult, checkout, removeCheckoutRecord } from './checkout.ts'
 import { countLeftOut, createTurnDescriber } from './describe.ts'
-import { findVersion, type VersionStore, versionUnavailable } from './files.ts'
+import { findVersion, hasVersion, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
 import { hydrate, hydrateCurrent, missingBytesMessage } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
@@ -30,6 +30,9 @@ export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, ho
   return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
 }
 
+/** The folder of a turn below the root of all workspaces. */
+export const turnFolder = (home: string, turnId: string): string => `${home}/out/workdir/${turnId}`
+
 /** The steps that differ between kinds of workspaces. Mainly, each kind stores versions in its own way. */
 export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
@@ -38,6 +41,8 @@ export interface WorkspaceKind {
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
   publish: Workspace['publish']
+  /** Removes the emptied folder of a closed turn and what this kind has stored beside it for the running turn. */
+  removeTurn(turnId: string): Promise<void>
   /** Facts that only this kind has. `last` is the outcome of the last publish of this process. */
   describe(turnId: string, view: FolderView, last: PublishOutcome | undefined): Promise<KindFacts>
 }
@@ -96,6 +101,16 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     async publish(turnId, request, history) {
       lastPublish = await publish(turnId, request, history)
       return lastPublish
+    },
+    async removeFinished(history) {
+      const roots = await view.roots()
+      const turns = new Set(currentTurn === undefined ? roots : [...roots, currentTurn]) // a long listing may lack the current turn
+      for (const turnId of turns) {
+        if (!hasVersion(await history.manifest(turnId))) continue
+        await removeCheckoutRecord(runtime, turnId)
+        await view.removeTurn(turnId)
+        await kind.removeTurn(turnId)
+      }
     },
     programRan: view.forget,
     async describe(turnId) {

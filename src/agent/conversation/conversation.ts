@@ -229,6 +229,7 @@ async function runOneTurn(
   if (exitReason === 'cancelled') return result
   await workspace.writeContext()
   await hooks.onFlushCompleted({ turnId, exitReason })
+  await workspace.removeFinished() // after the hooks, which may read the files
   return result
 }
 

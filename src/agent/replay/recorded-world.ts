@@ -121,6 +121,7 @@ export function recordedWorkspace({ entries }: Recording, implementation: TurnWo
     resumed: false,
     implementation: published?.record.workspace_implementation ?? implementation,
     programRan: async () => {},
+    removeFinished: async () => {},
     addCall: () => {},
     writeContext: async () => {},
   }

@@ -40,6 +40,8 @@ export interface TurnWorkspace {
   programRan(): Promise<void>
   /** Records a call, for `writeContext`. */
   addCall(call: CallRecord): void
+  /** Removes the folders of closed turns that have left a version, if the workspace is open. Never rejects: they only take up space. */
+  removeFinished(): Promise<void>
   /** Writes the context files, if the workspace is open. Never rejects, because the files are only a copy of what is in the journal. */
   writeContext(): Promise<void>
 }
@@ -104,6 +106,10 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
           workspace?.programRan()
         },
         addCall: (call) => callLog?.add(call),
+        async removeFinished() {
+          const removed = started?.then((workspace) => workspace.removeFinished(historyOf({ records, blobs })))
+          await removed?.catch((error: unknown) => onProblem({ where: 'workspace', error }))
+        },
         async writeContext() {
           if (!started) return
           const written = flushContext({ timeline: ledger.timeline, workspace: open }, callLog?.drain())

@@ -227,20 +227,26 @@ function failing(what: 'read' | 'write', problem: Error): Workspaces {
 }
 
 describe('a file of an earlier turn', () => {
-  async function twoTurns(path: (old: string) => string, between: (harness: Harness, old: string) => Promise<void> = async () => {}) {
+  async function twoTurns(path: (old: string) => string, { pulls }: { readonly pulls: boolean }) {
     const old = { turn: '' }
-    const replies = [puts('files/app/a.md', two), reply.answer('There.'), () => patches(path(old.turn), diff), reply.answer('Done.')]
-    const harness = createHarness({ replies, tools: [put] })
+    const pull = () => reply.call('react.pull', { paths: [`fi:${old.turn}.files/app/a.md`] })
+    const replies = [
+      puts('files/app/a.md', two),
+      reply.answer('There.'),
+      ...(pulls ? [pull] : []),
+      () => patches(path(old.turn), diff),
+      reply.answer('Done.'),
+    ]
+    const harness = createHarness({ replies, tools: [put] }) // it keeps the folder of the first turn
     old.turn = (await harness.say('Make it.')).turnId
-    await between(harness, old.turn)
     await harness.say('Patch it.')
     return { ...(await lookAt(harness)), old: old.turn }
   }
 
   it.each([[(old: string) => `${old}/files/app/a.md`], [(old: string) => `fi:${old}.files/app/a.md`]])(
-    'is patched as a copy in the current turn when it is in the workspace; the original stays',
+    'is patched as a copy in the current turn when it was pulled; the original stays',
     async (path) => {
-      const { textOf, files, old, turnId, notices } = await twoTurns(path)
+      const { textOf, files, old, turnId, notices } = await twoTurns(path, { pulls: true })
       expect(await textOf('files/app/a.md')).toBe('one\nzwei\n')
       expect(Buffer.from((await files.read(`${old}/files/app/a.md`)) ?? '').toString()).toBe(two)
       const rewritten = { original: path(old), normalized: `${turnId}/files/app/a.md`, tool_id: 'react.patch' }
@@ -259,16 +265,13 @@ describe('a file of an earlier turn', () => {
     expect(await (await lookAt(harness)).textOf('files/a.md')).toBe('one\nzwei\nthree\n')
   })
 
-  it('tools 18.34: is not patched when it is not in the workspace; the error contains the react.pull call that brings it there', async () => {
-    const gone = async (harness: Harness, old: string) => {
-      await (await harness.workspaces.open(localScope, 'c1')).files.remove(`${old}/files/app/a.md`)
-    }
-    const { error, old, files } = await twoTurns((turn) => `${turn}/files/app/a.md`, gone)
+  it('tools 18.34: is not patched when it was not pulled, wherever it is; the error contains the react.pull call that helps', async () => {
+    const { error, old, files } = await twoTurns((turn) => `${turn}/files/app/a.md`, { pulls: false })
     expect(error).toMatchObject({
       code: 'patch_requires_pull',
       details: { pull_hint: { tool_id: 'react.pull', params: { paths: [`fi:${old}.files/app/a.md`] } } },
     })
-    expect((await files.list('')).files).toEqual([])
+    expect((await files.list('')).files.map(({ path }) => path)).toEqual([`${old}/files/app/a.md`])
   })
 })
 

@@ -204,9 +204,11 @@ async function readTarget(
       `${target.physical} does not exist in this turn. Write it with react.write, or name the turn that has it, such as fi:<turn>.files/…`,
     )
   const from = filePath(earlier.turn, earlier.area, earlier.rel)
-  const old = await files.read(`${earlier.turn}/${earlier.area}/${earlier.rel}`, { maxBytes: maxTargetBytes })
+  const pulled = `${earlier.turn}/${earlier.area}/${earlier.rel}`
+  const isPulled = (await files.stat(pulled))?.readOnly === true // other files there are leftovers, which only this machine has
+  const old = isPulled ? await files.read(pulled, { maxBytes: maxTargetBytes }) : undefined
   if (old !== undefined) return decodeTarget(target, from, old)
-  return failed('patch_requires_pull', `${from} is not on this machine. Pull it first, then send the patch again.`, {
+  return failed('patch_requires_pull', `${from} has not been pulled in this turn. Pull it first, then send the patch again.`, {
     details: { pull_hint: { tool_id: 'react.pull', params: { paths: [from] } } },
   })
 }

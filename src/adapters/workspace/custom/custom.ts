@@ -2,7 +2,7 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
 import { conversationFolder } from '../names.ts'
-import { createWorkspace, type FolderProvider, openFolders } from '../workspace.ts'
+import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
 import { publishCustom } from './publish.ts'
 import { createCustomVersions } from './versions.ts'
 
@@ -15,7 +15,8 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   return {
     implementation: 'custom',
     async open(owner, conversationId) {
-      const folders = openFolders(options, conversationFolder(owner, conversationId))
+      const home = conversationFolder(owner, conversationId)
+      const folders = openFolders(options, home)
       const versions = createCustomVersions(blobs)
       return createWorkspace(folders, {
         implementation: 'custom',
@@ -23,6 +24,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
         startTurn: async () => {}, // the first write creates the folders
         afterCheckout: async () => {},
         publish: (turnId, request, history) => publishCustom(turnId, request, { versions, ...folders, blobs, history }),
+        removeTurn: (turnId) => options.removeFiles(turnFolder(home, turnId)),
         describe: async () => ({}),
       })
     },

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
@@ -5,7 +6,7 @@ import type { Scope } from '../../../core/scope.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
 import { type VersionStore, versionUnavailable } from '../files.ts'
 import { conversationFolder, encodeName } from '../names.ts'
-import { createWorkspace, type FolderProvider, openFolders } from '../workspace.ts'
+import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
 import { createGitDescriber } from './describe.ts'
 import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
@@ -37,7 +38,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       const folder = join(options.root, home)
       const folders = openFolders(options, home)
       const { lineage, origin } = openRepositories(options, owner, conversationId)
-      const turnRoot = (turnId: string) => join(folder, 'out/workdir', turnId)
+      const turnRoot = (turnId: string) => join(options.root, turnFolder(home, turnId))
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
       return createWorkspace(folders, {
         implementation: 'git',
@@ -50,6 +51,10 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
         },
         afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
         publish: (turnId, request, history) => publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history }),
+        async removeTurn(turnId) {
+          await rm(index(turnId).file, { force: true })
+          await options.removeFiles(turnFolder(home, turnId))
+        },
         describe: createGitDescriber(lineage, index),
       })
     },
