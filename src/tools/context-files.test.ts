@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { hostingOn } from '../../test/support/hosting.ts'
-import { weather } from '../../test/support/scenario-tools.ts'
+import { fileWritingTool, program, weather } from '../../test/support/scenario-tools.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
+import { createAgentFrom } from '../agent/agent.ts'
 import { localScope } from '../core/scope.ts'
 import { parsePayload } from '../core/timeline/payload.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
-import { reply } from '../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 
 const runtimeOf = async (harness: Harness) => (await harness.workspaces.open(localScope, 'c1')).runtime
@@ -17,6 +18,8 @@ async function readJson(harness: Harness, path: string): Promise<unknown> {
   const bytes = await (await runtimeOf(harness)).read(path)
   return bytes && JSON.parse(Buffer.from(bytes).toString())
 }
+
+const callPaths = async (harness: Harness) => (await (await runtimeOf(harness)).list('tool_calls')).files.map(({ path }) => path)
 
 describe('the context files of a turn', () => {
   it('are the timeline, the sources and each call, when a tool has opened the workspace', async () => {
@@ -75,6 +78,57 @@ describe('the context files of a turn', () => {
     const harness = createHarness({ tools: [weather()], replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')] })
     await harness.say('Look.')
     expect((await (await runtimeOf(harness)).list('')).files).toEqual([])
+  })
+
+  it('are written before each program runs, in a turn that has not opened the workspace yet', async () => {
+    const seen: unknown[] = []
+    const reader = {
+      ...fileWritingTool(),
+      async run() {
+        seen.push(await readJson(harness, 'timeline.json'), await callPaths(harness))
+        return { ok: true, output: {} }
+      },
+    }
+    const run = (code: string) =>
+      reply.call('sample.press', { contract: [{ filename: 'files/a.txt', description: 'A file.', visibility: 'internal' }] }, { code })
+    const harness: Harness = createHarness({
+      tools: [reader, weather()],
+      replies: [run('first()'), run('second()'), reply.answer('Done.')],
+    })
+    await harness.say('Run.')
+    const [first, before, second, between] = seen
+    expect(parsePayload(first).blocks.at(-1)).toMatchObject({ type: 'react.tool.call' }) // the call that runs the program
+    expect([JSON.stringify(first), JSON.stringify(second)].map((text) => text.includes('second()'))).toEqual([false, true])
+    expect([before, between]).toMatchObject([[], { length: 1 }])
+  })
+
+  it('are kept current by later turns that use no file, also when another process runs them', async () => {
+    const write = reply.call('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' })
+    const first = createHarness({ replies: [write, reply.answer('Written.'), reply.answer('Second answer.')] })
+    await first.say('Write.')
+    await first.say('Thanks.')
+    expect(JSON.stringify(await readJson(first, 'timeline.json'))).toContain('Second answer.')
+    const { store, clock, workspaces } = first
+    const next = createHarness({
+      store,
+      clock,
+      workspaces,
+      tools: [weather()],
+      replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Third answer.')],
+    })
+    await next.say('And?')
+    expect(JSON.stringify(await readJson(next, 'timeline.json'))).toContain('Third answer.')
+    expect(await callPaths(next)).toHaveLength(2)
+  })
+
+  it('are not written for a program when the agent has no workspace', async () => {
+    const replies = [reply.call('sample.run', { contract: [] }, { code: 'x()' }), reply.answer('Done.')]
+    const { store, clock } = createHarness({ replies: [] })
+    const problems: unknown[] = []
+    const model = scriptedModel(replies)
+    const agent = createAgentFrom({ model, store, clock, tools: [program()], onProblem: (problem) => problems.push(problem) })
+    expect(await agent.run('c1', 'Run.').result).toMatchObject({ exitReason: 'complete' })
+    expect(problems).toEqual([])
   })
 
   it('are not required: a write error is reported to the operator, and the turn continues', async () => {

@@ -39,15 +39,19 @@ export function createCallLog(): CallLog {
  * with complete rows, and one `tool_calls/<call>.json` for each call. Called before a program runs and when a turn ends.
  */
 export async function flushContext(
-  { timeline, workspace }: { readonly timeline: Timeline; workspace(): Promise<Workspace> },
-  calls: readonly CallRecord[] = [],
+  { runtime }: Pick<Workspace, 'runtime'>,
+  timeline: Timeline,
+  calls: readonly CallRecord[],
 ): Promise<void> {
-  const { runtime } = await workspace()
   const write = (path: string, value: unknown, replacer?: Replacer) => runtime.write(path, Buffer.from(JSON.stringify(value, replacer)))
   await write('timeline.json', toPayload(timeline), dropHandles)
   await write('sources_pool.json', { sources: timeline.sources.rows, next_sid: timeline.sources.next_sid })
   for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
+
+/** Whether the context files were written before. Then a turn that uses no file has to write them again. */
+export const hasContext = async ({ runtime }: Pick<Workspace, 'runtime'>): Promise<boolean> =>
+  (await runtime.stat('timeline.json')) !== undefined
 
 /**
  * The record of a call as JSON. A return value that can not be serialised is replaced by an error, so that the records of other calls are

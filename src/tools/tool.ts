@@ -29,7 +29,10 @@ export interface Tool {
   /** True when running the tool again with the same idempotency key does no harm. The agent then repeats the call after a crash. */
   readonly repeatable: boolean
   readonly timeoutMs: number | undefined
-  /** True when the tool runs the program of the `code` channel. The parameter `contract` lists the files that the program must write. */
+  /**
+   * True when the tool runs the program of the `code` channel. The parameter `contract` lists the files that the program must write. The
+   * context files (`timeline.json` and others) are written just before the tool runs.
+   */
   readonly exec: boolean
   /**
    * Whether the parameters take only a text at a place such as `['mails', '0', 'body']`. A reference there gives its text and not the parsed

@@ -227,7 +227,7 @@ async function runOneTurn(
   })
   const { exitReason } = result
   if (exitReason === 'cancelled') return result
-  await workspace.writeContext()
+  await workspace.writeContext('turn end')
   await hooks.onFlushCompleted({ turnId, exitReason })
   await workspace.removeFinished() // after the hooks, which may read the files
   return result

@@ -33,6 +33,7 @@ import type { LiveFeed } from '../events/event-hub.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
+import type { TurnWorkspace } from './workspace.ts'
 
 /** A tool call that has passed all checks. */
 interface CheckedCall {
@@ -140,10 +141,19 @@ function invokeTool(
     blobs: agent.store.blobs,
     onProblem: agent.onProblem,
   }
-  const contracted = tool.exec ? withContract(tool) : tool
+  const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
   const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
   return invoke(prepared, params, call, { stopGraceMs: agent.settings.stopGraceMs })
 }
+
+/** An exec tool that finds the context files current when it runs its program: they include the call itself. */
+const withContext = (workspace: TurnWorkspace, tool: Tool): Tool => ({
+  ...tool,
+  async run(params, call) {
+    await workspace.writeContext('before program')
+    return tool.run(params, call)
+  },
+})
 
 interface NumberedOutcome {
   readonly outcome: Outcome

@@ -51,12 +51,19 @@ describe.each(['custom', 'git'] as const)('the announcement of a %s workspace', 
         return real.open(...owner)
       },
     }
-    const replies = [
-      reply.answer('Hello.'),
+    const openedAtPrompt: number[] = []
+    const answerAndCount =
+      (text: string): Reply =>
+      ({ role }) => {
+        if (role === 'decision') openedAtPrompt.push(opened)
+        return reply.answer(text)
+      }
+    const replies: readonly Reply[] = [
+      answerAndCount('Hello.'),
       write('files/app/a.md', 'one'),
       write('files/notes.md', 'n'),
       reply.answer('Done.'),
-      reply.answer('Still here.'),
+      answerAndCount('Still here.'),
     ]
     const harness = createTestHarness(replies, { store, clock, workspaces })
     const first = await harness.say('Hello.')
@@ -67,9 +74,8 @@ describe.each(['custom', 'git'] as const)('the announcement of a %s workspace', 
       '  current editable workspace: (empty)',
       '  ls workspace: (empty)',
     ])
-    expect(opened).toBe(0)
     const second = await harness.say('Write.')
-    const openedToWrite = opened
+    const openedBefore = opened
     const third = await harness.say('And?')
     expect(workspaceSection(harness, 4)?.split('\n').slice(1)).toEqual([
       '[WORKSPACE]',
@@ -81,7 +87,7 @@ describe.each(['custom', 'git'] as const)('the announcement of a %s workspace', 
       '    - notes.md (1 file)',
       `  last_published_turn: ${second.turnId}`,
     ])
-    expect(opened).toBe(openedToWrite)
+    expect(openedAtPrompt).toEqual([0, openedBefore])
   })
 
   it('names the newest version in later rounds, too', async () => {

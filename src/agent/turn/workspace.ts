@@ -19,7 +19,7 @@ import { blockAt, blocksOfTurn, summarisedTurns, type Timeline } from '../../cor
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { CheckoutSource, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
-import { type CallRecord, createCallLog, flushContext } from '../../tools/context-files.ts'
+import { type CallRecord, createCallLog, flushContext, hasContext } from '../../tools/context-files.ts'
 import type { Records } from '../../tools/tool.ts'
 import type { Problem } from '../agent-context.ts'
 import type { Ledger } from '../conversation/ledger.ts'
@@ -42,8 +42,11 @@ export interface TurnWorkspace {
   addCall(call: CallRecord): void
   /** Removes the folders of closed turns that have left a version, if the workspace is open. Never rejects: they only take up space. */
   removeFinished(): Promise<void>
-  /** Writes the context files, if the workspace is open. Never rejects, because the files are only a copy of what is in the journal. */
-  writeContext(): Promise<void>
+  /**
+   * Writes the context files before a tool runs a program, or at the end of the turn. At the end they are written if the turn has opened the
+   * workspace, or if there are older ones to replace. Never rejects, because the files are only a copy of what is in the journal.
+   */
+  writeContext(when: 'before program' | 'turn end'): Promise<void>
 }
 
 /** Gives each turn of a conversation its `TurnWorkspace`. All turns share the opened workspace. */
@@ -64,9 +67,13 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
   const placeAttachments = createAttachmentPlacer(blobs)
   let opened: Promise<Workspace> | undefined
 
-  async function startTurn(turnId: string, resumed: boolean): Promise<Workspace> {
+  function openShared(): Promise<Workspace> {
     opened ??= openWorkspace(workspaces, conversationId)
-    const workspace = await opened
+    return opened
+  }
+
+  async function startTurn(turnId: string, resumed: boolean): Promise<Workspace> {
+    const workspace = await openShared()
     await workspace.startTurn(turnId)
     if (resumed) await restoreWorkspace(workspace, turnId, ledger.timeline, historyOf({ records, blobs }))
     return workspace
@@ -110,10 +117,15 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
           const removed = started?.then((workspace) => workspace.removeFinished(historyOf({ records, blobs })))
           await removed?.catch((error: unknown) => onProblem({ where: 'workspace', error }))
         },
-        async writeContext() {
-          if (!started) return
-          const written = flushContext({ timeline: ledger.timeline, workspace: open }, callLog?.drain())
-          await written.catch((error: unknown) => onProblem({ where: 'workspace', error }))
+        async writeContext(when) {
+          if (!callLog) return // the agent has no workspaces
+          try {
+            const workspace = await openShared()
+            const isNeeded = when === 'before program' || started !== undefined || (await hasContext(workspace))
+            if (isNeeded) await flushContext(workspace, ledger.timeline, callLog.drain())
+          } catch (error) {
+            onProblem({ where: 'workspace', error })
+          }
         },
       }
     },
