@@ -1,3 +1,4 @@
+import { contextLimit } from '../core/estimate/estimate.ts'
 import { reliableCounter, roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -10,7 +11,7 @@ import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
-import { type AgentSettings, agentSettings, contextLimit } from './settings.ts'
+import { type AgentSettings, agentSettings } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
 
 /** Everything that the conversations of one agent share. Made once, when the agent is created. */

@@ -94,14 +94,6 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
 /** The longest time that a timer can wait. A timer with a longer time fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** The most tokens of a model's output: a quarter of its context window. The rest is for the prompt. */
-export const outputLimit = (window: number): number => Math.max(1, Math.floor(window / 4))
-
-/** The most tokens of system text and prompt together: the setting, or what the output leaves of the model's context window. */
-export function contextLimit({ contextTokens, decision }: AgentSettings, window: number): number {
-  return Math.min(contextTokens, window - Math.min(decision.maxTokens, outputLimit(window)))
-}
-
 /** The settings of an agent that is created without settings. */
 export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,

@@ -2,7 +2,8 @@ import type { Json } from '../core/json.ts'
 import { toPayload } from '../core/timeline/payload.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Workspace } from '../ports/workspace.ts'
-import { declaresFiles, stripFileHandles } from './artifacts/declared.ts'
+import { stripFileHandles } from './artifacts/declared.ts'
+import { declaresFiles } from './outcome.ts'
 import type { Outcome } from './tool.ts'
 
 /** One call, with its parameters as the model wrote them and the outcome of the tool. */

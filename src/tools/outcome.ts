@@ -16,7 +16,6 @@ import { sourcesPath as sourcesPathOf } from '../core/path/build.ts'
 import { rowSids } from '../core/render/blocks/tool-result.ts'
 import { scrubBase64 } from '../core/render/text.ts'
 import { redact } from '../core/secrets.ts'
-import { declaresFiles } from './artifacts/declared.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
@@ -184,10 +183,19 @@ function outputDrafts(
   const content = successContent(output)
   const result = toolResultBlock(origin, content)
   if (metadataFor === undefined) return [result]
-  const sids = rowSids(output)
+  const sids = mayHoldSources({ output }) ? rowSids(output) : []
   const sourcesPath = sids.length === 0 ? undefined : sourcesPathOf(sids)
   return [resultMetadataBlock(origin, { toolId: metadataFor, mime: content.mime, sourcesPath }), result]
 }
+
+/** Whether an outcome may hold source rows. This is a quick check: most results are texts or flat objects without a `sid`. */
+export function mayHoldSources({ sources, output }: { readonly sources?: unknown; readonly output?: Json | undefined }): boolean {
+  if (sources !== undefined) return true
+  if (typeof output === 'string') return output.includes('"sid"')
+  return typeof output === 'object' && output !== null && (Array.isArray(output) || 'sid' in output || Object.values(output).some(isNested))
+}
+
+const isNested = (value: Json) => typeof value === 'object' && value !== null
 
 function successContent(output: Json | undefined): { readonly mime: string; readonly text: string } {
   if (output === undefined) return { mime: 'text/plain', text: 'The tool succeeded. It returned no value.' }
@@ -202,4 +210,18 @@ function toJsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
   if (text === undefined) throw new TypeError('the output of the tool can not be written as JSON')
   return text
+}
+
+/** True when the output, or a value one level deeper, declares files. A list of files without `artifact_type` is plain data. */
+export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
+
+/** The rows of the files that an output declares. */
+export function declaredRows(output: unknown): readonly unknown[] | undefined {
+  if (!isObject(output)) return undefined
+  if (output.artifact_type === 'files') return Array.isArray(output.files) ? output.files : undefined
+  for (const key in output) {
+    const inner = output[key]
+    if (isObject(inner) && inner.artifact_type === 'files' && Array.isArray(inner.files)) return inner.files
+  }
+  return undefined
 }

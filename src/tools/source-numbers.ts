@@ -10,10 +10,6 @@ import type { Outcome } from './tool.ts'
 // A tool numbers its sources from 1 in every result. The pool gives each source one number for the whole conversation. Before the result of
 // a tool is shown anywhere, the numbers in it become those of the pool, or a citation would lead to the source of another result.
 
-/** Whether an outcome may hold source rows. This is a quick check: most results hold none. */
-export const mayHoldSources = ({ sources, output }: Outcome): boolean =>
-  sources !== undefined || typeof output === 'object' || (typeof output === 'string' && output.includes('"sid"'))
-
 /** The outcome with parsed source rows. Rows without an address are left out. Rows that stand in the output are taken as sources, too. */
 export function withParsedSources(outcome: Outcome): Outcome {
   const given: unknown = outcome.sources

@@ -3,7 +3,8 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { caps } from '../../core/render/caps.ts'
 import { createRenderer, type Renderer } from '../../core/render/render.ts'
 import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/runs.ts'
-import { createSourcesTail } from '../../core/render/sources-tail.ts'
+import { createSourcesTail, type SourcesTail, type SourcesTailRenderer } from '../../core/render/sources-tail.ts'
+import { emptyPool } from '../../core/sources/pool.ts'
 
 /** Objects that read the timeline of one conversation. They cache what they have read, so that a round costs only what is new in it. */
 export interface Renderers {
@@ -11,16 +12,20 @@ export interface Renderers {
   readonly estimator: Estimator
   readonly meter: Meter
   readonly fingerprints: FingerprintRecorder
-  readonly sourcesTail: ReturnType<typeof createSourcesTail>
+  readonly sourcesTail: SourcesTailRenderer
+  /** The tail of a conversation without sources. */
+  readonly noSources: SourcesTail
 }
 
 export function createRenderers(count: TokenCounter, hasTool: (id: string) => boolean): Renderers {
   const estimator = createEstimator(count)
+  const sourcesTail = createSourcesTail(estimator, hasTool)
   return {
     renderer: createRenderer({ caps, hasTool }),
     estimator,
     meter: createMeter(estimator),
     fingerprints: createFingerprintRecorder(),
-    sourcesTail: createSourcesTail(estimator, hasTool),
+    sourcesTail,
+    noSources: sourcesTail(emptyPool, '', Number.POSITIVE_INFINITY),
   }
 }

@@ -1,5 +1,5 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
-import { endsLiveOutput } from '../../core/view/read-change.ts'
+import { endsLiveOutput } from '../../core/timeline/change.ts'
 
 /** Publishes the events of conversations to their listeners, in order. It keeps state only for conversations that run or have listeners. */
 export interface EventHub {

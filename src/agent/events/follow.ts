@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../core/event.ts'
-import { endsLiveOutput } from '../../core/view/read-change.ts'
+import { endsLiveOutput } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'

@@ -1,9 +1,9 @@
 import type { BlobRef } from '../../core/block/index.ts'
+import { outputLimit } from '../../core/estimate/estimate.ts'
 import { parseModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
-import { outputLimit } from '../settings.ts'
 import type { Turn } from '../turn/turn.ts'
 import { createStopTimer, isEnd, toUsageRecord } from './read-response.ts'
 

@@ -1,7 +1,6 @@
-import type { Announce } from '../../core/announce/announce.ts'
-import { fitAnnounce } from '../../core/announce/fit-announce.ts'
+import { type Announce, fitAnnounce } from '../../core/announce/announce.ts'
 import { maxRoundsOf, usableExtraRounds } from '../../core/budget.ts'
-import { calibrationOf, LINE_BREAK_TOKENS, tokenUpperBound } from '../../core/estimate/estimate.ts'
+import { calibrationOf, contextLimit, LINE_BREAK_TOKENS, tokenUpperBound } from '../../core/estimate/estimate.ts'
 import { openPlans } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import type { Prompt } from '../../core/render/render.ts'
@@ -11,7 +10,6 @@ import type { PromptRecord, ReachedLimit } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Renderers } from '../conversation/renderers.ts'
-import { contextLimit } from '../settings.ts'
 import type { Toolbox } from '../tools.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -64,12 +62,12 @@ const TAIL_SHARE = 0.2
 export function promptTails(turn: Turn, progress: Progress, now: string, wrapUp?: ReachedLimit): Tails {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
-  const last = lastTails.get(progress)
-  if (last?.timeline === timeline && last.now === now && last.wrapUp === wrapUp) return last.tails
-  const { estimator, sourcesTail } = conversation.renderers
+  const last = lastTails.get(conversation.renderers)
+  if (last?.progress === progress && last.timeline === timeline && last.now === now && last.wrapUp === wrapUp) return last.tails
+  const { estimator, noSources, sourcesTail } = conversation.renderers
   const limit = contextLimit(agent.settings, agent.models.decision.window)
   const maxTokens = Math.floor(TAIL_SHARE * (limit / calibrationOf(timeline) - agent.system.tokens()))
-  const sources = sourcesTail(timeline.sources, turnId, maxTokens)
+  const sources = timeline.sources.rows.length === 0 ? noSources : sourcesTail(timeline.sources, turnId, maxTokens)
   const facts = announceFacts(agent, progress, timeline, now, wrapUp)
   const announce = fitAnnounce(facts, maxTokens, estimator)
   let tokens: number | undefined
@@ -79,14 +77,20 @@ export function promptTails(turn: Turn, progress: Progress, now: string, wrapUp?
     tokens: () => (tokens ??= sources.tokens() + estimator.text(announce) + 2 * LINE_BREAK_TOKENS),
     tokenUpperBound: tokenUpperBound(sources.text) + tokenUpperBound(announce) + 2 * LINE_BREAK_TOKENS,
   }
-  lastTails.set(progress, { timeline, now, wrapUp, tails })
+  lastTails.set(conversation.renderers, { progress, timeline, now, wrapUp, tails })
   return tails
 }
 
-const lastTails = new WeakMap<
-  Progress,
-  { readonly timeline: Timeline; readonly now: string; readonly wrapUp: ReachedLimit | undefined; readonly tails: Tails }
->()
+/** The last tails of each conversation, with the values that they were made from. */
+interface LastTails {
+  readonly progress: Progress
+  readonly timeline: Timeline
+  readonly now: string
+  readonly wrapUp: ReachedLimit | undefined
+  readonly tails: Tails
+}
+
+const lastTails = new WeakMap<Renderers, LastTails>()
 
 function promptRecord(
   { models, system, settings }: TurnServices,

@@ -2,6 +2,7 @@ import { clarificationBlock, type Draft, stageBlock } from '../../core/block/ind
 import { cutAt } from '../../core/cut.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
 import type { Estimator } from '../../core/estimate/estimate.ts'
+import { contextLimit } from '../../core/estimate/estimate.ts'
 import { cutToTokens } from '../../core/estimate/tokens.ts'
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
@@ -11,7 +12,6 @@ import { assignIds } from '../../core/timeline/timeline.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
 import { parseChannels } from '../model-call/read-response.ts'
 import { titlePrompt } from '../prompts/texts.ts'
-import { contextLimit } from '../settings.ts'
 import type { Turn } from './turn.ts'
 
 const titleChannels: readonly Channel[] = [

@@ -1,5 +1,6 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
-import { endsLiveOutput, readChange } from '../../core/view/read-change.ts'
+import { endsLiveOutput } from '../../core/timeline/change.ts'
+import { readChange } from '../../core/view/read-change.ts'
 import type { BlockEvent, HistoryEvent, ResponseEvent, TurnEnded, VisibleEvent } from '../../core/view/visible-event.ts'
 import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversation-view.ts'
 import { newTurn, withBlockEvent } from './turn-view.ts'

@@ -160,3 +160,20 @@ export const blockTypes = [
 
 /** The block types that Daybook writes. */
 export type BlockType = (typeof blockTypes)[number]
+
+/** The media type of a block, in lower case and without parameters. Empty when the block has none. */
+export function mimeOf({ mime = '' }: Block): string {
+  const end = mime.indexOf(';')
+  return (end === -1 ? mime : mime.slice(0, end)).trim().toLowerCase()
+}
+
+/** A reference to the block's bytes. Inline bytes have no hash yet: their reference has a size and an empty hash. */
+export function blobOf(block: Block): BlobRef | undefined {
+  if (block.blob) return block.blob
+  return block.base64 === undefined ? undefined : { sha256: '', size: decodedSize(block.base64) }
+}
+
+function decodedSize(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return Math.floor(((base64.length - padding) * 3) / 4)
+}

@@ -1,5 +1,5 @@
 import { type Block, isHidden } from '../block/block.ts'
-import { type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
+import { type ContextSizes, type Estimator, isImageOrPdf, timelineRoom } from '../estimate/estimate.ts'
 import { cutToTokens } from '../estimate/tokens.ts'
 import type { Slice } from '../render/types.ts'
 import { blocksOf, type Timeline, turnIdsOf } from '../timeline/timeline.ts'
@@ -17,19 +17,12 @@ import {
   summarySystem,
 } from './summary-request.ts'
 
-export interface CompactionOptions {
+export interface CompactionOptions extends ContextSizes {
   readonly currentTurnId: string
-  /** The most tokens that may be sent to the model. */
-  readonly limit: number
-  readonly systemTokens: number
   /** Tokens of the whole message as it would be sent, including the tails. */
   readonly renderedTokens: number
-  /** Tokens of the sources and ANNOUNCE. */
-  readonly tailTokens: number
   /** The most tokens that may be sent to the summarising model. */
   readonly summaryLimit: number
-  /** The ratio of billed to estimated tokens of the previous call. The estimates are multiplied by it. */
-  readonly calibration: number
   readonly keepRecentTurns: number
   /** Set when the provider refused the prompt as too long. Then the estimate is not asked. */
   readonly force?: true
@@ -58,14 +51,6 @@ export interface CompactionPlan {
   readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
   /** The ids of images and documents to hide. Only the last attempt after an overflow hides them. */
   readonly binaries: readonly string[]
-}
-
-/** The timeline may have as many tokens as this, even if system text and tails leave less. Otherwise every round would compact in vain. */
-const MIN_ROOM = 500
-
-/** How many tokens, by our estimate, the timeline may have beside the system text and the tails. */
-export function timelineRoom(sizes: Pick<CompactionOptions, 'limit' | 'calibration' | 'systemTokens' | 'tailTokens'>): number {
-  return Math.max(MIN_ROOM, Math.floor(sizes.limit / sizes.calibration) - sizes.systemTokens - sizes.tailTokens)
 }
 
 /**

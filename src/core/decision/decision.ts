@@ -173,8 +173,8 @@ export function parseActionFields(
 const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
 function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
-  if (isEmptyCall(call)) return undefined
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
+  if (toolId === '' && isEmptyCall(call)) return undefined
   return { toolId, params: (call.params ?? {}) as Json } // the whole call was parsed from JSON
 }
 

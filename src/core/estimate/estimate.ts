@@ -105,6 +105,39 @@ export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>):
   return Number.isFinite(ratio) ? Math.min(MAX_CALIBRATION, Math.max(1, ratio)) : 1
 }
 
+/** The most tokens of a model's output: a quarter of its context window. The rest is for the prompt. */
+export const outputLimit = (window: number): number => Math.max(1, Math.floor(window / 4))
+
+/** The settings that limit a prompt. */
+export interface ContextSettings {
+  readonly contextTokens: number
+  readonly decision: { readonly maxTokens: number }
+}
+
+/** The most tokens of system text and prompt together: the setting, or what the output leaves of the model's context window. */
+export function contextLimit({ contextTokens, decision }: ContextSettings, window: number): number {
+  return Math.min(contextTokens, window - Math.min(decision.maxTokens, outputLimit(window)))
+}
+
+/** What decides how many tokens the timeline may have. */
+export interface ContextSizes {
+  /** The most tokens that may be sent to the model. */
+  readonly limit: number
+  /** The ratio of billed to estimated tokens of the previous call. The estimates are multiplied by it. */
+  readonly calibration: number
+  readonly systemTokens: number
+  /** Tokens of the sources and ANNOUNCE. */
+  readonly tailTokens: number
+}
+
+/** The timeline may have as many tokens as this, even if system text and tails leave less. Otherwise every round would compact in vain. */
+const MIN_ROOM = 500
+
+/** How many tokens, by our estimate, the timeline may have beside the system text and the tails. */
+export function timelineRoom({ limit, calibration, systemTokens, tailTokens }: ContextSizes): number {
+  return Math.max(MIN_ROOM, Math.floor(limit / calibration) - systemTokens - tailTokens)
+}
+
 /** The tokens of the blank line after a block or a tail. */
 export const LINE_BREAK_TOKENS = 1
 

@@ -12,17 +12,14 @@ export interface SourcesTail {
   tokens(): number
 }
 
+/** Returns the tail of a pool in at most `maxTokens`, or as short as it can be. */
+export type SourcesTailRenderer = (pool: SourcePool, currentTurnId: string, maxTokens: number) => SourcesTail
+
 /** How many rows are shown at most. The first number with which the tail fits is used. */
 const rowLimits = [caps.sourcesShown, 30, 15, 7, 3, 1, 0]
 
-/**
- * Creates a function that returns a `sourcesTail` of at most `maxTokens`, or as short as it can be. It keeps its last texts: the tail is
- * needed in every round, but the pool seldom changes.
- */
-export function createSourcesTail(
-  estimator: Estimator,
-  hasTool: (id: string) => boolean,
-): (pool: SourcePool, currentTurnId: string, maxTokens: number) => SourcesTail {
+/** The function keeps its last texts: the tail is needed in every round, but the pool seldom changes. */
+export function createSourcesTail(estimator: Estimator, hasTool: (id: string) => boolean): SourcesTailRenderer {
   let last: { readonly pool: SourcePool; readonly turnId: string; readonly tails: SourcesTail[] } | undefined
   return (pool, turnId, maxTokens) => {
     if (last?.pool !== pool || last.turnId !== turnId) last = { pool, turnId, tails: [] }

@@ -1,4 +1,4 @@
-import { type Block, callIdOf, isHidden } from '../block/block.ts'
+import { type Block, blobOf, callIdOf, isHidden } from '../block/block.ts'
 import { type BlockType, isResultMetadata, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
 import { type BlockBuffer, blockAt, createRoundNumbers, type Timeline } from '../timeline/timeline.ts'
@@ -83,7 +83,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
       toolId,
       continuedStatus: continued?.status,
       repeatsPlan: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
-      attachment: hidden ? undefined : attachments.admit(block, toolId),
+      attachment: hidden || blobOf(block) === undefined ? undefined : attachments.admit(block, toolId),
     }
     const replacement = hidden ? renderHidden(block, timeline, context) : undefined
     const parts = hidden ? textParts(replacement?.text) : partsFor(block, context)

@@ -192,3 +192,22 @@ export function blocksOfChange(change: Change): readonly Block[] {
 }
 
 const noBlocks: readonly Block[] = []
+
+/**
+ * Whether an entry holds what the live output of a round showed, so that it replaces the live output. The blocks of a decision do. Its
+ * response, which may be entered earlier, does not, unless it was interrupted: then there may be no block.
+ */
+export function endsLiveOutput(change: Change): boolean {
+  if (change.type === 'response.received') return change.role === undefined && change.finish_reason === 'interrupted'
+  return change.type === 'blocks.appended' && change.blocks.some(isOfDecision)
+}
+
+const isOfDecision = ({ type, meta }: Block): boolean => (type === 'react.notice' ? meta?.rel === 'call' : decisionTypes.has(type))
+
+const decisionTypes: ReadonlySet<string> = new Set<Block['type']>([
+  'react.thinking',
+  'react.notes',
+  'react.tool.call',
+  'assistant.completion',
+  'assistant.completion.attempt',
+])

@@ -1,4 +1,3 @@
-import type { Block } from '../block/block.ts'
 import type { Change } from '../timeline/change.ts'
 import { readBlocks } from './read-block.ts'
 import type { VisibleEvent } from './visible-event.ts'
@@ -50,24 +49,5 @@ export function readChange(change: Change): readonly VisibleEvent[] {
       return change satisfies never
   }
 }
-
-/**
- * Whether an entry holds what the live output of a round showed, so that it replaces the live output. The blocks of a decision do. Its
- * response, which may be entered earlier, does not, unless it was interrupted: then there may be no block.
- */
-export function endsLiveOutput(change: Change): boolean {
-  if (change.type === 'response.received') return change.role === undefined && change.finish_reason === 'interrupted'
-  return change.type === 'blocks.appended' && change.blocks.some(isOfDecision)
-}
-
-const isOfDecision = ({ type, meta }: Block): boolean => (type === 'react.notice' ? meta?.rel === 'call' : decisionTypes.has(type))
-
-const decisionTypes: ReadonlySet<string> = new Set<Block['type']>([
-  'react.thinking',
-  'react.notes',
-  'react.tool.call',
-  'assistant.completion',
-  'assistant.completion.attempt',
-])
 
 const failedExitReasons: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled', 'unpriced'])

@@ -7,6 +7,7 @@ import { unsafeReason } from '../../core/path/safety.ts'
 import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
 import { knownTurns, type Timeline } from '../../core/timeline/timeline.ts'
 import { mimeOf } from '../mime.ts'
+import { declaredRows } from '../outcome.ts'
 
 /** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */
 export type DeclaredFile =
@@ -19,9 +20,6 @@ export type DeclaredFile =
 type DeclaredRow = { readonly [key: string]: unknown }
 
 const maxDeclaredFiles = 200
-
-/** True when the output, or a value one level deeper, declares files. A list of files without `artifact_type` is plain data. */
-export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
 /** The declared files, each path once. Rows beyond `maxDeclaredFiles` are left out. */
 export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
@@ -36,16 +34,6 @@ export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin
 /** How many rows `parseDeclaredFiles` leaves out. */
 export const declaredFilesOverLimit = (output: Json | undefined): number =>
   Math.max(0, (declaredRows(output)?.length ?? 0) - maxDeclaredFiles)
-
-function declaredRows(output: unknown): readonly unknown[] | undefined {
-  if (!isObject(output)) return undefined
-  if (output.artifact_type === 'files') return Array.isArray(output.files) ? output.files : undefined
-  for (const key in output) {
-    const inner = output[key]
-    if (isObject(inner) && inner.artifact_type === 'files' && Array.isArray(inner.files)) return inner.files
-  }
-  return undefined
-}
 
 function parseRow(row: DeclaredRow, origin: BlockOrigin, timeline: Timeline): DeclaredFile {
   const text = (...keys: readonly string[]) =>

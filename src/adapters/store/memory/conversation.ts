@@ -4,7 +4,7 @@ import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/
 import { blocksOf, emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { emptyInfo, type InfoFields, infoAfter } from '../shared/conversation-info.ts'
-import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
+import { newBlockNumbersFast } from '../shared/fast-validate.ts'
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'

@@ -9,8 +9,7 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Claim, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
-import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
-import { validateChangesFast } from '../shared/fast-validate.ts'
+import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validate.ts'
 import { encodeRow } from '../shared/large-text.ts'
 import {
   checkNumbersUnused,

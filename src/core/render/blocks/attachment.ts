@@ -1,4 +1,4 @@
-import type { BlobRef, Block } from '../../block/block.ts'
+import { type Block, blobOf, mimeOf } from '../../block/block.ts'
 import { readDigest } from '../../block/round.ts'
 import { binaryContentOf } from '../../estimate/estimate.ts'
 import { toPhysical } from '../../path/physical.ts'
@@ -41,23 +41,6 @@ export function binaryParts(block: Block, { attachment, caps }: RenderContext): 
   const { size: _size, media_type: _type, ...dimensions } = binaryContentOf(block) ?? {}
   const part: BinaryPart = { type: media_type === 'application/pdf' ? 'document' : 'image', media_type, blob, ...dimensions }
   return [block.blob || block.base64 === undefined ? part : { ...part, base64: block.base64 }]
-}
-
-/** The media type of a block, in lower case and without parameters. Empty when the block has none. */
-export function mimeOf({ mime = '' }: Block): string {
-  const end = mime.indexOf(';')
-  return (end === -1 ? mime : mime.slice(0, end)).trim().toLowerCase()
-}
-
-/** A reference to the block's bytes. Inline bytes have no hash yet: their reference has a size and an empty hash. */
-export function blobOf(block: Block): BlobRef | undefined {
-  if (block.blob) return block.blob
-  return block.base64 === undefined ? undefined : { sha256: '', size: decodedSize(block.base64) }
-}
-
-function decodedSize(base64: string): number {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
-  return Math.floor(((base64.length - padding) * 3) / 4)
 }
 
 function refusalNote(block: Block, reason: RefusalReason, limits: Caps): string {

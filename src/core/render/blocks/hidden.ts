@@ -1,11 +1,10 @@
-import { type Block, type BlockType, isHidden } from '../../block/block.ts'
+import { type Block, type BlockType, isHidden, mimeOf } from '../../block/block.ts'
 import { readDigest, readToolCall } from '../../block/round.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { blocksAtPath, type Timeline } from '../../timeline/timeline.ts'
 import type { Caps } from '../caps.ts'
 import { clip, joinLines, oneLine, pathWithin, scrubBase64 } from '../text.ts'
 import type { RenderContext } from '../types.ts'
-import { mimeOf } from './attachment.ts'
 import { shownTypes } from './index.ts'
 
 interface Replacement {

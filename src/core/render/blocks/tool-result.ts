@@ -1,4 +1,5 @@
 import type { Block } from '../../block/block.ts'
+import { blobOf, mimeOf } from '../../block/block.ts'
 import { type Digest, readDigest } from '../../block/round.ts'
 import { isObject, type Json, parseJson } from '../../json.ts'
 import { shortSourcesPath } from '../../path/build.ts'
@@ -18,7 +19,7 @@ import {
   textPart,
 } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
-import { binaryParts, blobOf, mimeOf } from './attachment.ts'
+import { binaryParts } from './attachment.ts'
 import { isPlainResult } from './fast-tool-result.ts'
 
 /**
@@ -167,7 +168,7 @@ function renderResult(block: Block, payload: Json | undefined, context: RenderCo
   const path = shownPath(block, caps)
   const location = locationLines(block, path)
   if (isReadStatus(payload)) return [textPart(joinLines(heading('result', context), location, renderReadStatus(payload, caps)))]
-  const sids = rowSids(payload)
+  const sids = payload === undefined ? [] : rowSids(payload)
   if (payload !== undefined && sids.length > 0) {
     return [textPart(joinLines(heading('result', context), renderSourceRows(payload, sids, caps)))]
   }

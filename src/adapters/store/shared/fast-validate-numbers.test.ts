@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { type Block, blockId } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
-import { ascendingNumbers, newBlockNumbersFast } from './fast-block-ids.ts'
+import { ascendingNumbers, newBlockNumbersFast } from './fast-validate.ts'
 import { checkNumbersUnused, newBlockNumbers } from './validate.ts'
 
 const block = (number: number) => ({ id: blockId(number), type: 'user.prompt', author: 'user', turn_id: 't', ts: '' }) as Block
