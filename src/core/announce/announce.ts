@@ -6,10 +6,13 @@ import { stepMark } from '../render/blocks/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
 import { clip, joinLines, oneLine } from '../render/text.ts'
 
-/** Facts about the current round. They stand at the end of every prompt. They are never stored and never cached. */
+/**
+ * The content of the announce: what the model should know in this round. The announce stands at the end of every prompt for a decision. It
+ * is never stored and never cached.
+ */
 export interface Announce {
   readonly budget: IterationBudget
-  /** The open plans, sorted by the time of their last change. */
+  /** The open plans. The plan that changed last is at the end of the list. */
   readonly plans: readonly Plan[]
   readonly now?: { readonly utc: string; readonly timezone: string }
   readonly contextCaps?: readonly string[]
@@ -18,11 +21,11 @@ export interface Announce {
   readonly workspace?: AnnouncedWorkspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
   readonly constraints?: readonly string[] | undefined
-  /** Sections that the host application writes. They come last. */
+  /** Sections that the host application writes. They stand after all other sections. */
   readonly extra?: readonly AnnounceSection[] | undefined
 }
 
-/** Writes the announcement. Empty sections are left out, except the plans. */
+/** Writes the text of the announce. A section without content is left out. The section with the plans is always written. */
 export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   const { contextCaps, runtimeLimits, now, events, workspace, feedbacks, constraints, extra } = value
   let text = `${box(iterationTitle(value.budget))}\n\n${budgetSection(value.budget)}`
@@ -38,13 +41,13 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   return text
 }
 
-/** A section of the announcement that the host application writes. */
+/** A section of the announce that the host application writes. */
 export interface AnnounceSection {
   readonly title: string
   readonly text: string
 }
 
-/** Each line is indented, so that it can not begin like a heading of the prompt. */
+/** The section of the host application. Each line of its text is indented, so that no line can look like a heading such as `[BUDGET]`. */
 function applicationSection({ title, text }: AnnounceSection, limits: Caps): Section {
   return `[APPLICATION: ${oneLine(title, limits.id).replace(/[[\]]/g, '')}]\n${clip(`  ${text.replaceAll('\n', '\n  ')}`, limits.announceExtra)}`
 }
@@ -68,18 +71,18 @@ function timeSection({ utc, timezone }: { readonly utc: string; readonly timezon
   current_utc_date: ${utc.slice(0, 10)}`
 }
 
-/** The text of a section: a heading and its lines. */
+/** The text of a section: a heading and the lines below it. */
 type Section = string
 
 export interface IterationBudget {
   /** The number of the current round in its turn, from 0. */
   readonly iteration: number
-  /** The most rounds of the turn, bonus rounds included. */
+  /** The greatest number of rounds that the turn may have, including the bonus rounds. */
   readonly max: number
-  /** The number of rounds that live events added to the turn. */
+  /** The number of rounds that events such as followups added to the limit while the turn was running. */
   readonly bonus?: number
   readonly elapsedSeconds: number
-  /** True when the turn has to end and the model is asked for its answer. */
+  /** True when the turn has to finish, so that the model may only answer. */
   readonly wrapUp?: boolean | undefined
 }
 
@@ -100,7 +103,7 @@ function budgetSection(budget: IterationBudget): Section {
 
 const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
 
-/** A bar of ten characters. It is filled in the proportion of `used` to `max`. `used` must not be greater than `max`. */
+/** A bar of ten characters. The share of filled characters is `used / max`. `used` must not be greater than `max`. */
 function bar(used: number, max: number): string {
   const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
   return '█'.repeat(filled) + '░'.repeat(10 - filled)
@@ -115,7 +118,10 @@ function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)}h${padded(Math.floor((whole % 3600) / 60))}m`
 }
 
-/** The section with the open plans that changed last. The steps of the current plan are the only ones that notes may mark. */
+/**
+ * The section with the open plans that changed last. It also shows which plan is current: only steps of the current plan can be reported as
+ * done.
+ */
 function plansSection(openPlans: readonly Plan[], limits: Caps): Section {
   const plans = openPlans.slice(-limits.openPlans)
   if (plans.length === 0) return '[OPEN PLANS]\n  - plans: none'
@@ -143,7 +149,7 @@ function planLines(plan: Plan, current: boolean, limits: Caps): readonly string[
   ]
 }
 
-/** A followup, steer or external event that reached the turn while it was running. */
+/** A followup, a steer or an event of `agent.notify` that arrived while the turn was running. */
 export interface LiveEvent {
   readonly kind: string
   readonly ts: string
@@ -169,7 +175,10 @@ export interface AnnouncedFeedback {
   readonly origin: 'user' | 'machine'
   readonly reaction?: Reaction | undefined
   readonly text: string
-  /** True when the turn to which the feedback refers already has a block for it. The block is inserted once the cache has expired. */
+  /**
+   * True when the feedback is already in the timeline, as a block of the turn that it is about. Feedback gets its block once the provider's
+   * cache has expired. Until then only the announce shows it.
+   */
   readonly incorporated?: boolean
 }
 
@@ -190,22 +199,25 @@ function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps):
   return joinLines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
 }
 
-/** A top-level folder of the workspace and the number of its files. */
+/** One folder or file directly below `files/`, and the number of files in it. */
 export interface WorkspaceScope {
   readonly name: string
   readonly files: number
 }
 
-/** The files that the turn works on. Folders are relative to OUT_DIR. */
+/**
+ * The state of the workspace. `currentTurnRoot` and `turnRoots` are paths relative to OUT_DIR, the folder that contains the folders of all
+ * turns.
+ */
 export interface AnnouncedWorkspace {
   readonly implementation: 'custom' | 'git'
   readonly currentTurnRoot: string
-  /** The folders of the turns that have files in OUT_DIR, oldest turn first. */
+  /** The folders of the turns that have files on this machine, oldest turn first. */
   readonly turnRoots?: readonly string[]
   readonly editable?: readonly WorkspaceScope[]
   readonly checkedOutFrom?: string
   readonly checkoutMode?: 'replace' | 'overlay'
-  /** The top-level folders of the newest published version. Undefined when they are not known. */
+  /** The scopes of the newest published version. Undefined when they are not known. */
   readonly lineage?: readonly WorkspaceScope[]
   readonly lastPublishedTurn?: string
   readonly git?: {
@@ -257,7 +269,10 @@ function scopeLines(name: string, scopes: readonly WorkspaceScope[] | undefined,
   return [`  ${name}:`, ...shown, ...(more > 0 ? [`    - … ${more} more`] : [])]
 }
 
-/** Smaller and smaller caps. Long plans, events and feedbacks are shortened first, because the timeline has them, too. */
+/**
+ * The limits for the sections, from the longest announce to the shortest. Plans, events and feedback are shortened first, because the
+ * timeline also contains them.
+ */
 const levels: readonly Caps[] = [
   caps,
   { ...caps, planSteps: 20, planStep: 120, feedbacks: 6, announceExtra: 2_000 },
@@ -277,7 +292,7 @@ const levels: readonly Caps[] = [
   },
 ]
 
-/** Writes the announcement in at most `maxTokens`, or as short as it can be. It is whole if it fits, and usually not even counted. */
+/** Writes the announce with the first of `levels` that keeps it within `maxTokens`. If all are too long, the result is the shortest one. */
 export function fitAnnounce(value: Announce, maxTokens: number, estimator: Estimator): string {
   let text = ''
   for (const level of levels) {

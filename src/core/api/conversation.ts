@@ -1,21 +1,24 @@
 import { z } from 'zod'
 
-/** The id of a conversation in the HTTP API. It is unique only within the scope of the caller, which the server adds. */
+/**
+ * The id of a conversation in the HTTP API. Two users may have conversations with the same id, because the server adds the tenant, project
+ * and user of the caller.
+ */
 export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, "_" and "-", at most 128')
 
-/** What a list shows of a conversation. */
+/** A conversation in the list of conversations. */
 export const ConversationSummary = z.object({
   id: ConversationId,
   title: z.string().nullable(),
   started_at: z.string().nullable(),
   last_activity_at: z.string().nullable(),
   last_seq: z.int().nonnegative(),
-  /** The turn that is running or was interrupted by a crash. */
+  /** The turn that is running, or that a dead process left open. */
   open_turn: z.string().nullable(),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-/** A title is one line without control characters: these could move a terminal's cursor or end an HTTP header. */
+/** A title is one line without control characters. A control character could move the cursor of a terminal or end an HTTP header. */
 const Title = z
   .string()
   .trim()
@@ -23,15 +26,15 @@ const Title = z
   .max(200)
   .regex(/^\P{Cc}*$/u, 'one line, without control characters')
 
-/** A conversation to create; the server chooses an id when none is given. */
+/** The request to create a conversation. If it has no id, the server chooses one. */
 export const NewConversation = z.strictObject({ id: ConversationId.optional(), title: Title.optional() })
 export type NewConversation = z.infer<typeof NewConversation>
 
-/** What can be changed about a conversation. */
+/** The request to change a conversation. */
 export const ConversationChange = z.strictObject({ title: Title })
 export type ConversationChange = z.infer<typeof ConversationChange>
 
-/** Which conversations are listed. */
+/** The query that selects conversations for a list. */
 export const ConversationQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   cursor: z.string().max(1024).optional(),
@@ -39,14 +42,14 @@ export const ConversationQuery = z.strictObject({
 })
 export type ConversationQuery = z.input<typeof ConversationQuery>
 
-/** One page of the list; `next` is the cursor of the next page. */
+/** One page of a list of conversations. `next` is the cursor of the next page. The last page has none. */
 export const ConversationList = z.object({ conversations: z.array(ConversationSummary), next: z.string().optional() })
 export type ConversationList = z.infer<typeof ConversationList>
 
-/** How a conversation is copied. */
+/** The request to copy a conversation. */
 export const ForkRequest = z.strictObject({
   id: ConversationId.optional(),
-  /** The last turn to copy; by default the latest finished one. */
+  /** The last turn to copy. By default it is the latest turn that has ended. */
   at_turn: z.string().max(200).optional(),
 })
 export type ForkRequest = z.infer<typeof ForkRequest>

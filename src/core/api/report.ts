@@ -8,24 +8,27 @@ const Tokens = z.object({
   reasoning: z.number(),
 })
 
-/** `money` is in billionths of the currency. `unpriced` counts calls without a known price; if it is not 0, `money` is a lower bound. */
+/**
+ * `money` is in billionths of the currency. `unpriced` is the number of calls whose price is not known. `money` does not contain these
+ * calls.
+ */
 const Sum = z.object({ tokens: Tokens, money: z.number(), calls: z.int(), unpriced: z.int() })
 export type CostSum = z.infer<typeof Sum>
 
 const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.number() })
 
-/** The cost of a conversation, and how well it used the provider's cache. */
+/** The cost of a conversation, and how many tokens of its prompts were read from the provider's cache. */
 export const CostView = z.object({
   total: Sum,
   turns: z.record(z.string(), Sum),
   roles: z.record(z.string(), Sum),
   models: z.record(z.string(), Sum),
-  /** Costs by block id. The keys `system`, `tail`, `gate` and `compaction` hold costs that belong to no block. */
+  /** Costs by block id. The keys `system`, `tail`, `gate` and `compaction` contain costs that belong to no block. */
   blocks: z.record(z.string(), Sum),
   cache: z.object({
     hit_rate: z.number(),
     billed: Buckets,
-    /** One row per decision: the predicted and the billed use of the cache, and the cause of a miss. */
+    /** One row per decision: the predicted and the billed use of the cache, and the cause if there was a miss. */
     rows: z.array(
       z.object({
         seq: z.int(),
@@ -48,27 +51,30 @@ export const PromptPart = z.object({
   text: z.string().optional(),
   media_type: z.string().optional(),
   size_bytes: z.int().optional(),
-  /** The provider may cache the prompt up to and including this part. */
+  /** True when the part has a mark: the provider may cache the prompt up to and including this part. */
   marked: z.boolean(),
-  /** The ids of the first and the last block in this part. */
+  /** The id of the first block in this part. `last_block` is the id of the last one. */
   first_block: z.string().optional(),
   last_block: z.string().optional(),
   tokens: z.int(),
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
-/** The prompt of a past round, computed again from the journal. */
+/** The prompt of an earlier round. It is rendered again from the journal. */
 export const PromptView = z.object({
   turn_id: z.string(),
   iteration: z.int(),
   model: z.string().nullable(),
   system: z.string(),
   parts: z.array(PromptPart),
-  /** The usage that the provider reported, if any. */
+  /** The token usage that the provider reported. Null when it reported none. */
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
     .nullable(),
-  /** The first difference between this prompt and the one that was sent. There is one when code, tools or texts changed since. */
+  /**
+   * The first difference between this prompt and the prompt that was sent. Undefined when they are equal. Changes of the code, the tools or
+   * the texts make a difference.
+   */
   differs: z.string().optional(),
 })
 export type PromptView = z.infer<typeof PromptView>

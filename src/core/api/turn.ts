@@ -1,8 +1,12 @@
 import { z } from 'zod'
 
 /**
- * What a message does while a turn is running: `followup` is added to the turn, `steer` interrupts the round, `wrap_up` asks the turn to
- * finish. If no turn is running, the message starts one.
+ * What a message does while a turn is running:
+ * - `followup`: the turn reads the message before its next decision.
+ * - `steer`: the message interrupts the round.
+ * - `wrap_up`: the message asks the turn to finish.
+ *
+ * If no turn is running, the message starts one in every mode.
  */
 export const SubmitMode = z.enum(['followup', 'steer', 'wrap_up'])
 
@@ -13,7 +17,9 @@ export const UploadBody = z.strictObject({
 })
 export type UploadBody = z.infer<typeof UploadBody>
 
-/** The JSON body of a new message. A multipart body has the fields `text`, `mode` and any number of `files` instead. */
+/**
+ * The JSON body of a new message. A message can also be sent as a multipart body with the fields `text`, `mode` and any number of `files`.
+ */
 export const TurnSubmission = z.strictObject({
   text: z.string().max(1_000_000).default(''),
   mode: SubmitMode.default('followup'),
@@ -21,21 +27,21 @@ export const TurnSubmission = z.strictObject({
 })
 export type TurnSubmission = z.input<typeof TurnSubmission>
 
-/** The response to a message, sent when it is stored. The turn may not have started yet; the event stream shows its progress. */
+/** The response to a message. It is sent when the message is stored, which may be before the turn starts. */
 export const TurnAccepted = z.object({
   status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']),
   conversation_id: z.string(),
-  /** The turn that the message belongs to. A followup that arrives after the last round of its turn starts a new turn. */
+  /** The turn that will read the message. A followup that arrives too late for this turn starts a new turn instead. */
   turn_id: z.string().nullable(),
   event_id: z.string(),
 })
 export type TurnAccepted = z.infer<typeof TurnAccepted>
 
-/** The response to a stop request. `stopped` says whether a turn was running. */
+/** The response to a stop request. `stopped` tells whether a turn was running. */
 export const StopAccepted = z.object({ stopped: z.boolean() })
 export type StopAccepted = z.infer<typeof StopAccepted>
 
-/** An opinion about a past turn. */
+/** The feedback of a user on an earlier turn. */
 export const FeedbackBody = z.strictObject({
   turn_id: z.string().min(1).max(200),
   reaction: z.enum(['ok', 'not_ok', 'neutral']).optional(),
@@ -43,13 +49,16 @@ export const FeedbackBody = z.strictObject({
 })
 export type FeedbackBody = z.infer<typeof FeedbackBody>
 
-/** The request of `@ag-ui/client`. It holds all messages so far, but only the last one is used: the others are already in the timeline. */
+/**
+ * The request of `@ag-ui/client`. It contains all messages of the conversation. Only the last message is used, because the timeline
+ * contains the others.
+ */
 export const AgUiInput = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
 })
 export type AgUiInput = z.infer<typeof AgUiInput>
 
-/** The request of the AI SDK's chat transport. Only new messages are supported; an earlier answer can not be regenerated. */
+/** The request of the AI SDK's chat transport. It can only send a new message. A request to regenerate an earlier answer is rejected. */
 export const UiMessageInput = z.looseObject({
   trigger: z.literal('submit-message').default('submit-message'),
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
@@ -58,7 +67,10 @@ export type UiMessageInput = z.infer<typeof UiMessageInput>
 
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 
-/** A user message from `AgUiInput` or `UiMessageInput`, as text. Parts other than text are rejected: files are uploaded with a turn. */
+/**
+ * The text of a user message from `AgUiInput` or `UiMessageInput`. A message with other parts than text is rejected. Files can be sent as
+ * attachments of a `TurnSubmission`.
+ */
 export const UserMessage = z.union([
   z.looseObject({ role: z.literal('user'), content: z.string().max(1_000_000) }).transform(({ content }) => content),
   z.looseObject({ role: z.literal('user'), content: z.array(TextPart).min(1) }).transform(({ content }) => joinTexts(content)),

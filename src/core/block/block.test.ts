@@ -188,7 +188,8 @@ it('rejects an envelope with a field of the wrong type and names the field', () 
   for (const value of wrong) expect(() => parseBlock(value)).toThrow(Failure)
   expect(() => parseBlock({ ...good, text: 5 })).toThrow('block.text must be a string')
   expect(() => parseBlock({ ...good, meta: { digest: 5 } })).toThrow('block.meta.digest must be a string')
-  const withNulls = { ...good, meta: { tool_call_id: null, sources_used: null, iteration: 'first' } } // as other languages write "none"
+  // other languages write null for a missing value
+  const withNulls = { ...good, meta: { tool_call_id: null, sources_used: null, iteration: 'first' } }
   expect(parseBlock(withNulls)).toBe(withNulls)
   expect(callIdOf(parseBlock(withNulls))).toBeUndefined()
 })

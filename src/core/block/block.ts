@@ -1,69 +1,74 @@
 /**
- * One entry of a timeline. It has the same shape in memory, in the store and on the wire. Keys are snake_case because they are stored.
- * Code copies a block by spreading it and never rebuilds it field by field, so that unknown fields survive.
+ * One item of a timeline. It has the same shape in memory, in the store and in HTTP bodies. Its keys are snake_case because they are
+ * stored. Code must copy a block by spreading it. A copy made field by field would lose fields that this version of Daybook does not know.
  */
 export interface Block {
-  /** `b_<n>`. The numbers ascend in each conversation and are never reused. Hiding, expiry and compaction name blocks by id. */
+  /** `b_<n>`. The numbers ascend in each conversation and are never used again. Changes such as `blocks.hidden` name blocks by id. */
   readonly id: string
-  /** Imported blocks may have a type that is not in `BlockType`. Therefore look types up in tables with `Object.hasOwn`. */
+  /**
+   * Imported blocks may have a type that is not in `BlockType`. Therefore code that looks up a type in a table checks it with
+   * `Object.hasOwn`.
+   */
   readonly type: BlockType
   readonly author: string
   readonly turn_id: string
-  /** When the block was made: ISO 8601 in UTC, with `Z`. */
+  /** The time when the block was made: ISO 8601 in UTC, with `Z`. */
   readonly ts: string
   readonly mime?: string
-  /** The logical path. Several blocks may have the same path; they are called a path group. */
+  /** The logical path. Several blocks may have the same path. */
   readonly path?: string
   readonly text?: string
-  /** The bytes of a block that is not stored yet. The store replaces this field by `blob`. */
+  /** The bytes of a block that is not stored yet. The store saves them as a blob and replaces this field by `blob`. */
   readonly base64?: string
   readonly blob?: BlobRef
   readonly call_id?: string
   readonly tool_id?: string
-  /** The whole payload when `text` holds a shortened form. The model never sees it. */
+  /** The full content, when `text` is a shortened form of it. The model never sees `payload`. */
   readonly payload?: unknown
   readonly meta?: Meta
 }
 
-/** A reference to bytes in the blob store. */
+/** A reference to a blob, which the blob store holds. */
 export interface BlobRef {
   readonly sha256: string
   readonly size: number
 }
 
-/** Why a block is hidden. */
+/**
+ * What hid the block: `hide` is `react.hide`; `cache_ttl` and `cache_ttl_light` are the runtime, after the provider's cache had expired.
+ */
 export type HiddenReason = 'hide' | 'cache_ttl' | 'cache_ttl_light' | 'compaction'
-/** Whether a hidden block was in an old turn or a recent one. */
+/** Whether the block was in an old turn or in one of the recent turns when the runtime hid it. */
 export type HiddenScope = 'old_turn' | 'recent'
-/** Whether users see an artifact. */
+/** `external` artifacts are for the user. `internal` artifacts are only for the agent. */
 export type Visibility = 'external' | 'internal'
 export type ArtifactKind = 'file' | 'display'
 
-/** Further facts about a block. Unknown keys are kept. */
+/** Further properties of a block. Unknown keys are kept. */
 export interface Meta {
   readonly tool_call_id?: string
   readonly tool_id?: string
-  /** The number of the round in its turn that made this block, from 0. */
+  /** The number, from 0, of the round that made this block. */
   readonly iteration?: number
   readonly artifact_path?: string
   readonly physical_path?: string
   readonly hosted_uri?: string
   readonly rn?: string
   readonly key?: string
-  /** A copy of the artifact's digest, so that the metadata block can be rebuilt from the content block. */
+  /** A copy of the artifact's digest, from which the block with the digest can be made again. */
   readonly digest?: string
-  /** Further bytes that must live as long as this block, such as the whole file of which the block shows a part. */
+  /** Further blobs that must be stored as long as this block. An example is the whole file when the block shows only a part of it. */
   readonly keeps?: readonly BlobRef[]
   readonly kind?: string
   readonly visibility?: Visibility
   readonly channel?: string
   readonly edited?: boolean
-  /** The text is a diff, not the content. */
+  /** True when the text is a diff and not the content. */
   readonly is_patch?: boolean
-  /** The text is a part or a preview of the content. */
+  /** True when the text is only a part or a preview of the content. */
   readonly partial?: boolean
   readonly sources_used?: readonly number[]
-  /** A PDF of a tool is shown to the model without being read. */
+  /** True for a PDF that a tool made for the user. The model sees its pages even if the agent does not read it with `react.read`. */
   readonly attach_to_model?: boolean
   readonly hidden?: boolean
   readonly replacement_text?: string
@@ -72,14 +77,14 @@ export interface Meta {
   readonly [key: string]: unknown
 }
 
-/** A block without its id, which it gets when it is appended. */
+/** A block without its id. It gets the id when it is appended. */
 export type Draft<T extends BlockType = BlockType> = Omit<Block, 'id' | 'type'> & { readonly type: T }
 
 export const blockId = (number: number): string => `b_${number}`
 
-/** The number in a `b_<n>` id; undefined for ids of another shape, which imported blocks may have. */
+/** The number in an id `b_<n>`. Undefined for ids of another form, which imported blocks may have. */
 export function blockNumber(id: string): number | undefined {
-  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // numbers of up to 15 digits are exact
+  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // a number of up to 15 digits is exact
   let number = 0
   for (let position = 2; position < id.length; position++) {
     const digit = id.charCodeAt(position) - 48
@@ -89,7 +94,9 @@ export function blockNumber(id: string): number | undefined {
   return number
 }
 
-/** The block without its `meta` if that is empty. Empty and absent mean the same; in the timeline it is always absent. */
+/**
+ * The block without its `meta`, if `meta` is empty. Blocks in a timeline never have an empty `meta`, so that equal blocks compare equal.
+ */
 export function dropEmptyMeta(block: Block): Block {
   if (block.meta === undefined || !isEmptyMeta(block.meta)) return block
   const { meta: _empty, ...rest } = block
@@ -103,7 +110,7 @@ export function isEmptyMeta(meta: Meta): boolean {
 
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true
 
-/** All blobs that must live as long as the block. */
+/** All blobs that must be stored as long as the block. */
 export function blobRefsOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readonly BlobRef[] {
   return [...(blob ? [blob] : []), ...(meta?.keeps ?? [])]
 }
@@ -112,7 +119,7 @@ export function blobRefsOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readon
 export const callIdOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined =>
   block.call_id ?? block.meta?.tool_call_id ?? undefined
 
-/** Every type of block that Daybook writes. Imported blocks of other types are kept but never shown to the model. */
+/** Every type of block that Daybook writes. Imported blocks of other types are stored but never shown to the model. */
 export const blockTypes = [
   'turn.header',
   'user.prompt',
@@ -158,16 +165,18 @@ export const blockTypes = [
   'system.message',
 ] as const
 
-/** The block types that Daybook writes. */
 export type BlockType = (typeof blockTypes)[number]
 
-/** The media type of a block, in lower case and without parameters. Empty when the block has none. */
+/** The media type of a block, in lower case and without parameters such as `charset`. Empty when the block has no media type. */
 export function mimeOf({ mime = '' }: Block): string {
   const end = mime.indexOf(';')
   return (end === -1 ? mime : mime.slice(0, end)).trim().toLowerCase()
 }
 
-/** A reference to the block's bytes. Inline bytes have no hash yet: their reference has a size and an empty hash. */
+/**
+ * A reference to the block's bytes. If the bytes are still in `base64`, they have no hash yet. Then the reference has the size and an empty
+ * hash.
+ */
 export function blobOf(block: Block): BlobRef | undefined {
   if (block.blob) return block.blob
   return block.base64 === undefined ? undefined : { sha256: '', size: decodedSize(block.base64) }

@@ -1,4 +1,4 @@
-// Blocks are the entries of a timeline. All have the same shape; the types have their own constructors and readers.
+// Blocks are the items of a timeline. All blocks have the shape `Block`. Each type has its own constructor and reader.
 export {
   type BlobRef,
   type Block,

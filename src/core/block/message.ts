@@ -17,7 +17,7 @@ export function userPromptBlock(turnId: string, ts: string, text: string, messag
   }
 }
 
-/** A message that the user sent while a turn was running. A steer interrupts the round; a followup waits until the round ends. */
+/** A message that the user sent while a turn was running. A steer interrupts the round. A followup waits until the round has ended. */
 export function userEventBlock<K extends 'followup' | 'steer'>(
   kind: K,
   turnId: string,
@@ -46,7 +46,7 @@ export interface Attachment {
   readonly width?: number
   readonly height?: number
   readonly page_count?: number
-  /** The encoding of a text file; set only when it is not UTF-8. */
+  /** The encoding of a text file. Set only when the encoding is not UTF-8. */
   readonly charset?: string
   /** The beginning of a text file, for the list of sources. */
   readonly snippet?: string
@@ -55,13 +55,13 @@ export interface Attachment {
   readonly key?: string
 }
 
-/** The model sees images and PDF directly. It reads files of other types as text or processes them in code. */
+/** True for images and PDF: the model sees them directly. It reads other files as text, or a program processes them. */
 const isShownToModel = ({ mime, blob }: Attachment): boolean =>
   blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
 
 /**
- * The blocks of an attachment. The first is a metadata block. For images and PDF a second block refers to the bytes; for other types the
- * metadata block refers to them in `meta.keeps`.
+ * The blocks of an attachment. The first block has the digest. For images and PDF, a second block refers to the bytes. For other types
+ * there is only the first block, which refers to the bytes in `meta.keeps`.
  */
 export function attachmentBlocks(
   turnId: string,
@@ -123,16 +123,18 @@ interface Completion {
   readonly text: string
   readonly sourcesUsed?: readonly number[]
   readonly iteration?: number
-  /** The number of this completion in its turn, from 1. `count` is the number of all completions of the turn so far. */
+  /** The number of this completion among the completions of its turn, from 1. `count` is the number of completions so far. */
   readonly index?: number
   readonly count?: number
-  /** The answer was cut by the output limit. */
+  /** True when the answer was cut off because the model reached its output limit. */
   readonly truncated?: boolean
   /** The object in the `usage` channel of the response. */
   readonly usage?: JsonObject
 }
 
-/** An answer to the user. The latest completion of a turn has the path without a number; earlier ones have a numbered path. */
+/**
+ * An answer to the user. If a turn has several answers, the path of each has its number. Only the last answer has a path without a number.
+ */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion
   const several = index !== undefined && count !== undefined && count > 1

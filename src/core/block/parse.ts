@@ -3,8 +3,8 @@ import { isObject } from '../json.ts'
 import { type Block, blockId } from './block.ts'
 
 /**
- * Checks the envelope of a stored or imported block. The reader of its type checks the payload. Unknown fields and types stay, because
- * other writers and later versions have their own, and an export must return them unchanged.
+ * Checks the fields that all blocks have, in a stored or imported block. The content of `text` is checked later, by the reader for the type
+ * of the block. Unknown fields and unknown types are kept, so that an export returns them unchanged.
  */
 export function parseBlock(value: unknown): Block {
   if (!isObject(value)) throw invalid('a block must be an object', value)
@@ -16,15 +16,18 @@ export function parseBlock(value: unknown): Block {
   }
   if (value.meta !== undefined) checkMeta(value.meta, value)
   if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
-  // Every field of the envelope was just checked, except that `type` may be any text. The cast gives an unknown type the type `BlockType`.
-  // In return the compiler finds misspelt types in comparisons everywhere else.
+  // All fields are checked, but `type` may be any string. The cast to `Block` pretends that it is a `BlockType`. This is needed so that the
+  // compiler can find misspelt block types in comparisons.
   return value as unknown as Block
 }
 
 const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
 const optionalStrings = ['mime', 'path', 'text', 'base64', 'call_id', 'tool_id'] as const
 
-/** The fields of `meta` that readers use as text without checking them. Null is allowed: writers in other languages use it for absent. */
+/**
+ * The fields of `meta` that other code uses as strings without a check. Null is also allowed, because writers in other languages store null
+ * for a missing value.
+ */
 const metaStrings = ['tool_call_id', 'tool_id', 'digest', 'artifact_path', 'physical_path', 'replacement_text'] as const
 
 function checkMeta(meta: unknown, block: unknown): void {
@@ -42,20 +45,20 @@ function isBlobRef(value: unknown): boolean {
   return isObject(value) && typeof value.sha256 === 'string' && /^[0-9a-f]{64}$/.test(value.sha256) && isSize(value.size)
 }
 
-const isSize = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0 // a safe integer is a number
+const isSize = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0 // `isSafeInteger` has checked that it is a number
 
 function invalid(message: string, value: unknown): Failure {
   const id = isObject(value) && typeof value.id === 'string' ? value.id : undefined
   return new Failure('block.invalid', message, { details: id === undefined ? {} : { id } })
 }
 
-/** A block of an imported timeline: only its type is certain. */
+/** A block of an imported timeline. Only its type is required. */
 export type IncompleteBlock = Omit<Partial<Block>, 'id' | 'type' | 'ts'> & { readonly type: string; readonly ts?: string | number }
 
-/** A block that has all required fields, but whose values `parseBlock` has not checked yet. */
+/** A block with all required fields. `parseBlock` has not checked their values yet. */
 type CompletedBlock = Omit<Block, 'type'> & { readonly type: string }
 
-/** Gives an imported block its id and the fields it lacks. Every field that it has stays, known or not. */
+/** Gives an imported block an id and the required fields that it lacks. All its other fields stay, whether Daybook knows them or not. */
 export function completeBlock(
   block: IncompleteBlock,
   defaults: { readonly number: number; readonly turnId: string; readonly now: string },
@@ -70,7 +73,7 @@ export function completeBlock(
   }
 }
 
-/** Moves the marks of a hidden block into `meta`, where Daybook has them; other writers put them at the top level. */
+/** Moves `hidden` and `replacement_text` of an imported block into `meta`. Other writers store them at the top level of the block. */
 function moveHiddenIntoMeta(block: IncompleteBlock & { readonly hidden?: unknown; readonly replacement_text?: unknown }): IncompleteBlock {
   if (block.hidden !== true) return block
   const { hidden, replacement_text: text, ...rest } = block
@@ -80,8 +83,8 @@ function moveHiddenIntoMeta(block: IncompleteBlock & { readonly hidden?: unknown
 const isoShape = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?$/
 
 /**
- * A time as ISO text with `Z`. The value may be ISO text (UTC when it names no zone), epoch seconds, or epoch milliseconds (numbers
- * above 1e12). Undefined when it is no time.
+ * Converts a time to ISO text with `Z`. The value may be ISO text, epoch seconds, or epoch milliseconds. A number above 1e12 counts as
+ * milliseconds. ISO text without a time zone counts as UTC. Undefined when the value is not a time.
  */
 export function isoTime(value: string | number | undefined): string | undefined {
   if (typeof value === 'string') return isoTimeFromText(value)

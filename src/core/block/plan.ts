@@ -8,8 +8,8 @@ export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>
 
 /**
- * A snapshot of a plan. Of all snapshots with the same `plan_id` the newest is valid. The keys of `status` are step numbers from "1"; a
- * step without a status is pending.
+ * A plan as it was after one change. Of all plan blocks with the same `plan_id`, the newest is the plan. The keys of `status` are step
+ * numbers from "1". A step without a status is pending.
  */
 export const Plan = z.looseObject({
   plan_id: z.string(),
@@ -30,7 +30,7 @@ export const Plan = z.looseObject({
 })
 export type Plan = z.infer<typeof Plan>
 
-/** The other stored form of a plan, in imported timelines: each step is an object with its number and status. */
+/** Another stored form of a plan, which occurs in imported timelines. Each step is an object with its number and status. */
 const NumberedSteps = z.looseObject({
   plan_id: z.string(),
   steps: z.array(z.looseObject({ n: z.number(), label: z.string(), status: z.string().optional() })),
@@ -50,7 +50,7 @@ export function planBlock(turnId: string, ts: string, plan: Plan, iteration?: nu
   }
 }
 
-/** The plan of a plan block; undefined for other blocks. */
+/** The plan in a plan block. Undefined for other blocks and when the text is not a plan. */
 export const readPlan = oncePerBlockOfType(['react.plan', 'react.plan.preserved'], (block): Plan | undefined => {
   const payload = parseJson(block.text)
   const plain = Plan.safeParse(payload)
@@ -69,7 +69,7 @@ function fromNumberedSteps({ steps, ...rest }: z.infer<typeof NumberedSteps>): P
   return plan.success ? plan.data : undefined
 }
 
-/** Tells the user what changed in the plan this round. */
+/** A block that tells the user which steps of the plan changed in this round. */
 export function planAckBlock(
   turnId: string,
   ts: string,

@@ -2,7 +2,10 @@ import type { z } from 'zod'
 import { parseJson } from '../json.ts'
 import type { Block, BlockType } from './block.ts'
 
-/** Wraps a function of a block, or of another immutable object, so that it runs only once per object. */
+/**
+ * Wraps a function so that it runs only once per object and then returns the remembered result. The objects, usually blocks, must be
+ * immutable.
+ */
 export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block: B) => T {
   const results = new WeakMap<B, { readonly value: T }>()
   return (block) => {
@@ -14,7 +17,7 @@ export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block
   }
 }
 
-/** Makes a reader for blocks of these types that parses each block once. It returns undefined for every other block. */
+/** Makes a reader for blocks of the given types. It parses each block once. It returns undefined for blocks of other types. */
 export function oncePerBlockOfType<T>(types: readonly BlockType[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
   const wanted: ReadonlySet<BlockType> = new Set(types)
   const readOnce = oncePerBlock(read)
@@ -22,8 +25,8 @@ export function oncePerBlockOfType<T>(types: readonly BlockType[], read: (block:
 }
 
 /**
- * Makes a reader for blocks of these types that remembers only the result for the block that it read last. It is for blocks that are read
- * several times when they are appended and hardly ever later: a long conversation does not keep all their parsed payloads in memory.
+ * Makes a reader for blocks of the given types that remembers only its latest result. It is for blocks that are read several times when
+ * they are appended, and rarely later. `oncePerBlockOfType` would keep the parsed content of all these blocks in memory.
  */
 export function latestBlockOfType<T>(types: readonly BlockType[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
   const wanted: ReadonlySet<BlockType> = new Set(types)
@@ -36,8 +39,8 @@ export function latestBlockOfType<T>(types: readonly BlockType[], read: (block: 
 }
 
 /**
- * Parses JSON text by a schema. Returns undefined when the text does not fit and never throws, because imported timelines may hold
- * anything.
+ * Parses JSON text by a schema. Returns undefined when the text is not JSON or does not fit the schema. It never throws, because blocks of
+ * imported timelines may have any text.
  */
 export function parseJsonAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
   const value = parseJson(text)

@@ -4,7 +4,7 @@ import { interruptedPath, notesPath, thinkingPath, toolPath } from '../path/buil
 import type { BlobRef, Block, Draft, Meta } from './block.ts'
 import { latestBlockOfType, oncePerBlock, oncePerBlockOfType, parseJsonAs } from './reader.ts'
 
-/** Which turn, round and tool call made a block, and when. */
+/** The turn, round and tool call that made a block, and the time. */
 export interface BlockOrigin {
   readonly turnId: string
   readonly callId: string
@@ -14,7 +14,10 @@ export interface BlockOrigin {
 
 const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
 
-/** The payload of a `react.tool.call` block. The block is appended before the tool runs, so that the journal shows it after a crash. */
+/**
+ * The content of a `react.tool.call` block. The block is appended before the tool runs, so that after a crash the journal shows that the
+ * call had begun.
+ */
 export interface ToolCall {
   readonly tool_id: string
   readonly tool_call_id: string
@@ -41,12 +44,15 @@ export function toolCallBlock(
   }
 }
 
-/** The call in a `react.tool.call` block. Undefined for other blocks and when the text, for example an imported one, is not a call. */
+/**
+ * The call in a `react.tool.call` block. Undefined for other blocks, and when the text is not a call, which may happen in an imported
+ * block.
+ */
 export const readToolCall = latestBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined
-  return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field is checked
+  return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // all fields have been checked
 })
 
 /** The program that a tool call runs. */
@@ -64,7 +70,7 @@ export function toolCodeBlock(origin: BlockOrigin, code: string): Draft<'react.t
   }
 }
 
-/** A tool result that is not an artifact: a report, rows, a status, or the JSON error of a failed call. */
+/** A tool result that is not an artifact: a text or JSON that the tool returned, or the JSON error of a failed call. */
 export function toolResultBlock(
   origin: BlockOrigin,
   result: { readonly mime: string; readonly text: string; readonly meta?: Meta },
@@ -83,8 +89,8 @@ export function toolResultBlock(
 }
 
 /**
- * The metadata of a result that is not an artifact. It stands before the result, at the same path. Prompts show only the result, because it
- * tells the same.
+ * The metadata of a result that is not an artifact. The block stands before the block of the result and has the same path. Prompts leave it
+ * out, because the result shows the same information.
  */
 export function resultMetadataBlock(
   origin: BlockOrigin,
@@ -104,16 +110,25 @@ export function resultMetadataBlock(
   return toolResultBlock(origin, { mime: 'application/json', text, meta: { render_role: 'metadata' } })
 }
 
-/** True for a block of `resultMetadataBlock`. It is no artifact of the call: lists of artifacts leave it out. */
+/**
+ * True for a block that `resultMetadataBlock` made. Such a block looks like a digest, but it does not belong to an artifact. Lists of
+ * artifacts leave it out.
+ */
 export const isResultMetadata = ({ meta }: Block): boolean => meta?.render_role === 'metadata'
 
-/** The metadata of an artifact. Its path is the call's result path; the content block follows at the artifact's own path. */
+/**
+ * The block with the digest of an artifact. Its path is the path of the call's result. A block with the content follows, at the artifact's
+ * own path.
+ */
 export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
   const text = digestText(omitUndefined({ ...digest, tool_call_id: origin.callId, ts: origin.ts }))
   return toolResultBlock(origin, { mime: 'application/json', text })
 }
 
-/** The content of an artifact: text or a reference to bytes. A block with neither only holds the hosting handles. */
+/**
+ * The block with the content of an artifact: a text, or a reference to bytes. If the artifact has no content, the block only holds in
+ * `meta` where the file is hosted.
+ */
 export function artifactContentBlock(
   origin: BlockOrigin,
   artifact: {
@@ -139,7 +154,7 @@ export function artifactContentBlock(
   })
 }
 
-/** A message from the runtime to the model about a problem with the model's output. The model gets no other explanation of it. */
+/** A message of the runtime to the model about the model's own output, such as a broken rule. The model gets no other explanation. */
 export const Notice = z.looseObject({ code: z.string(), message: z.string() })
 export type Notice = z.infer<typeof Notice>
 
@@ -157,10 +172,13 @@ export function noticeBlock(origin: BlockOrigin, message: Notice, rel: 'call' | 
   }
 }
 
-/** The content of a notice; undefined for other blocks. */
+/** The content of a notice. Undefined for other blocks and when the text is not a notice. */
 export const readNotice = oncePerBlockOfType(['react.notice'], (block) => parseJsonAs(Notice, block.text))
 
-/** The public metadata of an artifact. It is safe for models, logs and clients: it has no hosting handles and no absolute paths. */
+/**
+ * A short description of an artifact. It may be shown to models and clients and written to logs: it has no addresses of hosted files and no
+ * absolute paths.
+ */
 export const Digest = z.looseObject({
   artifact_path: z.string(),
   physical_path: z.string().optional(),
@@ -179,17 +197,19 @@ export const Digest = z.looseObject({
   description: z.string().optional(),
   sources_used: z.array(z.number()).optional(),
   write_warning: z.string().optional(),
-  /** False when a file that is for the user was kept, but not hosted. */
+  /** False when the file is for the user but could not be hosted. The file is then stored, but the user did not get it. */
   handed_over: z.boolean().optional(),
   status: z.string().optional(),
   error: z.union([z.string(), z.looseObject({ code: z.string().optional(), message: z.string().optional() })]).nullish(),
 })
 export type Digest = z.infer<typeof Digest>
 
-/** Hosting handles and local paths. They are never in a digest but stay in `meta` of the content block. */
+/**
+ * Fields that hold the address of a hosted file or a local path. They are never in a digest. The block with the content has them in `meta`.
+ */
 const hostingFields = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 
-/** The digest as stored text, without empty values and hosting fields. */
+/** The digest as it is stored: JSON without empty values and without `hostingFields`. */
 export function digestText(digest: Digest): string {
   const entries = Object.entries(digest).filter(
     ([key, value]) => !hostingFields.has(key) && value !== undefined && value !== null && value !== '',
@@ -197,16 +217,19 @@ export function digestText(digest: Digest): string {
   return JSON.stringify(Object.fromEntries(entries))
 }
 
-/** The digest of a metadata block; undefined for every other block. */
+/** The digest in a block that holds one. Undefined for all other blocks. */
 export function readDigest(block: Block): Digest | undefined {
   if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
   if (block.mime !== undefined && block.mime !== 'application/json') return undefined
-  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // most tool results are not parsed
+  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // saves parsing the many results without a digest
 }
 
 const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseJsonAs(Digest, block.text))
 
-/** The text that the model wrote to the user together with a decision. A `react.note` is different: the agent writes it for itself. */
+/**
+ * The sentence that the model writes to the user together with a tool call. A `react.note`, without an s, is something else: the agent
+ * writes it for itself.
+ */
 export function decisionNotesBlock(origin: BlockOrigin, text: string, toolId?: string): Draft<'react.notes'> {
   return {
     type: 'react.notes',
@@ -221,7 +244,7 @@ export function decisionNotesBlock(origin: BlockOrigin, text: string, toolId?: s
   }
 }
 
-/** The reasoning of a round. */
+/** The text of the `thinking` channel in one round. */
 export function thinkingBlock(origin: BlockOrigin, text: string): Draft<'react.thinking'> {
   return {
     type: 'react.thinking',
@@ -235,7 +258,7 @@ export function thinkingBlock(origin: BlockOrigin, text: string): Draft<'react.t
   }
 }
 
-/** The partial output of a decision that the user interrupted. The user has seen it, so the model must see it too. */
+/** The beginning of a response that a steer interrupted. The model sees it in later prompts, because the user has already seen it. */
 export function rawDecisionBlock(origin: BlockOrigin, text: string): Draft<'react.decision.raw'> {
   return {
     type: 'react.decision.raw',
@@ -250,7 +273,10 @@ export function rawDecisionBlock(origin: BlockOrigin, text: string): Draft<'reac
   }
 }
 
-/** A note that the agent writes into a file for itself, such as a preference of the user. `path` is the logical path of that file. */
+/**
+ * A note that the agent writes for itself, for example about a preference of the user. `path` is the logical path of the file with the
+ * note.
+ */
 export function internalNoteBlock(origin: BlockOrigin, path: string, text: string): Draft<'react.note'> {
   return {
     type: 'react.note',
@@ -265,14 +291,17 @@ export function internalNoteBlock(origin: BlockOrigin, path: string, text: strin
   }
 }
 
-/** A part of a note with one tag or none. */
+/** A part of a note that has one tag, or none. */
 export interface NoteSegment {
-  /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact; undefined when untagged. */
+  /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact. Undefined when the part has no tag. */
   readonly tag: string | undefined
   readonly text: string
 }
 
-/** Splits a note: a line that starts with `[X]` opens a segment, and the following lines belong to it. */
+/**
+ * Splits a note into segments. A line that starts with a tag such as `[P]` begins a segment, and the lines without a tag after it belong to
+ * it.
+ */
 export function noteSegments(text: string): readonly NoteSegment[] {
   const segments: { tag: string | undefined; lines: string[] }[] = []
   for (const line of text.split('\n')) {
@@ -287,10 +316,10 @@ export function noteSegments(text: string): readonly NoteSegment[] {
     .filter(({ tag, text: body }) => tag !== undefined || body !== '')
 }
 
-/** The distinct tags of a note, in order. */
+/** The tags of a note without duplicates, in the order in which they appear. */
 export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }
 
-/** The segments of a note; undefined for other blocks. */
+/** The segments of a note. Undefined for other blocks. */
 export const readNote = oncePerBlockOfType(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))

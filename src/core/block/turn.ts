@@ -2,12 +2,12 @@ import { omitUndefined } from '../json.ts'
 import { feedbackPath, stagePath, summaryPath, systemMessagePath } from '../path/build.ts'
 import type { Draft, Meta } from './block.ts'
 
-/** The first block of a turn. It has no text; its `ts` is the start of the turn. */
+/** The first block of a turn. It has no text. Its `ts` is the time when the turn started. */
 export function turnHeaderBlock(turnId: string, ts: string): Draft<'turn.header'> {
   return { type: 'turn.header', author: 'system', turn_id: turnId, ts, text: '' }
 }
 
-/** A message from the runtime to the agent, for example that old content was hidden. */
+/** A message of the runtime to the agent. For example, it says that old blocks were hidden. */
 export function systemMessageBlock(
   turnId: string,
   ts: string,
@@ -27,7 +27,7 @@ export function systemMessageBlock(
 
 export type Reaction = 'ok' | 'not_ok' | 'neutral'
 
-/** Feedback on a turn. All feedback on a turn has the same path; only the latest is valid. */
+/** Feedback on a turn. All feedback on one turn has the same path. Only the latest is valid. */
 export function feedbackBlock(
   turnId: string,
   ts: string,
@@ -56,7 +56,7 @@ export function feedbackBlock(
   }
 }
 
-/** The summary that replaces all earlier blocks. `turnId` is the turn of the block at the cut. */
+/** The summary that replaces all blocks before it. `turnId` is the turn of the first block that is not replaced. */
 export function rangeSummaryBlock(
   turnId: string,
   ts: string,
@@ -99,7 +99,7 @@ const authors: { readonly [S in StageName]: string } = {
   suggested_followups: 'system',
 }
 
-/** The output of one stage of a turn. The caller writes the header line of the stage into `text`. */
+/** A block of type `stage.<name>`, with `text` as its whole text. */
 export function stageBlock<S extends StageName>(name: S, turnId: string, ts: string, text: string, meta?: Meta): Draft<`stage.${S}`> {
   const block = {
     type: `stage.${name}` as const,
@@ -113,12 +113,12 @@ export function stageBlock<S extends StageName>(name: S, turnId: string, ts: str
   return meta === undefined ? block : { ...block, meta }
 }
 
-/** Questions to the user. The agent can not continue without the answers. */
+/** Questions to the user that the agent needs answered before it can go on. */
 export function clarificationBlock(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
   return stageBlock('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }
 
-/** Questions that the user may want to ask next. They are shown to the user, never to the model. */
+/** Questions that the model suggests to the user as the next message. They are shown to the user but never to the model. */
 export function suggestedFollowupsBlock(turnId: string, ts: string, items: readonly string[]): Draft<'stage.suggested_followups'> {
   return stageBlock('suggested_followups', turnId, ts, items.map((item) => `- ${item}`).join('\n'), { items })
 }

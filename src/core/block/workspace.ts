@@ -5,7 +5,7 @@ import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin, Notice } from './round.ts'
 
-/** Records all checkouts of the turn so far. `checkedOutFrom` holds the logical paths of the versions that were copied into `files/`. */
+/** Records all checkouts of the turn so far. `checkedOutFrom` has the logical paths of the files that were copied into `files/`. */
 export function checkoutBlock(
   { turnId, ts, callId, iteration }: BlockOrigin,
   checkout: { readonly mode: string; readonly checkedOutFrom: readonly string[] },
@@ -27,7 +27,9 @@ const CheckoutPayload = z.looseObject({ mode: z.string(), checked_out_from: z.ar
 
 export const readWorkspaceCheckout = oncePerBlockOfType(['react.workspace.checkout'], (block) => parseJsonAs(CheckoutPayload, block.text))
 
-/** The workspace's record of what the turn published. `keeps` lists the bytes of changed files, which must live as long as this block. */
+/**
+ * Records what the turn published as its version. `keeps` refers to the bytes of changed files, which must be stored as long as this block.
+ */
 export function publishBlock(
   turnId: string,
   ts: string,
@@ -70,7 +72,7 @@ interface PublishFacts {
   readonly parent_unavailable?: string | undefined
 }
 
-/** What the model has to know about a publish: that it failed, or which files it lacks. Undefined when nothing is lost. */
+/** A notice that the publish failed, or that the version lacks files. Undefined when the version has all files. */
 export function publishNotice({ status, turn_id, message, left_out, parent_unavailable }: PublishFacts): Notice | undefined {
   if (status === 'failed') {
     const reason = message === undefined ? '' : ` Reason: ${message}`

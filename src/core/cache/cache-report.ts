@@ -5,25 +5,28 @@ import { type CachedPrompt, createMiss, explainMiss, limitMiss, type Miss, marke
 import { callsIn, createPromptReader, type JournalEntry, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules, RulesOf } from './rules.ts'
 
-/** How one decision used the provider's cache: the expected tokens and the billed ones. */
+/** How one decision used the provider's cache: the predicted tokens and the tokens that the provider billed. */
 export interface CacheRow {
   readonly seq: number
   readonly turnId: string
   readonly iteration: number
   readonly ts: string
   readonly model: string
-  /** For each mark, the hash of all parts up to it and the id of the last block before it. */
+  /** For each mark: the hash of all parts up to the mark, and the id of the last block before the mark. */
   readonly segments: readonly { readonly hash: number; readonly block: string | undefined }[]
-  /** The number of parts from the last mark of the previous call to the last mark of this one. The provider has to look back that far. */
+  /**
+   * The number of parts between the last mark of the previous call and the last mark of this call. The provider must look back over so many
+   * parts to find the cached prefix.
+   */
   readonly reach: number
-  /** The expected tokens. Undefined when the caching rules of the model are not known. */
+  /** The predicted tokens. Undefined when the caching rules of the model are not known. */
   readonly predicted: Buckets | undefined
-  /** The tokens that the provider billed. Undefined when it reported none, as for an aborted call. */
+  /** The tokens that the provider billed. Undefined when the provider reported no usage, for example because the call was aborted. */
   readonly billed: Buckets | undefined
   readonly miss?: Miss
 }
 
-/** The tokens of a prompt that were read from the cache, written to it, or neither. */
+/** The tokens of a prompt, divided into those read from the cache, those written to it, and those that were neither. */
 export interface Buckets {
   readonly read: number
   readonly write: number
@@ -39,7 +42,7 @@ export interface CacheReport {
   readonly misses: readonly CacheRow[]
 }
 
-/** Compares the expected use of the provider's cache with the billed one, for every decision of a journal. Explains each miss. */
+/** For every decision in a journal, compares the predicted use of the provider's cache with the billed use, and explains each miss. */
 export function cacheReport(
   journal: readonly JournalEntry[],
   { rulesOf, count }: { readonly rulesOf: RulesOf; readonly count: TokenCounter },
@@ -49,7 +52,7 @@ export function cacheReport(
   const rows: CacheRow[] = []
   let last: CachedPrompt | undefined
   for (const call of callsIn(journal)) {
-    if (call.response.role !== undefined) continue // only decisions share a cached prompt
+    if (call.response.role !== undefined) continue // calls with a role, such as the title, have prompts of their own
     const sent = read(call)
     const model = sent.prompt.model ?? ''
     for (const [name, state] of cachedByModel) cachedByModel.set(name, { ...state, since: [...state.since, ...sent.since] })
@@ -63,7 +66,10 @@ export function cacheReport(
   return { rows, ...summed(rows) }
 }
 
-/** Whether the latest cache write used the longer time to live. For a call that only reads, the write of an earlier call decides. */
+/**
+ * True when the cache entry has the longer time to live. A call that only reads the cache does not change this, so the state before it
+ * counts.
+ */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
 
@@ -94,7 +100,7 @@ function predictBuckets(sent: SentPrompt, before: CachedPrompt | undefined, rule
   return { read, write, uncached: Math.max(0, Math.round(sent.total) - read - write) }
 }
 
-/** How many tokens of this prompt the provider should find in the cache, given what an earlier call cached. */
+/** How many tokens of the prompt `sent` the provider should find in the cache after the earlier call `before`. */
 function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, rules: ProviderCacheRules): number {
   if (rules.kind === 'prefix') {
     const tokens = Math.min(sent.upTo(before.count - 1), before.total)
@@ -102,7 +108,8 @@ function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, 
   }
   if (rules.lookBackParts > 1 || before.prompt.model !== sent.prompt.model) return cached
   const shared = sent.prompt.points?.findLast((point) => before.prompt.points?.includes(point))
-  return Math.min(cached, sent.upTo(shared ?? -1)) // without look-back only marks that both prompts share are found
+  // A provider that does not look back finds a cached prefix only where this prompt has a mark at the same position as the earlier prompt.
+  return Math.min(cached, sent.upTo(shared ?? -1))
 }
 
 function missIn(
@@ -124,17 +131,20 @@ function missIn(
   return billed.read + billed.write === 0 ? createMiss('not reported', notCached) : createMiss('dropped by provider', notCached)
 }
 
-/** Whether the call was completed. Then the provider should have reported its usage. */
+/** True when the model completed its response. Then the provider should have reported the usage. */
 const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
 /**
- * How many tokens fewer than expected may be read from the cache without being a miss. With marks, the expected number is almost exact;
- * without marks it is an estimate.
+ * By how many tokens the billed cache read may be smaller than the predicted one before it counts as a miss. The prediction is almost exact
+ * for providers with marks. For others it is an estimate.
  */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)
 
-/** Which share of the tokens before the last mark may stay uncached without being a miss. Their number is only an estimate. */
+/**
+ * Tokens before the last mark that were not cached count as a miss only above this share of all tokens before the mark. The counts are
+ * estimates.
+ */
 const MAX_DEVIATION_SHARE = 0.3
 const MIN_DEVIATION = 256
 

@@ -3,15 +3,14 @@ import type { CacheReport, CacheRow } from './cache-report.ts'
 import type { MissCause } from './misses.ts'
 import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 
-/** Something that invalidates the provider's cache, or is likely to. */
+/** A problem that prevents the provider from reusing its cache, or is likely to. */
 export interface CacheFinding {
   readonly rule: LintRule
-  /** The name of the text, or the round, that has the problem. */
+  /** The name of the text or of the round that has the problem. */
   readonly where: string
   readonly words: string
 }
 
-/** The rules of the cache lint. */
 export type LintRule =
   | VolatileTextRule
   | 'unstable text'
@@ -21,13 +20,13 @@ export type LintRule =
   | 'long round'
   | 'hit rate'
 
-/** A text that is part of every prompt. `where` is its name. */
+/** A text that every prompt contains. `where` is its name. */
 export interface PromptText {
   readonly where: string
   readonly text: string
 }
 
-/** Finds dates, times and ids in texts that should never change. Each rule is reported once per text. */
+/** Finds dates, times and ids in texts that should be the same in every prompt. Each rule is reported at most once per text. */
 export function lintTexts(texts: readonly PromptText[]): readonly CacheFinding[] {
   return texts.flatMap(({ where, text }) =>
     findVolatileText(text).map(({ rule, at, length, advice }) => ({ rule, where, words: `"${around(text, at, length)}": ${advice}` })),
@@ -41,7 +40,10 @@ function around(text: string, at: number, length: number): string {
   return `${from > 0 ? '…' : ''}${cutBetween(text, from, to).replace(/\s+/g, ' ').trim()}${to < text.length ? '…' : ''}`
 }
 
-/** Compares the texts of two agents that were constructed in the same way. Any difference would invalidate the cache in a new process. */
+/**
+ * Compares the texts of two agents that were constructed in the same way. If they differ, a new process can not use what an earlier process
+ * cached.
+ */
 export function lintStability(one: readonly PromptText[], other: readonly PromptText[]): readonly CacheFinding[] {
   const [names, others] = [one.map(({ where }) => where), other.map(({ where }) => where)]
   const tools = (list: readonly string[]) => list.filter((name) => name.startsWith('tool '))
@@ -62,23 +64,23 @@ export function lintStability(one: readonly PromptText[], other: readonly Prompt
   ]
 }
 
-/** What `lintCacheReport` accepts without a finding. */
+/** The limits of `lintCacheReport`. It reports only what exceeds them. */
 export interface CacheBudget {
-  /** The least share of prompt tokens that must be read from the cache, from 0 to 1. */
+  /** The smallest allowed share of prompt tokens that are read from the cache, from 0 to 1. */
   readonly hitRate: number
-  /** How many avoidable misses are allowed. */
+  /** The greatest allowed number of avoidable misses. */
   readonly misses: number
   /**
-   * How many parts a round may add to the prompt. Anthropic finds a cached prefix at most 20 parts before a mark; other providers differ,
-   * see adapters/model/provider-rules.ts.
+   * The greatest number of parts that a round may add to the prompt. If a round adds too many, the provider does not find the cached
+   * prefix. Anthropic looks back over at most 20 parts from a mark. The limits of other providers are in adapters/model/provider-rules.ts.
    */
   readonly roundParts: number
 }
 
-/** The budget of `daybook cachelint`. */
+/** The limits that the command `daybook cachelint` uses. */
 export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
 
-/** Finds avoidable cache misses in a recorded conversation. Misses by hiding, compaction and long pauses are not reported. */
+/** Finds avoidable cache misses in a recorded conversation. Misses that come from hiding, compaction or a long pause are not reported. */
 export function lintCacheReport(report: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly CacheFinding[] {
   const avoidable = report.misses.filter(({ miss }) => miss && avoidableCauses.has(miss.cause))
   const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')
@@ -118,7 +120,9 @@ const longRoundFinding =
     words: `${row.reach} parts since the call before, at most ${roundParts} are safe: show fewer images at once`,
   })
 
-/** A finding if the hit rate is too low. At least two calls are needed, because the first can not read anything from the cache. */
+/**
+ * A finding if the hit rate is too low. It needs at least two calls, because the first call of a conversation finds nothing in the cache.
+ */
 function hitRateFindings({ rows, hitRate }: CacheReport, budget: CacheBudget): readonly CacheFinding[] {
   if (rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`

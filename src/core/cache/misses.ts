@@ -3,7 +3,7 @@ import { blocksOfChange, type Change } from '../timeline/change.ts'
 import { firstDifference, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules } from './rules.ts'
 
-/** Why tokens that were cached, or should have been, were billed in full. */
+/** Why the provider did not read tokens from its cache, or did not write them to it. */
 export type MissCause =
   | 'model switch'
   | 'system text changed'
@@ -22,14 +22,14 @@ export type MissCause =
   | 'not reported'
   | 'dropped by provider'
 
-/** A failure of the provider's cache: what a call should have read or cached, and why it did not. */
+/** Tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
 export interface Miss {
   readonly cause: MissCause
-  /** Tokens that should have been read from the cache, or kept in it, and were not. */
+  /** The number of tokens that were not read or not written. */
   readonly tokens: number
-  /** The first block that was affected. */
+  /** The first block that the provider had to process without the cache. */
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
-  /** An explanation for people. */
+  /** The reason as a sentence for people. */
   readonly words: string
 }
 
@@ -53,7 +53,7 @@ const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
   'dropped by provider': () => 'nothing changed and time was not up: the provider no longer had it',
 }
 
-/** The values that appear in the explanation. Each cause uses only some of them. */
+/** The values that the sentences in `missTexts` contain. Each cause uses only some of them. */
 interface MissFacts {
   readonly block?: string
   readonly from?: string
@@ -68,7 +68,7 @@ interface MissFacts {
   readonly minimum?: number
 }
 
-/** A miss with its explanation; `block` is the first block that was affected. */
+/** Makes a miss with its sentence. `block` is the first block that the provider had to process without the cache. */
 export function createMiss(cause: MissCause, tokens: number, facts: MissFacts = {}, block?: Block): Miss {
   const named = block && { id: block.id, type: block.type, ...(block.path !== undefined && { path: block.path }) }
   const words = missTexts[cause]({ block: named ? `${named.id} (${named.path ?? named.type})` : 'a block', ...facts })
@@ -83,20 +83,20 @@ function span(seconds = 0): string {
       : `${Math.round(seconds / 3600)} h`
 }
 
-/** The last prompt that was sent to a model, and how much of it the provider cached. */
+/** The last prompt that was sent to a model, and how many of its tokens the provider cached. */
 export interface CachedPrompt {
   readonly sent: SentPrompt
-  /** Tokens that the provider reported as read from or written to the cache. */
+  /** The number of tokens that the provider reported as read from the cache or written to it. */
   readonly cached: number
-  /** Whether the cache entry has the longer time to live. */
+  /** True when the cache entry has the longer time to live. */
   readonly long: boolean
-  /** The changes to the timeline since that prompt. */
+  /** The changes to the timeline since this prompt was sent. */
   readonly since: readonly Change[]
 }
 
 /**
- * Explains why the provider did not find a cached prompt. Causes are checked in the order in which they invalidate the cache: another
- * model, another system text, an expired entry, the first block that differs, the cache marks.
+ * Explains why the provider did not find a cached prompt. The causes are checked in this order: another model, other tools, another system
+ * text, an expired cache entry, the first block that differs, the positions of the marks.
  */
 export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss {
   const { sent: before } = cached
@@ -113,7 +113,7 @@ export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: Provid
   return lookBackMiss(before, now, rules, lost) ?? limitMiss(before, rules, lost) ?? createMiss('dropped by provider', lost)
 }
 
-/** The miss by a change of the block at this position, which was edited, inserted or removed since the previous prompt. */
+/** The miss that a changed block caused. The block at `position` was edited, inserted or removed after the previous prompt. */
 function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, position: number, lost: number): Miss {
   const previousBlock = before.shown[position]?.block
   const currentBlock = position < now.count ? now.shown[position]?.block : undefined
@@ -145,13 +145,16 @@ function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): Mi
 
 const hideCauses = { hide: 'hide', cache_ttl: 'expiry', cache_ttl_light: 'expiry', compaction: 'compaction' } as const
 
-/** The cause of a miss at an inserted block: feedback, or else the checkpoint of a compaction. */
+/** The cause when a block was inserted. Besides feedback, only a compaction inserts blocks. */
 function insertionCause(block: Block | undefined): MissCause | undefined {
   if (!block) return undefined
   return /feedback/.test(block.type) ? 'feedback inserted' : 'compaction'
 }
 
-/** The miss when the provider looks back over fewer parts than lie between the previous prompt's last mark and this prompt's next mark. */
+/**
+ * The miss that occurs when too many parts lie between the last mark of the previous prompt and the marks of this prompt. The provider
+ * looks back from a mark over a limited number of parts only.
+ */
 function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss | undefined {
   const lastMark = before.prompt.marks?.at(-1)
   const marks = now.prompt.marks ?? []
@@ -162,7 +165,7 @@ function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheR
   return createMiss('look-back exceeded', lost, { parts: Math.max(0, ...distances), reach: rules.lookBackParts }, block)
 }
 
-/** The miss by a limit of the provider: the prompt has too many marks, or too few tokens before the last mark. */
+/** The miss that a limit of the provider caused: the prompt has too many marks, or too few tokens before its last mark. */
 export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: number): Miss | undefined {
   const marks = (sent.prompt.marks?.length ?? 0) + 1
   const block = sent.shown[sent.prompt.points?.at(-1) ?? -1]?.block
@@ -172,5 +175,5 @@ export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: n
   return undefined
 }
 
-/** The tokens up to the last mark. The provider is asked to cache them. */
+/** The number of tokens up to the last mark, which the provider is asked to cache. */
 export const markedTokens = (sent: SentPrompt): number => sent.upTo(sent.prompt.points?.at(-1) ?? -1)

@@ -6,26 +6,28 @@ import { applyChange } from '../timeline/apply.ts'
 import { blocksOfChange, type Change, type PromptRecord, type ResponseReceived, type ShownFingerprints } from '../timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 
-/** One entry of a journal, as a store reads it. */
 export interface JournalEntry {
   readonly seq: number
   readonly change: Change
 }
 
-/** A model call as the journal recorded it, with the blocks that were visible at that time. */
+/** A model call as the journal recorded it, with the blocks of its prompt. */
 export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
-  /** The blocks, oldest first. The list may grow later: only the first `count` were shown in this call. */
+  /**
+   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. Blocks may be added to the list for later
+   * calls.
+   */
   readonly shown: readonly RenderedBlock[]
   readonly count: number
-  /** The changes since the previous call with the same role. */
+  /** The changes since the previous call with the same role. A role is, for example, the decision or the title. */
   readonly since: readonly Change[]
-  /** The blocks that were appended with the response. */
+  /** The blocks that were appended because of the response. */
   readonly produced: readonly Block[]
 }
 
-/** Every model call of a conversation. The shown blocks are rendered again from the journal entries before the call. */
+/** Every model call in a journal. The blocks of its prompt are rendered again, from the entries before the call. */
 export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCall> {
   const since = new Map<string, Change[]>()
   let timeline = emptyTimeline()
@@ -43,7 +45,10 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
   }
 }
 
-/** Continues rendering where the walk ended if the timeline has only grown. After an edit it starts again. */
+/**
+ * Renders the blocks of the timeline. If blocks were only appended since `walk` was made, only the new blocks are rendered. Otherwise all
+ * are rendered again.
+ */
 function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
   if (!walk || walk.buffer !== timeline.buffer || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
   walk.extend(timeline)
@@ -51,8 +56,9 @@ function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
 }
 
 /**
- * The blocks that a response led to. Those of a decision have its round in their metadata. They may come later than the response, but
- * before the next decision. Those of a title or a summary follow directly, except that a title or a hide may come between.
+ * The blocks that were appended because of a response.
+ * - After a decision: the blocks with the same turn and round in their metadata. Other entries may come first, but no other decision.
+ * - After a title or a summary: the blocks of the next entry. An entry `title.set` or `blocks.hidden` before it is skipped.
  */
 function blocksProducedAfter(
   journal: readonly JournalEntry[],
@@ -75,7 +81,7 @@ function blocksProducedAfter(
   return []
 }
 
-/** A prompt as it was sent, with the hashes of its blocks and the tokens up to each block. */
+/** A prompt as it was sent, with the hashes of its blocks and the number of tokens up to each block. */
 export interface SentPrompt {
   readonly response: ResponseReceived
   readonly prompt: PromptRecord
@@ -83,20 +89,26 @@ export interface SentPrompt {
   readonly at: number
   readonly shown: readonly RenderedBlock[]
   readonly count: number
-  /** The hashes of the shown blocks. Later prompts may share and extend the list: only the first `count` belong to this prompt. */
+  /** The hashes of the blocks. Only the first `count` hashes belong to this prompt. Later prompts may share the list and extend it. */
   readonly hashes: readonly (number | undefined)[]
-  /** The tokens up to and including the block at a position; -1 means the system text alone. Scaled so that they add up to `total`. */
+  /**
+   * The number of tokens up to and including the block at `position`. With -1 it is the number of tokens of the system text. The estimated
+   * tokens are scaled so that the whole prompt has `total` tokens.
+   */
   upTo(position: number): number
   readonly total: number
   readonly since: readonly Change[]
 }
 
-/** Makes a function that reconstructs the prompt of a call. It has to be called with the calls of a conversation in order. */
+/**
+ * Makes a function that computes the prompt of a call. The function must be called with the calls of one conversation in order, because the
+ * journal records only the hashes of new blocks.
+ */
 export function createPromptReader(estimator: Estimator): (call: RecordedCall) => SentPrompt {
   let hashes: (number | undefined)[] = []
   let summed: { readonly shown: readonly RenderedBlock[]; readonly sums: number[] } | undefined
 
-  /** At index n the tokens of the first n blocks, for n up to `count`. */
+  /** A list of sums. At index n stands the number of tokens of the first n blocks, for n from 0 to `count`. */
   function sumsOf(shown: readonly RenderedBlock[], count: number): readonly number[] {
     if (summed?.shown !== shown || summed.sums.length > count + 1) summed = { shown, sums: [0] }
     const { sums } = summed
@@ -118,7 +130,10 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
   }
 }
 
-/** Extends the list if the prompt has only grown, otherwise makes a new one. Without a record the hashes are undefined. */
+/**
+ * The hashes of the first `count` blocks. If the prompt has only grown, `known` is extended. Otherwise a new list is made. The hashes are
+ * undefined if the journal has no record of them.
+ */
 function extendHashes(known: (number | undefined)[], record: ShownFingerprints | undefined, count: number): (number | undefined)[] {
   if (!record) return Array.from({ length: count }, () => undefined)
   if (record.from === known.length) {
@@ -128,7 +143,7 @@ function extendHashes(known: (number | undefined)[], record: ShownFingerprints |
   return [...Array.from({ length: record.from }, (_, position) => known[position]), ...record.hashes]
 }
 
-/** The first position up to `until` at which `now` does not show the same block as `before`. Undefined when there is none. */
+/** The first position, up to and including `until`, at which the two prompts show different blocks. Undefined when there is none. */
 export function firstDifference(before: SentPrompt, now: SentPrompt, until: number): number | undefined {
   if (before.hashes === now.hashes) return undefined
   for (let position = 0; position <= Math.min(until, before.count - 1); position++) {

@@ -1,18 +1,21 @@
-/** How a provider caches prompts, as far as the cache report needs it. adapters/model/provider-rules.ts has the values. */
+/** How a provider caches prompts. The cache report uses these rules. Their values are in adapters/model/provider-rules.ts. */
 export interface ProviderCacheRules {
-  /** With `marks`, prefixes that end at a mark are cached. With `prefix`, the provider finds the longest known prefix without marks. */
+  /**
+   * With `marks`, the provider caches the prompt up to each mark. With `prefix`, it needs no marks: it finds the longest beginning of the
+   * prompt that it knows.
+   */
   readonly kind: 'marks' | 'prefix'
-  /** The shortest prefix that is cached, in tokens. Shorter ones are not cached, without an error. */
+  /** The provider caches no beginning of a prompt that has fewer tokens than this. It reports no error. */
   readonly minimumTokens: number
-  /** Over how many parts the provider looks back from a mark for a cached prefix, including the marked part. */
+  /** How many parts the provider checks, going back from a mark, to find a cached prefix. The part with the mark counts, too. */
   readonly lookBackParts: number
-  /** How long a cache entry lives after its last use. */
+  /** How long a cache entry lives after it was last used. */
   readonly ttlSeconds: number
-  /** How long a cache entry with the longer time to live lives, if the provider offers one. */
+  /** The same for entries with the longer time to live. Undefined when the provider has no such entries. */
   readonly longTtlSeconds?: number
-  /** The most marks in one request, including the mark on the system text. */
+  /** The greatest number of marks in one request, including the mark on the system text. */
   readonly maxMarks: number
 }
 
-/** Finds the cache rules of a model. Undefined when they are not known; then no misses of the model are reported. */
+/** Returns the cache rules of a model. Undefined when they are not known. Then the cache report shows no misses for calls of this model. */
 export type RulesOf = (model: string) => ProviderCacheRules | undefined

@@ -1,6 +1,6 @@
 /**
- * The kinds of text that are probably different tomorrow or for another user. Version numbers, prices, opening hours and examples look
- * similar but are constant; they are recognised by the text before and after them.
+ * The kinds of text that will probably be different tomorrow or for another user. Version numbers, prices, opening hours and examples look
+ * similar but do not change. The text before or after a match tells whether it is one of these.
  */
 export type VolatileTextRule = 'date in system text' | 'time in system text' | 'id in system text'
 
@@ -14,8 +14,9 @@ export interface VolatileMatch {
 interface VolatilePattern {
   readonly rule: VolatileTextRule
   readonly regexp: RegExp
-  /** A match is ignored when the text directly before it matches `unlessAfter`, or the text directly after it matches `unlessBefore`. */
+  /** A match is ignored when the text directly before it matches `unlessAfter`. */
   readonly unlessAfter?: RegExp
+  /** A match is ignored when the text directly after it matches `unlessBefore`. */
   readonly unlessBefore?: RegExp
 }
 
@@ -50,7 +51,8 @@ const time = (pattern: string): VolatilePattern => ({
 const id = (regexp: RegExp): VolatilePattern => ({ rule: 'id in system text', regexp })
 
 const volatilePatterns: readonly VolatilePattern[] = [
-  date(`(?<![a-z\\d])${year}([-/.])\\d{1,2}\\1\\d{1,2}(?![a-su-z\\d])`), // a T may follow, before the time
+  // The letter T may follow the date, because it separates a date from a time.
+  date(`(?<![a-z\\d])${year}([-/.])\\d{1,2}\\1\\d{1,2}(?![a-su-z\\d])`),
   date(`(?<!\\d)${year}年\\d{1,2}月\\d{1,2}日`),
   date(`(?<![\\d.])\\d{1,2}([/.])\\d{1,2}\\1${year}\\b(?!\\.\\d)`),
   date(`\\b(?:\\d{1,2}(?:\\.|st|nd|rd|th)? (?:of )?)?(?:${months})\\.?(?: \\d{1,2}(?:st|nd|rd|th)?,?)? ${year}\\b`),
@@ -73,7 +75,7 @@ const volatilePatterns: readonly VolatilePattern[] = [
   ),
 ]
 
-/** The first match of each rule. */
+/** The first match of each rule in a text. */
 export function findVolatileText(text: string): readonly VolatileMatch[] {
   const matches = new Map<VolatileTextRule, VolatileMatch>()
   for (const pattern of volatilePatterns) {

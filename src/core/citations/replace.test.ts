@@ -23,7 +23,7 @@ function run(pieces: readonly string[], options: Partial<CitationReplacerOptions
   return { text: outputs.join(''), used, unresolved, usage }
 }
 
-/** The result for a text, after checking that every segmentation gives the same. */
+/** The result for a text. Also checks that the result is the same however the text is divided into chunks. */
 function replaced(text: string, options?: Partial<CitationReplacerOptions>, random?: number) {
   const whole = run([text], options)
   for (const pieces of everySegmentation(text, random)) expect(run(pieces, options)).toEqual(whole)
@@ -220,7 +220,7 @@ describe('any text', () => {
     step.usage ? '' : step.ids === undefined ? step.text : replaceBatch(`[[S:${step.ids.join(',')}]]`, sources)
   const expected = (step: Step) => (step.ids?.some((id) => sources.has(id)) || step.usage ? replaceStep(step) : step.text)
 
-  /** The output for the steps. A link is written after an escaped character when the one before it would change its meaning. */
+  /** The expected output for the steps. If the character before a link would change the meaning of the link, it is escaped. */
   const write = (steps: readonly Step[]) =>
     steps.reduce((text, step) => {
       const added = expected(step)
@@ -289,7 +289,7 @@ describe('any text', () => {
         for (let at = 1; at <= text.length; at++) {
           output += replacer.push(text[at - 1] as string)
           const readings = ways.map((way) => referenceScan(text.slice(0, at) + way))
-          expect(output).toBe(write(agreed(readings)).replace(/!$/, '')) // a link may follow the mark
+          expect(output).toBe(write(agreed(readings)).replace(/!$/, '')) // `!` is returned later: a link may follow
         }
       }),
       { numRuns: 25 },

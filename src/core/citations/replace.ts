@@ -1,36 +1,39 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** The part of a source that a citation shows. */
+/** The parts of a source that a citation shows. */
 export interface CitedSource {
   readonly title?: string
   readonly url?: string
   readonly text?: string
 }
 
-/** The sources that can be cited, by id. `[[S:3]]` cites the source with the id 3. */
+/** The sources that can be cited, by SID. `[[S:3]]` cites the source with the SID 3. */
 export type SourceMap = ReadonlyMap<number, CitedSource>
 
 /**
- * The format of the text that contains the citations. In markdown and text, citations become links. In HTML, they become superscripts.
+ * The format of the text that contains the citations. In markdown and text, citations become links. In HTML, citations become superscripts.
  * Verbatim text is not changed.
  */
 export type CitationFormat = 'markdown' | 'text' | 'html' | 'verbatim'
 
-/** Replaces citations in a text that arrives in chunks. The output does not depend on where the chunks were cut. */
+/** Replaces citations in a text that arrives in chunks. The output is the same wherever the text is divided into chunks. */
 export interface CitationReplacer {
-  /** Returns the text that can not be part of an unfinished citation. The rest is held until more text arrives. */
+  /**
+   * Takes the next chunk and returns all text that can not be part of an unfinished citation. The text after it is kept until the next
+   * call.
+   */
   push(text: string): string
-  /** Ends the input and returns the held text. */
+  /** Ends the input and returns the text that was kept. */
   flush(): string
-  /** All cited ids, ascending. There may be no source with such an id. */
+  /** All cited SIDs in ascending order, also those for which there is no source. */
   readonly used: readonly number[]
-  /** The cited ids for which there is no source, ascending. */
+  /** The cited SIDs for which there is no source, in ascending order. */
   readonly unresolved: readonly number[]
-  /** The ids in `[[USAGE:…]]` tags, ascending. */
+  /** The SIDs in `[[USAGE:…]]` tags, in ascending order. */
   readonly usage: readonly number[]
 }
 
-/** A replacer that tells how much text it holds, so that a caller knows which part of the input the output stands for. */
+/** A replacer that also tells how much of the input it has kept. So a caller knows to which part of the input the output belongs. */
 export interface BufferingReplacer extends CitationReplacer {
   /** The number of pushed characters that were not returned yet. */
   readonly held: number
@@ -39,21 +42,21 @@ export interface BufferingReplacer extends CitationReplacer {
 /** Options of `createCitationReplacer`. */
 export interface CitationReplacerOptions {
   readonly format: CitationFormat
-  /** Called for each citation, so that sources are found that were added while the model writes. */
+  /** Returns the known sources. It is called for each citation, because sources may be added while the model writes. */
   sources(): SourceMap
-  /** True when `[[USAGE:…]]` is removed from the output. */
+  /** When true, `[[USAGE:…]]` tags are removed from the output. */
   readonly stripUsage: boolean
-  /** When false, citations are collected but stay as they were written. Default: true. */
+  /** When false, citations are collected but not replaced. Default: true. */
   readonly replaceCitations?: boolean
-  /** When false, a citation without any known source is removed. Default: true. */
+  /** When false, a citation is removed if none of its sources is known. Default: true. */
   readonly keepUnresolved?: boolean
   /** When true, only the first source of each citation is shown. */
   readonly firstOnly?: boolean
-  /** When true, a source that is an image is embedded instead of linked. */
+  /** When true, a source that is an image is embedded as an image. Otherwise the citation becomes a link. */
   readonly embedImages?: boolean
 }
 
-/** Replaces citations by links or superscripts and collects the cited ids. */
+/** Makes a replacer that replaces citations by links or superscripts and collects the cited SIDs. */
 export function createCitationReplacer(options: CitationReplacerOptions): BufferingReplacer {
   const { push, flush, held, cited } = createCitationRewriter(options)
   return {
@@ -76,7 +79,7 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
 
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
 
-/** Like `createCitationReplacer`, but does not sort the collected ids. For callers that only need the text, such as lanes. */
+/** Makes the replacer of `createCitationReplacer`, but with unsorted sets of SIDs. For callers that only need the text. */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)
@@ -106,7 +109,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     return known.length === 0 ? citation.text : ids.map((id) => link(id, sources.get(id) as CitedSource)).join(' ')
   }
 
-  /** The link to a source. It is formatted only once, as long as `sources` returns the same object for the source. */
+  /** The link to a source. The text of the link is made again only if `sources` returns a new object for the source. */
   function link(id: number, source: CitedSource): string {
     const known = links.get(id)
     if (known?.source === source) return known.text
@@ -116,7 +119,8 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   }
 
   const scanner = createCitationScanner({
-    fences: format === 'markdown' || format === 'text', // in HTML a fence is no sign of code: models put one around the whole text
+    // In HTML a fence does not mean that the text in it is code: models put a fence around a whole HTML document.
+    fences: format === 'markdown' || format === 'text',
     superscripts: format === 'html',
     changesCitations: replaces,
     changesUsage: strips,
@@ -133,14 +137,14 @@ export interface BatchOptions extends Pick<CitationReplacerOptions, 'keepUnresol
   readonly stripUsage?: boolean
 }
 
-/** Replaces the citations of a complete text. */
+/** Replaces the citations in a complete text. */
 export function replaceBatch(text: string, sources: SourceMap, options: BatchOptions = {}): string {
   const { mode = 'links', stripUsage = true, ...rest } = options
   const replacer = createCitationRewriter({ ...rest, stripUsage, format: mode === 'links' ? 'markdown' : 'html', sources: () => sources })
   return replacer.push(text) + replacer.flush()
 }
 
-/** A citation as `<sup class="cite" data-sids="1,3">`. It has a link for each source that has a web address. */
+/** Formats a citation as `<sup class="cite" data-sids="1,3">`. Each source that has a web address gets a link. */
 function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   const marks = ids.map((id) => {
     const url = webAddress(sources.get(id))
@@ -150,7 +154,7 @@ function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   return `<sup class="cite" data-sids="${ids.join(',')}">${marks.join(' ')}</sup>`
 }
 
-/** A source as `[title](url)`, or only its title when it has no web address. */
+/** Formats a source as `[title](url)`, or as its title if it has no web address. */
 function formatLink(id: number, source: CitedSource, embedImages: boolean): string {
   const url = webAddress(source)
   const title = escapeTitle(source.title?.trim() || source.url?.trim() || `Source ${id}`)
@@ -158,7 +162,9 @@ function formatLink(id: number, source: CitedSource, embedImages: boolean): stri
   return `${embedImages && isImage(url) ? '!' : ''}[${title}](${escapeUrl(url)})`
 }
 
-/** The address for a link. Only http and https addresses become links, and never `javascript:` or `data:`. */
+/**
+ * The address for a link. Only http and https addresses are allowed: an address with `javascript:` could run code when a user clicks it.
+ */
 function webAddress(source: CitedSource | undefined): string | undefined {
   const url = source?.url?.trim()
   return url !== undefined && /^https?:\/\//i.test(url) ? url : undefined
@@ -166,14 +172,14 @@ function webAddress(source: CitedSource | undefined): string | undefined {
 
 const isImage = (url: string): boolean => /\.(?:png|jpe?g|gif|webp|svg|avif|bmp)$/i.test(url.replace(/[?#][\s\S]*$/, ''))
 
-/** Escapes a title from the web. Otherwise its characters could end the link or the table cell, or start code or an HTML tag. */
+/** Escapes characters of a title that would end the link or a table cell, or would start code or an HTML tag. */
 const escapeTitle = (title: string): string =>
   title
     .replaceAll('"', "'")
     .replace(/[\\[\]|<`]/g, '\\$&')
     .replace(/[\r\n]/g, ' ')
 
-/** Escapes characters that would end the link, its line or its table cell. */
+/** Escapes characters of an address that would end the link, its line or a table cell. */
 const escapeUrl = (url: string): string =>
   url.replace(/[\s()<>"\\|`\p{Cc}]/gu, (character) =>
     character === '(' ? '%28' : character === ')' ? '%29' : encodeURIComponent(character),

@@ -1,7 +1,7 @@
 import { advanceCode, createCodeContext, isFenced } from '../stream/code-fence.ts'
 import { opensToken, readSuperscript, readToken } from './token.ts'
 
-/** A citation in a text. `text` is how it was written. */
+/** A citation in a text. `text` is the citation as it was written. */
 export interface Citation {
   readonly kind: 'cite' | 'usage' | 'superscript'
   readonly ids: readonly number[]
@@ -9,26 +9,26 @@ export interface Citation {
 }
 
 export interface CitationScannerOptions {
-  /** True when citations in fenced code blocks are ignored. */
+  /** When true, citations in fenced code blocks are ignored. */
   readonly fences: boolean
-  /** True when a citation between backticks counts. */
+  /** When true, a citation directly between two backticks counts. Otherwise it is code and is ignored. */
   readonly inCode?: boolean
-  /** True when `<sup class="cite">` is a citation, too. */
+  /** When true, `<sup class="cite">` also counts as a citation. */
   readonly superscripts: boolean
-  /** True when `replace` may change citations. Only then is an unfinished citation held back. */
+  /** Whether `replace` may change a citation. If not, the scanner returns an unfinished citation without waiting for its end. */
   readonly changesCitations: boolean
-  /** True when `replace` may change `[[USAGE:…]]` tags. */
+  /** Whether `replace` may change a `[[USAGE:…]]` tag. */
   readonly changesUsage: boolean
-  /** True when `replace` may return a link in markdown. An exclamation mark or a backslash before the link is then escaped. */
+  /** Whether `replace` may return a link in markdown. Then the scanner escapes an exclamation mark or a backslash before the link. */
   readonly links?: boolean
-  /** Called once for each citation outside of code, in order. Returns the text to put in its place. */
+  /** Called once for each citation that is not in code, in the order of the text. Returns the text that replaces the citation. */
   replace(citation: Citation): string
 }
 
 export interface CitationScanner {
   /**
-   * Returns the text that can not be part of an unfinished citation, with its citations replaced. The rest is held until more text
-   * arrives.
+   * Takes the next chunk and returns all text that can not be part of an unfinished citation, with citations replaced. The text after it is
+   * kept until the next call.
    */
   push(text: string): string
   flush(): string
@@ -39,16 +39,21 @@ export interface CitationScanner {
 const backtick = 96
 const angle = 60
 
-/** Finds citations in a text that arrives in chunks. All code that reads citations uses this scanner, so that it finds the same ones. */
+/**
+ * Finds citations in a text that arrives in chunks. All code that looks for citations uses this scanner, so that it finds the same
+ * citations everywhere.
+ */
 export function createCitationScanner(options: CitationScannerOptions): CitationScanner {
   const context = createCodeContext()
-  /** The end of the input, when it may become a citation or is half of a surrogate pair. It is read again with the next chunk. */
+  /**
+   * The end of the input, if it may be the beginning of a citation or is half of a surrogate pair. It is read again with the next chunk.
+   */
   let pending = ''
-  /** The number of characters in `pending` that were returned already, because `replace` would not change such a citation. */
+  /** The number of characters in `pending` that `push` has already returned. This happens when `replace` would not change the citation. */
   let sent = 0
   let previous = 0
   let ended = false
-  /** An exclamation mark at the end of the output so far. It is returned when the text after it is known. */
+  /** `!` if the output ends with an exclamation mark that `push` has not returned yet. If a link follows, the mark must be escaped. */
   let mark = ''
   /** The number of backslashes at the end of the returned text. */
   let backslashes = 0
@@ -103,8 +108,8 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
   }
 
   /**
-   * Reads the citation at `at`. A citation after a backtick is complete only when the next character is known, because a second backtick
-   * would make it code.
+   * Reads the citation at `at`. After a backtick, the citation is not complete before the next character has arrived. If this is a
+   * backtick, too, the citation is code.
    */
   function readAt(text: string, at: number) {
     const match = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)
@@ -149,8 +154,8 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
 }
 
 /**
- * Escapes the last character before a link: `!` would make an image of the link, and a backslash would make it plain text. `before` is the
- * number of backslashes in front of `out`.
+ * Escapes the last character before a link. A `!` before the link would make it an image, and a backslash would make it plain text.
+ * `before` is the number of backslashes directly before `out`.
  */
 function escapeEnd(out: string, before: number): string {
   const isMark = out.endsWith('!')
@@ -159,7 +164,7 @@ function escapeEnd(out: string, before: number): string {
   return isEscaped === isMark ? out : `${out.slice(0, end)}\\${out.slice(end)}`
 }
 
-/** The number of backslashes directly before `end`. `before` is their number in front of the text. */
+/** The number of backslashes directly before `end`. `before` is the number of backslashes directly before `text`. */
 function countBackslashes(text: string, end: number, before: number): number {
   let start = end
   while (text[start - 1] === '\\') start--

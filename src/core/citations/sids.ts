@@ -1,9 +1,12 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** The format of a text with citations. In markdown, citations in fenced code are ignored. In `any`, citations count in code, too. */
+/** The format of a text with citations. In `markdown`, citations in fenced code are ignored. In `any`, citations in code count, too. */
 export type CitedTextFormat = 'markdown' | 'html' | 'any'
 
-/** The source ids that a text cites, ascending. Citations in code and ids in `[[USAGE:…]]` do not count. */
+/**
+ * The SIDs that a text cites, in ascending order. The SIDs in `[[USAGE:…]]` tags are left out. `format` tells whether citations in code
+ * count.
+ */
 export function extractSids(text: string, format: CitedTextFormat = 'markdown'): readonly number[] {
   if (!mayCite(text)) return []
   const ids = new Set<number>()
@@ -15,8 +18,8 @@ export function extractSids(text: string, format: CitedTextFormat = 'markdown'):
 }
 
 /**
- * Replaces cited ids by their new numbers. An id without a new number is removed, and so is a citation without any id left. A citation
- * whose ids do not change keeps its spelling.
+ * Replaces the cited SIDs by new numbers. A SID without a new number is removed. A citation without any SID left is removed. A citation
+ * whose SIDs do not change keeps its spelling.
  */
 export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedTextFormat = 'markdown'): string {
   if (!mayCite(text)) return text
@@ -30,16 +33,17 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
   })
 }
 
-/** True when a text is not blank without its usage tags and its citations of unknown sources. */
+/** True when the text is not blank after its usage tags and its citations of unknown sources are removed. */
 export function hasReadableText(text: string, isKnown: (sid: number) => boolean): boolean {
   const first = text.trimStart().charAt(0)
-  if (!mayCite(first)) return first !== '' // the first character can not start a citation, so the text is readable
+  // The first character can not begin a citation, so it is readable text.
+  if (!mayCite(first)) return first !== ''
   return (
     scanAll(text, 'markdown', (citation) => (citation.kind !== 'usage' && citation.ids.some(isKnown) ? citation.text : '')).trim() !== ''
   )
 }
 
-/** False for a text without any character that can start a citation. Most texts are such, and need no scan. */
+/** False when the text has no character that can begin a citation. Then it need not be scanned. */
 const mayCite = (text: string): boolean => text.includes('[') || text.includes('<') || text.includes('\uff3b')
 
 function scanAll(text: string, format: CitedTextFormat, replace: (citation: Citation) => string): string {

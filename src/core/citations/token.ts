@@ -8,7 +8,7 @@
  */
 export type TokenMatch =
   | { readonly kind: 'none' }
-  /** The text ends inside a possible token. `cite` and `usage` tell which kinds of token it may still become. */
+  /** The text ends inside a possible token. `cite` tells whether it may become a citation, `usage` whether it may become a usage tag. */
   | { readonly kind: 'partial'; readonly cite: boolean; readonly usage: boolean }
   | { readonly kind: 'cite' | 'usage'; readonly ids: readonly number[]; readonly end: number }
 
@@ -21,7 +21,7 @@ const either: TokenMatch = { kind: 'partial', cite: true, usage: true }
 const citeOnly: TokenMatch = { kind: 'partial', cite: true, usage: false }
 const usageOnly: TokenMatch = { kind: 'partial', cite: false, usage: true }
 
-/** True for a character that a token can start with. */
+/** True for a character that can be the first of a token. */
 export const opensToken = (code: number): boolean => code === 91 || code === 0xff3b
 
 /** Reads the token that may start with the bracket at `at`. */
@@ -77,7 +77,7 @@ function parseIds(list: string): readonly number[] {
   return [...ids]
 }
 
-/** Removes invisible characters. Replaces look-alikes of colons, dashes and brackets by the ASCII characters. */
+/** Removes invisible characters. Replaces characters that look like colons, dashes and brackets by the ASCII ones. */
 function normalizeBody(body: string): string {
   return body
     .replace(/[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, '')
@@ -103,7 +103,7 @@ const closesToken = (code: number): boolean => code === 93 || code === 0xff3d
 const isBracket = (code: number): boolean => opensToken(code) || closesToken(code)
 const isColon = (code: number): boolean => code === 58 || code === 0xff1a || code === 0xfe55 || code === 0xfe30
 
-/** True for zero-width characters and direction marks. */
+/** True for characters without a width and for characters that set the direction of writing. */
 const isInvisible = (code: number): boolean =>
   code > 0x600 &&
   ((code >= 0x200b && code <= 0x200f) ||
@@ -134,8 +134,8 @@ const isSpace = (code: number): boolean =>
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
   /**
-   * The text ends inside a possible superscript. It may turn out to be none. Then its content is read as text, which may have a usage
-   * tag.
+   * The text ends inside a possible citation. If it turns out to be none, its content is read as plain text. This text may contain a usage
+   * tag, therefore `usage` is true.
    */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }
@@ -146,7 +146,7 @@ const partialSuperscript: SuperscriptMatch = { kind: 'partial', cite: true, usag
 
 const openTag = /<sup(?:\s[^<>]*)?>/iy
 const partialOpenTag = /<(?:s(?:u(?:p(?:\s[^<>]*)?)?)?)?$/iy
-/** Finds the end of a superscript. Superscripts do not nest, so a second `<sup` means that the first one is not a citation. */
+/** Finds the end of a superscript. Superscripts are not nested, so a second `<sup` shows that the first one is not a citation. */
 const boundary = /<\/sup\s{0,8}>|<sup[\s>]/gi
 const innerToken = /\[\[?\s*s\s*:([^[\]]+)\]/gi
 
