@@ -21,7 +21,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 interface OpenedStore {
   readonly store: ConversationStore
-  /** A second store on the same data. */
+  /** Opens a second store on the data of `store`. */
   reopen(): Promise<ConversationStore>
 }
 
@@ -40,7 +40,7 @@ async function sqlite(): Promise<OpenedStore> {
 const runs = { numRuns: 60 }
 const journalsAndSizes = fc.tuple(journals({ maxLength: 25 }), fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }))
 
-/** Splits the journal into appends of these sizes, repeated. */
+/** Splits the journal into appends. `sizes` are the numbers of changes per append; after the last size the first one follows again. */
 function split(changes: readonly Change[], sizes: readonly number[]): readonly (readonly Change[])[] {
   const appends: (readonly Change[])[] = []
   for (let at = 0, n = 0; at < changes.length; n++) {
@@ -58,7 +58,7 @@ async function fill(store: ConversationStore, name: string, appends: readonly (r
   return entries
 }
 
-/** Compacts everything that these changes have entered. */
+/** A compaction of all blocks in these changes. */
 function compactionOf(changes: readonly Change[]): Change {
   const last = Math.max(0, ...changes.flatMap(blocksOfChange).map(({ id }) => blockNumber(id) ?? 0))
   return compacted(blockId(last), last + 1, 't9')
@@ -176,7 +176,10 @@ for (const [from, create] of Object.entries({ memory, sqlite })) {
   }
 }
 
-/** The followups that wait in the timeline. When an event was entered twice, the list may name more: it does not know every folded event. */
+/**
+ * The followups that wait in the timeline. If an event id was accepted twice, the store's list may contain more ids: for each conversation
+ * it stores only the ids that wait, not those that a turn has read.
+ */
 function waitingIn(entries: readonly Entry[], timeline: Timeline): unknown {
   const ids = entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : []))
   const waiting = waitingFollowups(timeline).map(({ event_id }) => event_id)

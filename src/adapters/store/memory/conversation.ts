@@ -9,22 +9,22 @@ import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'
 
-/** A journal in memory, with the values derived from it that look-ups and lists need. */
+/** The journal of one conversation in memory, and values computed from it: lease, info for lists, and maps for look-ups. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
   entries: Entry[]
-  /** The times of the first entries, one per entry. `timesOf` adds the missing ones on demand. */
+  /** The times of the first entries, in the order of `entries`. `timesOf` computes the times of later entries when they are needed. */
   times: string[]
   /**
-   * The first version of each block, by block id: as it was appended, without later changes such as hiding. Only the first
-   * `indexedEntries` entries are included. `firstVersionsOf` adds the rest on demand.
+   * Each block by its id, as it was appended, before later changes such as hiding. The map covers only the first `indexedEntries` entries
+   * of the journal. `firstVersionsOf` adds the blocks of later entries when they are needed.
    */
   readonly firstVersions: Map<string, Block>
   indexedEntries: number
-  /** The lowest free block number. Smaller numbers must not be used again, also those of blocks that retention has removed. */
+  /** The lowest block number that was never used. A smaller number must not be used again, even if retention has removed its block. */
   nextBlock: number
-  /** The timeline directly after the latest compaction or import. Loading starts with it. */
+  /** The timeline directly after the latest compaction or import, and the `seq` of that entry. Loading applies only later entries to it. */
   base: { readonly seq: number; readonly timeline: Timeline }
 }
 
@@ -39,7 +39,7 @@ export const newConversation = (): MemoryConversation => ({
   base: { seq: 0, timeline: emptyTimeline() },
 })
 
-/** Appends all changes or none: every step that may throw comes before the first step that changes the conversation. */
+/** Appends all changes or none. Every step that may throw comes before the first step that modifies `conversation`. */
 export function appendChanges(conversation: MemoryConversation, changes: readonly Change[]): readonly Entry[] {
   const numbers = newBlockNumbersFast(changes, (id) => firstVersionsOf(conversation).get(id))
   checkNumbersUnused(numbers, conversation.nextBlock)
@@ -47,13 +47,14 @@ export function appendChanges(conversation: MemoryConversation, changes: readonl
   const added = changes.map((change): Entry => ({ seq: ++seq, change }))
   const frame = added.findLast(({ change }) => startsFrame(change))
   if (frame) conversation.base = { seq: frame.seq, timeline: replay(visibleTimeline(conversation), added, frame.seq) }
-  for (const entry of added) conversation.entries.push({ seq: entry.seq, change: entry.change }) // a copy, because the caller gets `entry`
+  // a copy, because the caller gets `entry` and may modify it
+  for (const entry of added) conversation.entries.push({ seq: entry.seq, change: entry.change })
   conversation.info = infoAfter(conversation.info, changes)
   conversation.nextBlock = Math.max(numbers.next, conversation.nextBlock)
   return added
 }
 
-/** The first version of every block, by block id, in the order in which the blocks were appended. */
+/** Every block as it was appended, before later changes such as hiding. The map is by block id, in the order of the appends. */
 export function firstVersionsOf(conversation: MemoryConversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
   const { firstVersions, entries } = conversation
@@ -68,13 +69,13 @@ export function visibleTimeline({ base, entries }: MemoryConversation): Timeline
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
-/** Removes the entries before this time that retention may remove, and returns their changes. */
+/** Removes the entries older than `before` that retention may remove. Returns the changes of the removed entries. */
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
   const { entries, base, info } = conversation
   const times = timesOf(conversation)
-  firstVersionsOf(conversation) // all entries must be indexed before some are removed
+  firstVersionsOf(conversation) // index all entries before some are removed: indexing starts at a position in `entries`
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
-  const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` has a time for each entry
+  const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` returns one time per entry
   const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))
   const removed = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
   conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
@@ -85,13 +86,13 @@ export function removeHistory(conversation: MemoryConversation, before: string):
   return removed
 }
 
-/** The times of all entries. An entry without its own time has the time of the entry before it. */
+/** The times of all entries. A change without a time gets the time of the entry before it. */
 function timesOf({ entries, times }: MemoryConversation): readonly string[] {
   while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
   return times
 }
 
-/** The index of the first entry after `seq`. It is searched, because retention leaves gaps between the numbers. */
+/** The index of the first entry whose `seq` is above `seq`. A binary search is needed because retention leaves gaps between the numbers. */
 export function positionAfter(entries: readonly Entry[], seq: number): number {
   let low = 0
   let high = entries.length

@@ -33,12 +33,12 @@ import {
 } from './conversation.ts'
 
 /**
- * A store that keeps conversations in memory. It is for tests and for agents that may forget everything on exit. It is also the simplest
- * implementation of the port.
+ * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. Read it first to
+ * see what a store does.
  */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()
-  const references = new Map<string, number>() // for each hash, how many changes refer to the blob
+  const references = new Map<string, number>() // by hash of a blob: how many changes refer to this blob
   const exclusively = createMutex()
   let claims = 0
   let closed = false
@@ -59,10 +59,13 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   function claimedConversation(claim: Claim): MemoryConversation {
     const conversation = conversations.get(claim.conversationId)
     checkClaim(claim, conversation?.lease)
-    return conversation as MemoryConversation // `checkClaim` throws when there is none
+    return conversation as MemoryConversation // `checkClaim` throws if the conversation does not exist
   }
 
-  /** Stores inline bytes as blobs and returns the changes with references. Throws `blob.missing` when a referenced blob is missing. */
+  /**
+   * Stores the inline bytes of blocks as blobs and returns the changes with references to these blobs. Throws `blob.missing` when a block
+   * refers to a blob that does not exist.
+   */
   async function prepareBlobs(changes: readonly Change[]): Promise<readonly Change[]> {
     const prepared = hasInlineBytes(changes) ? (await storeInlineBytes(changes, blobs)).changes : changes
     for (const sha256 of prepared.flatMap((change) => [...referencedBlobs(change)])) {
@@ -77,7 +80,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     }
   }
 
-  /** Removes the blobs that only these changes referred to, and returns how many. */
+  /** Removes the blobs that no other change refers to, and returns how many were removed. */
   async function removeReferences(changes: readonly Change[]): Promise<number> {
     let removed = 0
     for (const sha256 of changes.flatMap((change) => [...referencedBlobs(change)])) {
@@ -165,7 +168,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, because the reader may change it
+        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, because the caller may modify it
       }
     },
 

@@ -9,7 +9,7 @@ import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import { newBlockNumbers, validateChange } from './validate.ts'
 
-/** The whole conversation as one JSON value. `changes` is its whole journal; `timeline` is the result of replaying it. */
+/** The whole conversation as one JSON value. `changes` is the whole journal; `timeline` is the result of applying all of them. */
 export async function exportBundle(
   conversationId: string,
   changes: readonly Change[],
@@ -20,7 +20,7 @@ export async function exportBundle(
   const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, ofTurn]) => turnLogOf(turnId, ofTurn) ?? [])
   const included = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
   const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !included.has(id)))
-  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // of repeated blocks the first one stays
+  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // of blocks with the same id only the first is kept
   const bundle: Bundle = {
     format: 'daybook.bundle',
     version: 1,
@@ -34,7 +34,10 @@ export async function exportBundle(
   return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
 }
 
-/** The changes that import a bundle, and the bytes that they refer to. Checks everything and stores nothing. */
+/**
+ * Returns the changes that import a bundle, and the bytes of the blobs that these changes refer to. The whole bundle is checked; nothing is
+ * stored.
+ */
 export function unpackBundle(value: unknown): {
   readonly conversationId: string
   readonly changes: readonly Change[]
@@ -48,11 +51,11 @@ export function unpackBundle(value: unknown): {
     bytes.set(sha256, content)
   }
   const changes = asBundleFailure(() => importChanges(bundle).map(validateChange))
-  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // checked before any blob is stored
+  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // throws now if a block id is invalid, before the caller stores blobs
   return { conversationId: bundle.conversation_id, changes, bytes }
 }
 
-/** Reports an invalid change that was made from a bundle as `bundle.invalid`. */
+/** Runs `work`. An error about an invalid change becomes `bundle.invalid`, because the change was made from a bundle. */
 export function asBundleFailure<T>(work: () => T): T {
   try {
     return work()
@@ -64,7 +67,7 @@ export function asBundleFailure<T>(work: () => T): T {
   }
 }
 
-/** For each turn the changes that belong to its log. The turns are in the order of their first change. */
+/** For each turn, the changes from which its turn log is computed. The turns are in the order of their first change. */
 function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
   const byTurn = new Map<string, Change[]>()
   for (const change of changes) {
@@ -77,7 +80,7 @@ function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly
   return byTurn
 }
 
-/** The turns whose logs include a change. */
+/** The turns whose turn logs are computed from this change. */
 export function turnsLoggedBy(change: Change): ReadonlySet<string> {
   if (change.type === 'turn.opened' || change.type === 'turn.closed') return new Set([change.turn_id])
   return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])

@@ -4,8 +4,8 @@ import { type Change, changeTime } from '../../../core/timeline/change.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 
 /*
- * What every store needs to list conversations: the info of a conversation, the pages and cursors of a list, and the check of a
- * conversation's name. The info is updated with each append, so that a list needs no journal.
+ * The info of a conversation is the data that a list of conversations shows, such as title and time. A store saves it with each append, so
+ * that listing reads no journal. This file computes the info, the pages and cursors of a list, and checks the names of conversations.
  */
 
 /** The info of a conversation, without its id. */
@@ -13,7 +13,7 @@ export type InfoFields = Omit<ConversationInfo, 'conversationId'>
 
 export const emptyInfo: InfoFields = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
 
-/** Whether a turn is open or a followup waits. Then recovery must continue the conversation, and retention must keep it. */
+/** Whether a turn is open or a followup waits. Recovery must continue such a conversation, and retention must not delete it. */
 export const isUnfinished = ({ openTurn, waiting }: InfoFields): boolean => openTurn !== null || waiting.length > 0
 
 /** The info after these changes were appended. */
@@ -59,7 +59,7 @@ function applyToInfo(info: MutableInfo, change: Change): void {
   }
 }
 
-/** The place of a conversation in the list. The list is sorted by activity, newest first, then by id. */
+/** The position of a conversation in the list. The list is sorted by last activity, newest first. Equal times are sorted by id. */
 interface Cursor {
   readonly activity: string
   readonly id: string
@@ -67,7 +67,9 @@ interface Cursor {
 
 export const pageSize = ({ limit }: ListQuery): number => Math.min(Math.max(Math.trunc(limit ?? 50), 1), 500)
 
-/** A page of at most `size` conversations. `found` must contain one more if there is a next page. */
+/**
+ * A page of at most `size` conversations. To find out whether a next page exists, the caller asks for `size + 1` conversations as `found`.
+ */
 export function pageOf(found: readonly ConversationInfo[], size: number): ConversationPage {
   const conversations = found.slice(0, size)
   const last = conversations.at(-1)
@@ -85,15 +87,15 @@ export function parseCursor(text: string | undefined): Cursor | undefined {
 
 export const cursorOf = (info: ConversationInfo): Cursor => ({ activity: info.lastActivityAt ?? '', id: info.conversationId })
 
-/** Compares two places in the list. Text is compared by its UTF-8 bytes, as databases do. */
+/** Compares two positions in the list. Text is compared by its UTF-8 bytes, because SQLite compares text in this way. */
 export const compareInListOrder = (a: Cursor, b: Cursor): number => compareBytes(b.activity, a.activity) || compareBytes(a.id, b.id)
 
 const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-/** The form of a title that a search compares: in lower case, and with one spelling for accents. */
+/** The form of a title that a search compares. It is in lower case, and letters with accents are in Unicode form NFC. */
 export const foldTitle = (title: string): string => title.toWellFormed().normalize('NFC').toLowerCase()
 
-/** Throws `change.invalid` for a name that is empty or has no UTF-8 form. */
+/** Throws `change.invalid` for a name that is empty or contains half a surrogate pair, which UTF-8 can not encode. */
 export function checkConversationName(conversationId: string): void {
   if (conversationId !== '' && conversationId.isWellFormed()) return
   throw new Failure('change.invalid', `a conversation needs a name of well-formed text, not ${JSON.stringify(conversationId)}`)

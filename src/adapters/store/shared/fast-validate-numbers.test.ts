@@ -40,6 +40,7 @@ it('gives the numbers of the general version, and rejects the same appends', () 
 })
 
 it('leaves imports to the general version', () => {
-  const imported = { type: 'timeline.imported', timeline: { blocks: [block(0)] } } as unknown as Change // only its blocks matter here
+  // `ascendingNumbers` reads no other fields
+  const imported = { type: 'timeline.imported', timeline: { blocks: [block(0)] } } as unknown as Change
   expect(ascendingNumbers([imported])).toBe(undefined)
 })

@@ -1,19 +1,19 @@
 import { isObject } from '../../../core/json.ts'
 
 /**
- * Text with more UTF-8 bytes than this moves from the row of a change to a blob. `encodeRow` and `decodeRow` convert:
+ * A text with more UTF-8 bytes than this is stored as a blob, not in the row of its change. `encodeRow` and `decodeRow` convert:
  *
  *   "…ten thousand characters…"   <->   {"$blob":{"sha256":"…","size":10000}}
- *   {"$blob": 1}                  <->   {"$literal":{"$blob":1}}         an object of a user that looks like a marker
+ *   {"$blob": 1}                  <->   {"$literal":{"$blob":1}}         an object of a user that looks like a reference
  *
- * Text with half a surrogate pair stays in the row, because it has no UTF-8 form. The fields in `nameFields` stay too, so that the index
- * can be built from rows alone.
+ * A text with half a surrogate pair stays in the row, because UTF-8 can not encode it. The fields in `nameFields` also stay in the row, so
+ * that the index can be built without reading blobs.
  */
 export const LARGE_TEXT = 8 * 1024
 
 interface EncodedRow {
   readonly body: string
-  /** The large texts by hash. They have to be stored before the row. */
+  /** The large texts as UTF-8, by hash. The caller stores them before the row. */
   readonly texts: ReadonlyMap<string, Uint8Array>
 }
 
@@ -23,7 +23,8 @@ const nameFields: ReadonlySet<string> = new Set(['id', 'type', 'turn_id', 'ts', 
 
 export function encodeRow(change: unknown, hash: (bytes: Uint8Array) => string): EncodedRow {
   const body = JSON.stringify(change)
-  if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarkers(body)) return { body, texts: new Map() } // no text in it is longer
+  // no text in a short body can be large
+  if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarkers(body)) return { body, texts: new Map() }
   const texts = new Map<string, Uint8Array>()
   const encoded = encode(change, (text) => {
     if (text.length * 3 <= LARGE_TEXT || !text.isWellFormed() || Buffer.byteLength(text) <= LARGE_TEXT) return text
@@ -43,7 +44,7 @@ function encode(value: unknown, encodeText: (text: string) => unknown): unknown 
   return markerOf(value) === undefined ? encoded : { [LITERAL]: encoded }
 }
 
-/** The change of a parsed row. `textOf` finds a large text by its hash. Throws a TypeError for an invalid marker. */
+/** Returns the change of a parsed row. `textOf` returns a large text by its hash. An invalid `$blob` or `$literal` throws a TypeError. */
 export function decodeRow(value: unknown, textOf: (sha256: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => decodeRow(item, textOf))
   if (!isObject(value)) return value
@@ -65,7 +66,7 @@ export function largeTextsOf(row: unknown): readonly string[] {
   return hashes
 }
 
-/** False when a row has no markers and needs no decoding. Searching for the single character `$` first saves 2 µs per row. */
+/** Whether a row may contain `$blob` or `$literal` and needs decoding. Searching for the single character `$` first saves 2 µs per row. */
 export const mayHoldMarkers = (body: string): boolean => body.includes('$') && (body.includes(`"${BLOB}"`) || body.includes(`"${LITERAL}"`))
 
 function markerOf(value: object): typeof BLOB | typeof LITERAL | undefined {

@@ -3,20 +3,20 @@ import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
 import { conversationMissing } from './conversation-info.ts'
 import { findProcess, isProvenDead } from './owner-death.ts'
 
-/** The right to write to a conversation. It is free when `owner` is null. */
+/** The lease of a conversation, as a store saves it. If `owner` is null, no process holds the lease. */
 export interface Lease {
   readonly epoch: number
   readonly owner: Owner | null
   readonly expiresAt: string | null
 }
 
-/** When a lease expires that is claimed or renewed at `now`. */
+/** Returns the time at which a lease ends that is claimed or renewed at `now`. */
 export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
 
-/** Whether a lease is neither expired nor released. Its owner may be dead. */
+/** Whether a lease has an owner and has not expired. The owner may be dead. */
 export const isHeld = ({ owner, expiresAt }: Lease, now: string): boolean => owner !== null && expiresAt !== null && expiresAt > now
 
-/** Throws `conversation.busy` while another owner holds the lease, unless that owner is proven dead. */
+/** Throws `conversation.busy` while another owner holds the lease. The lease of an owner that is proven dead counts as free. */
 export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
   const { owner, expiresAt } = lease
   if (owner === null || owner.id === claimant.id || !isHeld(lease, now) || isProvenDead(owner, claimant, findProcess)) return
@@ -36,8 +36,8 @@ function describeOwner(owner: Owner, claimant: Owner): string {
 }
 
 /**
- * Throws `conversation.superseded` unless the claim is the latest of its conversation. `lease` is undefined when the conversation was
- * deleted; that throws `conversation.missing`.
+ * Throws `conversation.superseded` if a later claim exists or the claim was released. Throws `conversation.missing` if `lease` is
+ * undefined, which means that the conversation was deleted.
  */
 export function checkClaim(claim: Claim, lease: Lease | undefined): void {
   const { conversationId, ownerId, epoch } = claim

@@ -13,13 +13,14 @@ describe('an owner in the same pid namespace', () => {
   it('is dead when its pid is gone or belongs to a process that started at another time', () => {
     expect(isProvenDead(owner(linux), claimant(linux), gone)).toBe(true)
     expect(isProvenDead(owner(linux), claimant(linux), found({ startedAt: '101' }))).toBe(true)
-    expect(isProvenDead(owner({ ...linux, pid: 9 }), claimant(linux), gone)).toBe(true) // the claimant has its pid
+    expect(isProvenDead(owner({ ...linux, pid: 9 }), claimant(linux), gone)).toBe(true) // the claimant has the pid of the owner
   })
 
   it('is not dead when its process exists, or when the start time of the process with its pid is not known', () => {
     expect(isProvenDead(owner(linux), claimant(linux), found({ startedAt: '100' }))).toBe(false)
     expect(isProvenDead(owner(linux), claimant(linux), found({}))).toBe(false)
-    expect(isProvenDead(owner({ ...linux, pid: 9, startedAt: '200' }), claimant(linux), gone)).toBe(false) // two agents in one process
+    // owner and claimant are two agents in one process
+    expect(isProvenDead(owner({ ...linux, pid: 9, startedAt: '200' }), claimant(linux), gone)).toBe(false)
   })
 })
 
@@ -57,5 +58,5 @@ describe('on a system without /proc', () => {
 it('finds the processes that exist, and no others', () => {
   expect(findProcess(process.pid)).toBeDefined()
   expect(findProcess(2 ** 30)).toBeUndefined()
-  for (const pid of [-1, 0, 2 ** 40, Number.NaN]) expect(findProcess(pid)).toBeDefined() // no such pid: nothing is proven by it
+  for (const pid of [-1, 0, 2 ** 40, Number.NaN]) expect(findProcess(pid)).toBeDefined() // numbers that can not be pids prove no death
 })

@@ -3,29 +3,34 @@ import { type ProcessStat, parseProcessStat } from '../../../core/process-stat.t
 import type { Owner } from '../../../ports/store.ts'
 
 /*
- * Whether the owner of a lease is dead, before the lease expires. Two processes that both write to a conversation are worse than a wait
- * of half a minute, so only a proof counts:
+ * Decides whether the owner of a lease is dead, before the lease expires. If two processes wrote to one conversation, its journal would be
+ * wrong. Waiting half a minute for the end of the lease is better. Therefore an owner is dead only in the cases that this table calls dead.
+ * The claimant is the process that asks.
  *
- *   host, boot or namespace differ            no proof: its pid means nothing here, and host names repeat in containers
- *   namespace unknown, on Linux               no proof, for the same reason
- *   its pid is gone, or a zombie has it       dead
- *   its pid belongs to a process that
- *     started at another time                 dead: the pid was given away again
+ *   host, boot or pid namespace of owner and
+ *     claimant differ                         not proven: the claimant can not look up the owner's pid, and host names repeat in containers
+ *   pid namespace unknown, on Linux           not proven, for the same reason
+ *   no process has the owner's pid, or a
+ *     zombie has it                           dead
+ *   a process has the owner's pid, and it
+ *     started at another time                 dead: the system gave the pid to a new process
  *     started at the same time                alive, also when it is stopped
- *     started at an unknown time              no proof
+ *     started at an unknown time              not proven
  *
- * Namespaces are compared by inode number. The kernel uses the number of a namespace again only after all its processes have ended. So when
- * the owner's namespace has the number of ours, it is ours, or the owner is dead. In both cases the rules above give the right answer.
+ * Namespaces are compared by inode number. The kernel gives the number of a namespace to a new one only after all processes of the old one
+ * have ended. So if owner and claimant have the same number, either they are in one namespace, or the owner is dead. In both cases the
+ * table gives the right answer.
  *
- * Another boot on the same host name is no proof either: it may be a restarted machine, or another machine with a container of that name.
+ * Another boot with the same host name proves no death. It may be the same machine after a restart, or another machine with a container of
+ * the same name.
  */
 
-/** A process that exists. `startedAt` is undefined when it can not be found out. */
+/** A process that exists. `startedAt` is undefined when the start time of the process is unknown. */
 export interface FoundProcess {
   readonly startedAt?: string
 }
 
-/** Whether the owner is certainly dead. `claimant` is the process that asks; `find` looks for a process by its pid. */
+/** Whether the owner is certainly dead. `claimant` is the process that asks. `find` returns the process with a pid. */
 export function isProvenDead(owner: Owner, claimant: Owner, find: (pid: number) => FoundProcess | undefined): boolean {
   if (!sharePids(owner, claimant)) return false
   const found = owner.pid === claimant.pid ? claimant : find(owner.pid)
@@ -33,9 +38,12 @@ export function isProvenDead(owner: Owner, claimant: Owner, find: (pid: number) 
   return owner.startedAt !== undefined && found.startedAt !== undefined && owner.startedAt !== found.startedAt
 }
 
-/** Whether both owners certainly count pids in the same way. Systems other than Linux have no namespaces: there the host decides. */
+/**
+ * Whether a pid certainly means the same process for owner and claimant. Systems other than Linux have no pid namespaces, so that `pidNs`
+ * is undefined for both.
+ */
 function sharePids(owner: Owner, claimant: Owner): boolean {
-  if (claimant.startedAt === undefined) return false // the claimant knows nothing about itself
+  if (claimant.startedAt === undefined) return false // the claimant does not know its own boot and namespace either
   return owner.host === claimant.host && owner.bootId === claimant.bootId && owner.pidNs === claimant.pidNs
 }
 
@@ -46,7 +54,7 @@ export function findProcess(pid: number): FoundProcess | undefined {
   return isRunning(pid) ? {} : undefined
 }
 
-/** Undefined when there is no such process, when it is hidden from us, or when `/proc` shows the processes of another namespace. */
+/** Undefined when the process does not exist or may not be read, or when `/proc` shows the processes of another namespace. */
 function readStat(pid: number): ProcessStat | undefined {
   if (process.platform !== 'linux') return undefined
   try {
@@ -63,6 +71,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH') // other errors mean that the process exists
+    // ESRCH: no such process. All other errors mean that the process exists
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
   }
 }

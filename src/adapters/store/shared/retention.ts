@@ -2,26 +2,28 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { turnsLoggedBy } from './bundles.ts'
 
-/** An entry with its time. An entry without its own time has the time of the entry before it. */
+/** An entry with its time. A change without a time gets the time of the entry before it. */
 export interface TimedEntry extends Entry {
   readonly ts: string
 }
 
-/** What retention must not remove from a journal. */
+/** Limits of what retention may remove from a journal. */
 interface RemovalLimits {
-  /** Entries from this time on stay. */
+  /** Only entries older than this time may be removed. */
   readonly before: string
-  /** The `seq` of the latest frame, where loading starts. This entry and later ones stay. */
+  /** The `seq` of the latest frame. Loading starts with this entry, so that this entry and all later ones stay. */
   readonly frameSeq: number
-  /** The ids of the visible blocks. Their entries stay. */
+  /** The ids of the visible blocks. The entries that contain these blocks stay. */
   readonly visible: ReadonlySet<string>
   readonly openTurn: string | null
 }
 
 /**
- * The `seq` of every entry that retention removes: old entries about compacted blocks only. All entries of a turn are removed or none, so
- * that a turn log is complete or gone. Entries of visible blocks and of the open turn stay. Entries about sources, titles, events and
- * feedback stay too.
+ * The `seq` of every entry that retention removes. These are old entries that only concern compacted blocks. Either all entries of a turn
+ * are removed or none, so that a turn log is complete or missing. These entries stay:
+ *
+ * - entries with visible blocks, and entries of the open turn
+ * - entries about sources, titles, events and feedback
  */
 export function removableEntries(entries: readonly TimedEntry[], limits: RemovalLimits): readonly number[] {
   const turns = removableTurns(entries, limits)
@@ -48,7 +50,7 @@ function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: Re
   }
 }
 
-/** The turns of which every entry can be removed. If an entry belongs to several turns, all of these turns are removed or none. */
+/** The turns whose entries can all be removed. If one entry belongs to several turns, all of these turns are removed or none. */
 function removableTurns(entries: readonly TimedEntry[], limits: RemovalLimits): ReadonlySet<string> {
   const logged = entries.map((entry) => ({ entry, turns: [...turnsLoggedBy(entry.change)] })).filter(({ turns }) => turns.length > 0)
   const kept = new Set(limits.openTurn === null ? [] : [limits.openTurn])

@@ -9,8 +9,8 @@ import { parsePayload } from '../../../core/timeline/payload.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 
 /**
- * Returns the change as the store writes it. Throws `change.invalid` or `block.invalid`. Stores call `validateChangesFast`, which skips
- * these checks where they would return the change unchanged. Whether block ids are new is checked by `newBlockNumbers`.
+ * Checks a change and returns it in the form that the store writes. Throws `change.invalid` or `block.invalid`. Stores call
+ * `validateChangesFast`, which skips these checks for changes that would pass unchanged. `newBlockNumbers` checks that block ids are new.
  */
 export function validateChange(given: Change): Change {
   const change = parseGiven(given)
@@ -24,11 +24,14 @@ function parseGiven(given: Change): Change {
   return change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
 }
 
-/** Lists and retention compare times as text, and a source selector has at most 15 digits. Other values could not be found again. */
+/**
+ * Checks the form of times and of SIDs. Lists and retention compare times as text, so that another form would be sorted wrongly. The path
+ * of a source can contain a SID of at most 15 digits.
+ */
 function checkTimesAndNumbers(change: Change): void {
   checkTimestamp(changeTime(change))
   for (const { ts } of blocksOfChange(change)) checkTimestamp(ts)
-  const { turn_id: turnId } = change as { readonly turn_id?: string | null } // it is a turn's id wherever it occurs
+  const { turn_id: turnId } = change as { readonly turn_id?: string | null } // in every change, `turn_id` is the id of a turn
   if (turnId?.isWellFormed() === false) throw invalidChange('a turn needs a name of well-formed text')
   if (change.type === 'sources.merged') {
     if (change.next_sid > MAX_SID) throw invalidChange('next_sid is beyond what a selector can name')
@@ -42,10 +45,10 @@ function checkTimestamp(ts: string | undefined): void {
   if (ts !== undefined && !isTimestamp(ts)) throw invalidChange(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
 }
 
-// A pattern is ten times faster than a date parser. It runs for every block.
+// This check runs for every block. A regular expression is ten times faster than a date parser.
 const timestampPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/
 
-let latestTimestamp = '' // most blocks of an append have the same time
+let latestTimestamp = '' // caches the last valid time, because most blocks of an append have the same time
 
 export function isTimestamp(ts: string): boolean {
   if (ts === latestTimestamp) return true
@@ -61,10 +64,13 @@ function checkBlock({ id, base64 }: Block): void {
   }
 }
 
-/** Whether an id has the form that `blockId` writes, without leading zeros. */
+/** Whether an id has exactly the form that `blockId` returns. Leading zeros are not allowed. */
 export const isBlockId = (id: string): boolean => blockNumber(id) !== undefined && (id.length === 3 || id[2] !== '0')
 
-/** Removes hiding fields from blocks that are not hidden. Otherwise hiding and revealing such a block would not restore it exactly. */
+/**
+ * Removes the fields about hiding from blocks that are not hidden. If they stayed, hiding and then revealing the block would remove them,
+ * so that the block would differ from the stored one.
+ */
 function stripStaleHidingFields(change: Change): Change {
   const blocks = blocksOfChange(change)
   const isStale = (block: Block) => !isHidden(block) && stripHidden(block) !== block
@@ -75,12 +81,14 @@ function stripStaleHidingFields(change: Change): Change {
   )
 }
 
-/** How deep lists and objects may be nested. Real changes are less than 50 deep, and JSON parsers fail at some depth. */
+/**
+ * How deep lists and objects may be nested. Changes of Daybook are less than 50 levels deep. JSON parsers fail if the nesting is too deep.
+ */
 const maxDepth = 500
 
 /**
- * The value as it would be after writing it as JSON and parsing it. It is the same object if nothing would change, which is usual. With it
- * an append returns the same values as a later load, and the memory store behaves like a store on disk.
+ * The value that results from writing `value` as JSON and parsing the text. Usually this is `value` itself, because it is already plain
+ * JSON. With this conversion an append returns the same values as a later load, also in the memory store, which writes no JSON.
  */
 export function plainJson(value: unknown): unknown {
   try {
@@ -116,11 +124,12 @@ function hasPlainFields(object: { readonly [key: string]: unknown }, depth: numb
 }
 
 function isPlainList(list: readonly unknown[], depth: number): boolean {
-  for (let n = 0; n < list.length; n++) if (!isPlain(list[n], depth)) return false // a hole is read as undefined and rejected
+  // `every` would skip a hole in the list; this reads it as undefined
+  for (let n = 0; n < list.length; n++) if (!isPlain(list[n], depth)) return false
   return true
 }
 
-/** Whether a value is a plain object, without a class or a null prototype. */
+/** Whether a value is an object without a class, such as `{}`. An object with the prototype null is not plain. */
 export const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
@@ -129,16 +138,16 @@ export const isPlainNumber = (value: unknown): boolean => Number.isFinite(value)
 
 const invalidChange = (message: string) => new Failure('change.invalid', message)
 
-/** The block numbers that an append uses. `lowest` is undefined without blocks; `next` is one more than the highest. */
+/** The block numbers that an append uses. `lowest` is undefined if the append has no blocks. `next` is the highest number plus 1. */
 export interface NewBlockNumbers {
   readonly lowest: number | undefined
   readonly next: number
 }
 
 /**
- * The numbers of the new blocks in these changes. Throws `change.invalid` when the conversation or an earlier change already has a block
- * with the same id. Only an import may repeat a block, and only with the same content. `known` finds the first version of a block that the
- * conversation already has. Callers pass the result to `checkNumbersUnused`.
+ * The numbers of the new blocks in these changes. A block whose id already exists throws `change.invalid`. Only an import may repeat a
+ * block, and then the content must be the same. `known` returns a block that the conversation already has, as it was appended. Callers pass
+ * the result to `checkNumbersUnused`.
  */
 export function newBlockNumbers(changes: readonly Change[], known: (id: string) => Block | undefined): NewBlockNumbers {
   const entered = new Map<string, Block>()
@@ -160,21 +169,21 @@ function newBlocksIn(change: Change, known: (id: string) => Block | undefined): 
   return [...added.values()]
 }
 
-/** Whether two versions of a block have the same content. One of them may be hidden. */
+/** Whether the two blocks have the same content, apart from hiding. `first` is the block as it was first appended. */
 function isSameBlock(shown: Block, first: Block): boolean {
   if (isHidden(shown)) return isDeepStrictEqual(stripHidden(shown), stripHidden(first))
   return isDeepStrictEqual(shown, first) || isDeepStrictEqual(shown, stripHidden(first))
 }
 
-/** Throws `change.invalid` when a number is below `nextBlock`. Numbers ascend and are never reused, also after a block was removed. */
+/** Throws `change.invalid` when a number is below `nextBlock`. Numbers ascend and are never used twice, even after a block was removed. */
 export function checkNumbersUnused({ lowest }: NewBlockNumbers, nextBlock: number): void {
   if (lowest !== undefined && lowest < nextBlock) throw numberTaken(blockId(lowest))
 }
 
-/** Whether a change is a compaction or an import. A store saves a frame (core/timeline/frame.ts) there. Loading starts at the latest. */
+/** Whether a change is a compaction or an import. A store saves a frame (core/timeline/frame.ts) with such a change. */
 export const startsFrame = ({ type }: Change): boolean => type === 'range.compacted' || type === 'timeline.imported'
 
-/** The ids of imported blocks. Only these may already exist, so that a store must look them up before it writes the changes. */
+/** The ids of imported blocks. Only an import may repeat blocks, so that only these ids have to be looked up before an append. */
 export const importedIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksOfChange(change).map(({ id }) => id) : []))
 
@@ -186,13 +195,13 @@ const numberTaken = (id: string) =>
 const contentDiffers = (id: string) =>
   new Failure('change.invalid', `the imported timeline shows block ${id} with another content than the history`, { details: { id } })
 
-/** Changes as the store writes them. `bytes` are the bytes that were moved to the blob store, by hash. */
+/** Changes in the form that the store writes. `bytes` are the contents that were moved from the changes to the blob store, by hash. */
 interface StoredChanges {
   readonly changes: readonly Change[]
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }
 
-/** Moves inline bytes of blocks (`base64`) to the blob store and leaves a reference (`blob`) in each block. */
+/** Stores the inline bytes of blocks (`base64`) as blobs. In each block a reference (`blob`) takes their place. */
 export async function storeInlineBytes(changes: readonly Change[], blobs: BlobStore): Promise<StoredChanges> {
   const bytes = new Map<string, Uint8Array>()
   const stored: Change[] = []
@@ -206,7 +215,7 @@ export async function storeInlineBytes(changes: readonly Change[], blobs: BlobSt
   return { changes: stored, bytes }
 }
 
-/** Whether a block has inline bytes. Then `storeInlineBytes` is needed. */
+/** Whether a block of these changes has inline bytes. If so, call `storeInlineBytes`. */
 export function hasInlineBytes(changes: readonly Change[]): boolean {
   return changes.some((change) => blocksOfChange(change).some(isInline))
 }
@@ -218,10 +227,11 @@ async function storeBlockBytes(block: Block, blobs: BlobStore, stored: Map<strin
   const blob = await blobs.put(bytes)
   stored.set(blob.sha256, bytes)
   const fields = Object.entries(block).filter(([key]) => key !== 'blob')
-  return Object.fromEntries(fields.map(([key, value]) => (key === 'base64' ? ['blob', blob] : [key, value]))) as unknown as Block // `base64` became `blob`
+  // the fields of `block`, with `blob` in place of `base64`
+  return Object.fromEntries(fields.map(([key, value]) => (key === 'base64' ? ['blob', blob] : [key, value]))) as unknown as Block
 }
 
-/** Whether a change has inline bytes or refers to blobs. Most changes do neither. */
+/** Whether a change has inline bytes or refers to blobs. Most changes have neither bytes nor references. */
 export function involvesBlobs(changes: readonly Change[]): boolean {
   for (const change of changes) {
     if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
@@ -237,7 +247,7 @@ export function referencedBlobs(change: Change): ReadonlySet<string> {
   return new Set([...ofEvent, ...blocksOfChange(change).flatMap(blobRefsOf)].map(({ sha256 }) => sha256))
 }
 
-/** The change with these blocks in place of its own. */
+/** Returns the change with `blocks` in place of its blocks. */
 export function withBlocks(change: Change, blocks: readonly Block[]): Change {
   switch (change.type) {
     case 'blocks.appended':

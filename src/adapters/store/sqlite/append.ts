@@ -37,9 +37,15 @@ interface AppenderParts {
 
 const MAX_CACHED_ROWS = 256
 
-/** Appends changes and imports bundles. Slow work is done before the transaction, which then checks that nothing has changed meanwhile. */
+/**
+ * Appends changes and imports bundles. Slow work is done before the transaction starts. The transaction then checks that no other append
+ * has changed the conversation since.
+ */
 export function createAppender({ database, conversations, journal, indexer, reader, blobs }: AppenderParts) {
-  /** Conversation rows as the last append of this process left them. They save a look-up; `replaceIfUnchanged` checks them. */
+  /**
+   * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. A cached row may be
+   * outdated; `replaceIfUnchanged` then writes nothing.
+   */
   const cachedRows = new Map<string, ConversationRow>()
 
   async function append(claim: Claim, given: readonly Change[]): Promise<readonly Entry[]> {
@@ -57,7 +63,7 @@ export function createAppender({ database, conversations, journal, indexer, read
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
         return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
       })
-      if (!result) continue // another append came first, so that the frame must be computed again
+      if (!result) continue // another append came between, so that the frame is outdated: compute it again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
       return result.entries
@@ -65,8 +71,8 @@ export function createAppender({ database, conversations, journal, indexer, read
   }
 
   /**
-   * Writes the rows of an append and updates the conversation. Returns undefined and writes nothing when the conversation differs
-   * from `row`.
+   * Writes the rows of an append and updates the row of the conversation. If the stored row of the conversation is no longer `row`, nothing
+   * is written and the result is undefined.
    */
   function writeEntries(
     row: ConversationRow,
@@ -83,7 +89,7 @@ export function createAppender({ database, conversations, journal, indexer, read
       next_block: Math.max(numbers.next, row.next_block),
     }
     if (!conversations.replaceIfUnchanged(row, next)) return undefined
-    checkNumbersUnused(numbers, row.next_block) // a failure rolls the transaction back
+    checkNumbersUnused(numbers, row.next_block) // if it throws, the transaction is rolled back
     const rows = prepared.rows.map((each, n) => ({ seq: last + 1 + n, ...each }))
     journal.write(key, rows, row.last_activity_at)
     if (frame) journal.putFrame(key, last + 1 + frame.index, frame.value)
@@ -97,7 +103,7 @@ export function createAppender({ database, conversations, journal, indexer, read
     return { lastSeq: saved?.lastSeq ?? 0, frame: frameAfter(saved?.timeline ?? emptyTimeline(), changes), knownBlocks }
   }
 
-  /** Creates a conversation from a bundle. Other processes see nothing of it before the transaction. */
+  /** Creates a conversation from a bundle, in one transaction. Other processes see all of the new conversation or nothing. */
   async function importBundle(bundle: unknown, as: string | undefined): Promise<{ readonly conversationId: string }> {
     const { conversationId: named, changes, bytes } = unpackBundle(bundle)
     const conversationId = as ?? named
@@ -118,21 +124,21 @@ export function createAppender({ database, conversations, journal, indexer, read
   return { append, importBundle }
 }
 
-/** The state of a conversation before an append that contains a compaction or an import. */
+/** Data for an append that contains a compaction or an import, read before the transaction. It is outdated if `lastSeq` has changed. */
 interface FrameContext {
   readonly lastSeq: number
   readonly frame: PlacedFrame
-  /** The first versions of the blocks that an import repeats, by id. */
+  /** The blocks that an import repeats, by id, as they were first appended. */
   readonly knownBlocks: ReadonlyMap<string, Block>
 }
 
-/** A frame and the index of its change in the append. */
+/** A frame, and the index of the change in the append after which the frame was taken. */
 interface PlacedFrame {
   readonly index: number
   readonly value: Frame
 }
 
-/** The frame after the last compaction or import among the changes. */
+/** The frame after the last compaction or import in `changes`. `timeline` is the timeline before `changes`. */
 function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame {
   const index = changes.findLastIndex(startsFrame)
   return { index, value: frameOf(changes.slice(0, index + 1).reduce(applyChange, timeline)) }
@@ -142,7 +148,7 @@ function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame
 interface PreparedAppend {
   readonly changes: readonly Change[]
   readonly rows: readonly PreparedRow[]
-  /** The bytes of the blobs by hash; undefined for blobs that the caller has put. */
+  /** The bytes of each blob by its hash. Undefined for a blob that the caller has already put. */
   readonly needed: ReadonlyMap<string, Uint8Array | undefined>
 }
 
@@ -153,8 +159,8 @@ interface PreparedRow {
 }
 
 /**
- * Puts inline bytes and large texts into the blob store and makes the rows, which are written later. `checkClaim` runs before a blob is
- * put, so that a writer that has lost its claim leaves no blobs behind.
+ * Makes the rows of an append. Inline bytes and large texts are put into the blob store now; the rows are written later. If there are
+ * inline bytes, `checkClaim` runs first, so that a writer that has lost its claim leaves no blobs behind.
  */
 async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
   const isInline = hasInlineBytes(given)
@@ -173,8 +179,8 @@ async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkCl
 }
 
 /**
- * Checks that the blobs of the rows exist. It runs in the transaction that writes the rows: blobs are removed only under the same lock, so
- * that they stay until the rows refer to them. A blob that was removed since it was put is put again.
+ * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
+ * rows. Blobs are only removed under the same lock, so that they can not disappear before the rows are written.
  */
 async function ensureBlobs({ needed }: PreparedAppend, blobs: BlobStore): Promise<void> {
   for (const [sha256, bytes] of needed) {

@@ -14,9 +14,9 @@ export interface ConversationRow {
   /** The event ids of waiting followups as a JSON list; null when none waits. */
   readonly waiting: string | null
   readonly last_seq: number
-  /** The `seq` of the last entry that the index contains. Later entries are not in it yet. */
+  /** The `seq` of the last entry that the index contains. Later entries are not indexed yet. */
   readonly indexed_seq: number
-  /** The lowest free block number. Smaller numbers must not be used again. */
+  /** The lowest block number that was never used. Smaller numbers must not be used again. */
   readonly next_block: number
   readonly epoch: number
   readonly owner_id: string | null
@@ -25,12 +25,15 @@ export interface ConversationRow {
   readonly owner_started_at: string | null
   readonly owner_boot_id: string | null
   readonly owner_pid_ns: string | null
-  /** The epoch of the claim that wrote the three columns before. Older versions write a claim without them. */
+  /**
+   * The `epoch` at which `owner_started_at`, `owner_boot_id` and `owner_pid_ns` were written. If it differs from `epoch`, an older version
+   * of Daybook took the claim. That version does not write these three columns.
+   */
   readonly owner_epoch: number | null
   readonly lease_expires_at: string | null
 }
 
-/** The table of conversations, with leases and the info that a list shows. Call the functions that change it inside `database.write`. */
+/** The table of conversations: leases, and the info that a list shows. Call the functions that modify it inside `database.write`. */
 export function createConversations(database: Database) {
   const byId = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
   const committedById = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
@@ -51,7 +54,7 @@ export function createConversations(database: Database) {
   const listStatements = new Map<string, Statement<ConversationRow>>()
 
   const find = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
-  /** Reads the committed row, outside a transaction. */
+  /** Reads the row outside of a transaction, as it was last committed. */
   const findCommitted = (conversationId: string) =>
     conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined
 
@@ -61,8 +64,10 @@ export function createConversations(database: Database) {
     setLease.run(epoch, ...values, owner && epoch, expiresAt, conversationId)
   }
 
-  /** The next epoch. The whole store has one counter, so that a conversation that is deleted and created again never repeats an epoch. */
-  const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates it
+  /**
+   * Returns the next epoch. All conversations share one counter. If a conversation is deleted and created again, its epochs still ascend.
+   */
+  const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates the counter
 
   return {
     find,
@@ -71,7 +76,7 @@ export function createConversations(database: Database) {
 
     create(conversationId: string): ConversationRow {
       insert.run(conversationId, newEpoch())
-      return find(conversationId) as ConversationRow // it was just inserted
+      return find(conversationId) as ConversationRow // the row was just inserted
     },
 
     claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
@@ -97,7 +102,10 @@ export function createConversations(database: Database) {
       }
     },
 
-    /** Replaces `row` by `next`. Writes nothing and returns false when a claim or an append has changed the row since it was read. */
+    /**
+     * Replaces `row` by `next`. If a claim or an append has changed the stored row since `row` was read, it writes nothing and returns
+     * false.
+     */
     replaceIfUnchanged(row: ConversationRow, next: ConversationRow): boolean {
       const { title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block } = next
       const values = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
@@ -129,7 +137,7 @@ export function createConversations(database: Database) {
       ]
       const found = database.read(() => {
         const statement = listStatements.get(sql) ?? database.readStatement<ConversationRow>(sql)
-        listStatements.set(sql, statement) // so that each is prepared once
+        listStatements.set(sql, statement) // cached, so that each SQL text is prepared once
         return statement.all(...values, size + 1)
       })
       return pageOf(found.map(infoOf), size)
@@ -139,10 +147,12 @@ export function createConversations(database: Database) {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** Returns the row if the claim is its latest. Otherwise throws `conversation.superseded` or `conversation.missing`. */
+/**
+ * Returns the row if no later claim exists. Otherwise throws `conversation.superseded`, or `conversation.missing` if `row` is undefined.
+ */
 export function claimedRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
   checkClaim(claim, row && leaseOf(row))
-  return row as ConversationRow // `checkClaim` throws when there is none
+  return row as ConversationRow // `checkClaim` throws if `row` is undefined
 }
 
 export function leaseOf(row: ConversationRow): Lease {
@@ -151,7 +161,9 @@ export function leaseOf(row: ConversationRow): Lease {
   return { epoch: row.epoch, owner, expiresAt: row.lease_expires_at }
 }
 
-/** Empty when an older version has claimed the conversation: then the columns still describe an earlier owner. */
+/**
+ * The process of the owner. Empty when an older version of Daybook took the claim: it left the values of an earlier owner in these columns.
+ */
 function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'> {
   const { owner_started_at: startedAt, owner_boot_id: bootId, owner_pid_ns: pidNs } = row
   if (row.owner_epoch !== row.epoch) return {}
@@ -176,6 +188,6 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
-    waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes it
+    waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes this column
   }
 }

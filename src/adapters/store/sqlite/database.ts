@@ -6,7 +6,10 @@ import { isBusy, openConnections, translateSqliteError } from './open.ts'
 
 /** An open SQLite file, with one connection that writes and one that reads. */
 export interface Database {
-  /** Runs `work` in a transaction. Meanwhile no other `write` runs, also in other processes. It is durable when the promise resolves. */
+  /**
+   * Runs `work` in a transaction. No other `write` runs meanwhile, in this process or in another. The data is durable when the promise
+   * resolves.
+   */
   write<T>(work: () => T | Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
@@ -26,7 +29,7 @@ export interface Statement<Row extends object> {
   run(...values: SQLInputValue[]): number
 }
 
-/** How long to wait for the lock of another process. */
+/** How long to wait for a lock that another process holds. */
 const LOCK_WAIT_MS = 10_000
 
 export async function openDatabase(file: string, allowReadOnly = false): Promise<Database> {
@@ -76,12 +79,12 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
         if (closed) return
         closed = true
         reader.close()
-        writer.close() // the last close merges the write-ahead log into the file
+        writer.close() // the last connection that closes merges the write-ahead log into the file
       }),
   }
 }
 
-/** Retries while another process holds the lock, without blocking this process. */
+/** Retries `attempt` while another process holds the lock. The event loop is not blocked meanwhile. */
 async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
   const deadline = performance.now() + LOCK_WAIT_MS
   for (let pause = 2; ; pause = Math.min(pause * 2, 40)) {
@@ -90,14 +93,14 @@ async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw translateSqliteError(error, file)
     }
-    await sleep(pause * (0.5 + Math.random())) // random, so that two processes do not retry at the same time
+    await sleep(pause * (0.5 + Math.random())) // random, so that two waiting processes do not always retry at the same time
   }
 }
 
 function prepareStatement<Row extends object>(database: DatabaseSync, sql: string): Statement<Row> {
   const prepared = database.prepare(sql)
   return {
-    get: (...values) => prepared.get(...values) as Row | undefined, // the caller declares the shape
+    get: (...values) => prepared.get(...values) as Row | undefined, // the caller declares the shape of the rows
     all: (...values) => prepared.all(...values) as Row[],
     iterate: (...values) => prepared.iterate(...values) as Iterable<Row>,
     run: (...values) => Number(prepared.run(...values).changes),

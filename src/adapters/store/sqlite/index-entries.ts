@@ -5,11 +5,11 @@ import type { Database } from './database.ts'
 import { ENTRIES_AFTER, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
- * How many entries are indexed together. Indexing a single entry would write a page or two for every path and call. Therefore most appends
- * index nothing; when this many entries are not indexed, the next append indexes all of them:
+ * How many entries are indexed together. Indexing entries one by one would write one or two database pages for every path and call.
+ * Therefore most appends index no entries. Once this many entries are not indexed, the next append indexes all of them:
  *
  *   seq   1 … … … … … … … indexed_seq │ … … … last_seq
- *         found through the index     │ fewer than a batch, searched one by one
+ *         found through the index     │ fewer than INDEX_BATCH entries, searched one by one
  */
 export const INDEX_BATCH = 96
 
@@ -34,9 +34,12 @@ export function createIndexer(database: Database) {
   }
 
   return {
-    /** Indexes every entry with a `seq` above `indexed`. No blobs are read, because paths and ids always stay in the rows. */
+    /**
+     * Indexes every entry with a `seq` above `indexed`. No blobs are read, because ids and paths of blocks are always stored in the rows.
+     */
     indexAfter(conversationId: string, conversation: number, indexed: number): void {
-      for (const row of entriesAfter.all(conversation, indexed)) indexEntry(conversation, row.seq, parseRow(conversationId, row) as Change) // only valid changes are written
+      // only valid changes are stored
+      for (const row of entriesAfter.all(conversation, indexed)) indexEntry(conversation, row.seq, parseRow(conversationId, row) as Change)
     },
   }
 }

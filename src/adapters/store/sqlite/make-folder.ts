@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Creates a folder and those above it. Only their owner can access them. They are created one by one, because Node's `recursive` never
- * returns on a file system that allows no new folders, such as `/proc`. This file does not import SQLite, which some callers do not need.
+ * Creates a folder and its missing parent folders, which only their owner can access. The folders are created one by one, because Node's
+ * `recursive` never returns on a file system that allows no new folders, such as `/proc`. The function has a file of its own, so that
+ * callers need not load SQLite.
  */
 export function makeFolder(name: string): void {
   const folder = resolve(name)

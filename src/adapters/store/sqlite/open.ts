@@ -13,17 +13,20 @@ interface Connections {
   readonly reader: DatabaseSync
 }
 
-/** How long SQLite itself waits for a lock. The time is short because it blocks the process; `database.ts` retries without blocking. */
+/**
+ * How long SQLite itself waits for a lock. The time is short because this wait blocks the process. `database.ts` retries without blocking.
+ */
 const LOCK_WAIT_MS = 50
 const HEADER_BYTES = 512
 
 /**
- * Opens a Daybook database, or creates it. Checks an existing file read-only first, so that a rejected file is not changed. With
- * `allowReadOnly`, a file that this process may not change is opened, and its writer throws when it is used.
+ * Opens a Daybook database, or creates it. An existing file is first checked read-only, so that a rejected file is not changed. With
+ * `allowReadOnly`, a file that this process may not change can be opened too. Its writer then throws on every write.
  */
 export function openConnections(file: string, allowReadOnly: boolean): Connections {
   try {
-    const hasLog = hasWriteAheadLog(file) // must come before the size: a new file gets its first page before its log
+    // read this before the size: another process may be creating the file, and the log appears after the first page
+    const hasLog = hasWriteAheadLog(file)
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
     const writer = openWriterIfAllowed(file)
@@ -39,7 +42,7 @@ export function openConnections(file: string, allowReadOnly: boolean): Connectio
   }
 }
 
-/** Creates a file that only its owner can read; SQLite gives the same permissions to the files that it creates beside it. */
+/** Creates a file that only its owner can read. SQLite gives the same permissions to the files that it creates beside this file. */
 function createPrivateFile(file: string): void {
   makeFolder(dirname(file))
   closeSync(openSync(file, 'a', 0o600))
@@ -48,7 +51,7 @@ function createPrivateFile(file: string): void {
 function openWriter(file: string): DatabaseSync {
   const writer = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true })
   try {
-    // With rows of 0.5 to 9 KB, pages of 4 KB and more stay half empty.
+    // Most rows have 0.5 to 9 KB. In pages of 4 KB or more, half of the space would stay empty.
     writer.exec('PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
     migrate(writer)
     return writer
@@ -74,7 +77,7 @@ function openWriterIfAllowed(file: string): DatabaseSync | undefined {
   }
 }
 
-/** Throws for a file of an older version: it can be read only after a migration, which needs to write. */
+/** Throws for a file of an older version. Such a file must be migrated before it can be read, and this process may not write to it. */
 function checkCurrent(database: DatabaseSync, file: string): void {
   if (versionOf(database) === SCHEMA_VERSION) return
   throw new Failure(
@@ -83,7 +86,9 @@ function checkCurrent(database: DatabaseSync, file: string): void {
   )
 }
 
-/** Runs the missing migrations in one transaction. The version is read again inside it, because another process may have migrated. */
+/**
+ * Runs the missing migrations in one transaction. The transaction reads the version again, because another process may just have migrated.
+ */
 function migrate(writer: DatabaseSync): void {
   if (versionOf(writer) === SCHEMA_VERSION) return
   writer.exec('BEGIN IMMEDIATE')
@@ -98,16 +103,18 @@ function migrate(writer: DatabaseSync): void {
 }
 
 /**
- * Reads a file without changing it or creating files beside it. A damaged file or a file of another program throws `store.damaged`. A file
- * of a newer version throws `store.newer`.
+ * Runs `read` on the file, without changing the file or creating files beside it. A damaged file or a file of another program throws
+ * `store.damaged`. A file of a newer version throws `store.newer`.
  */
 export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
-  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite takes an empty file for an empty database
+  // SQLite takes an empty file for an empty database
+  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does')
   const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
     const version = versionOf(database)
     const applicationId = pragma(database, 'application_id')
-    const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // there is always one row
+    // `count` always returns one row
+    const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number }
     if (tables > 0 && applicationId !== APPLICATION_ID) throw damagedFile(file, 'it belongs to another program')
     if (version > SCHEMA_VERSION) throw newerVersion(file, version)
     return read(database)
@@ -117,8 +124,8 @@ export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => 
 }
 
 /**
- * Throws `store.damaged` for a truncated file. SQLite would notice it only when it reads a missing page. While a write-ahead log exists, a
- * shorter file is normal.
+ * Throws `store.damaged` for a truncated file, which SQLite itself notices only when it reads a missing page. While a write-ahead log
+ * exists, the last pages may be in the log, so that the file is not checked.
  */
 function checkNotTruncated(database: DatabaseSync, file: string): void {
   if (hasWriteAheadLog(file)) return
@@ -138,11 +145,15 @@ function hasSqliteHeader(file: string): boolean {
   }
 }
 
-/** Whether a write-ahead log holds changes that are not in the file yet. Then a process has the file open, or died with it open. */
+/**
+ * Whether a write-ahead log contains changes that are not in the file yet. In this case a process has the file open, or died while it had.
+ */
 const hasWriteAheadLog = (file: string) => sizeOf(`${file}-wal`) > 0
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-/** The file as a URL with `immutable`. SQLite then assumes that no process writes, and creates no files beside it. */
+/**
+ * The file as a URL with the parameter `immutable`. SQLite then assumes that no process writes to the file, and creates no files beside it.
+ */
 function immutableUrl(file: string): URL {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
@@ -179,10 +190,10 @@ const primaryCode = (error: unknown) => (sqliteCode(error) ?? 0) & 0xff
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 
-/** An error of SQLite as a Failure; other errors are returned unchanged. */
+/** Turns an error of SQLite into a Failure. Other errors are returned unchanged. */
 export function translateSqliteError(error: unknown, file: string): unknown {
   if (sqliteCode(error) === undefined) return error
-  const reason = (error as Error).message // only errors have a code
+  const reason = (error as Error).message // only instances of Error have a code
   switch (primaryCode(error)) {
     case CORRUPT:
     case NOT_A_DATABASE:

@@ -13,14 +13,17 @@ import { damagedRow, ENTRIES_AFTER, type RowReader, SEQ, type StoredRow, type Ty
 const PAGE_SIZE = 256
 
 /**
- * Reads conversations. Loading the visible timeline takes as few rows as possible:
+ * Reads conversations. To load the visible timeline, it reads the frame at `seq` f and these entries:
  *
  *   seq   1 … … … … … … … f … … … … last
- *         sources only    │ every entry
- *         + the entries of blocks that the frame at f shows
+ *         only entries    │ every entry
+ *         about sources,
+ *         and those with
+ *         blocks that the
+ *         frame shows
  *
- * Finding blocks by path, turn or call covers all history: the index, and the few entries that are not indexed yet. Both may give rows
- * without a matching block, so that the blocks of each row are checked again. (SQLite stores half a surrogate pair as another character.)
+ * To find blocks by path, turn or call, it reads the rows that the index names, and all rows that are not indexed yet. Some of these rows
+ * contain no matching block, so that `find` checks each block. (One reason: SQLite stores half a surrogate pair as another character.)
  */
 export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
   const conversation = database.readStatement<{ key: number; last_seq: number; indexed_seq: number }>(
@@ -46,7 +49,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
   const byTurn = indexed('turns', 'turn')
   const byCall = indexed('calls', 'call')
 
-  /** Runs `work` on one snapshot of a conversation; undefined when the conversation does not exist. */
+  /** Runs `work` on one snapshot of a conversation. Returns undefined when the conversation does not exist. */
   function inConversation<T>(
     conversationId: string,
     work: (row: { readonly key: number; readonly lastSeq: number; readonly indexedSeq: number }) => T,
@@ -81,7 +84,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
     return { timeline: changesOf(later).reduce(applyChange, start), lastSeq: rows.lastSeq }
   }
 
-  /** The first versions of the blocks with these ids, by id. Ids that do not exist are left out. */
+  /** The blocks with these ids, as they were appended, before later changes such as hiding. Ids that do not exist are left out. */
   async function firstVersions(conversationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Block>> {
     if (ids.length === 0) return new Map()
     const rows = inConversation(conversationId, ({ key, indexedSeq }) => [
@@ -92,8 +95,8 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
   }
 
   /**
-   * The rows that may contain blocks with this path, turn or call. `entered` is set for imports only: the numbers of the blocks that no
-   * earlier entry contains.
+   * The rows that may contain blocks with this path, turn or call. For an import, `entered` contains the numbers of the blocks that no
+   * earlier entry has. For other changes it is undefined.
    */
   const candidates = (conversationId: string, index: Statement<TypedRow>, value: string) =>
     inConversation(conversationId, ({ key, indexedSeq }) =>
@@ -124,13 +127,13 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
       return turnLogOf(turnId, changesOf(await readRows(conversationId, candidates(conversationId, byTurn, turnId))))
     },
 
-    /** The entries after `after`, at most one page. The list is empty at the end of the journal. */
+    /** The entries after `after`, at most `limit` and at most one page. The list is empty at the end of the journal. */
     async page(conversationId: string, after: number, limit: number): Promise<readonly Entry[]> {
       const rows = inConversation(conversationId, ({ key }) => entriesAfter.all(key, after, Math.min(limit, PAGE_SIZE)))
       return readRows(conversationId, rows ?? [])
     },
 
-    /** Every change up to this entry. */
+    /** The changes of all entries up to `lastSeq`. */
     async changesUpTo(conversationId: string, lastSeq: number): Promise<readonly Change[]> {
       const rows = inConversation(conversationId, ({ key }) => entriesAfter.all(key, 0, ALL).filter(({ seq }) => seq <= lastSeq))
       return changesOf(await readRows(conversationId, rows ?? []))
@@ -140,18 +143,18 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
 
 export type Reader = ReturnType<typeof createReader>
 
-/** The value of LIMIT that means "no limit" in SQLite. */
+/** The LIMIT that means "no limit" in SQLite. */
 const ALL = -1
 
 const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
 
-/** The first version of each block in these entries, by block id. An import may repeat a block later. */
+/** Each block in these entries by its id, as it was first appended. A later import may repeat a block. */
 function blocksById(entries: readonly Entry[]): ReadonlyMap<string, Block> {
   const blocks = changesOf(entries).flatMap(blocksOfChange)
   return new Map(blocks.toReversed().map((block) => [block.id, block]))
 }
 
-/** Whether no earlier entry contains the block. An import may repeat blocks; `entered` has the numbers of those that it does not repeat. */
+/** Whether no earlier entry contains the block. For an import, `entered` contains the numbers of the blocks that no earlier entry has. */
 const isFirstVersion = (block: Block, entered: ReadonlySet<number | undefined> | undefined) =>
   entered === undefined || entered.has(blockNumber(block.id))
 
@@ -166,13 +169,15 @@ function blockLookup(conversationId: string, frameSeq: number, entries: readonly
 
 function parseFrame(conversationId: string, stored: StoredRow): Frame {
   try {
-    return JSON.parse(stored.body) as Frame // `putFrame` wrote it from a Frame
+    return JSON.parse(stored.body) as Frame // `putFrame` wrote this text from a Frame
   } catch (error) {
     throw damagedRow(conversationId, stored.seq, error)
   }
 }
 
-/** The sources pool after these changes. Consecutive merges are applied together, because applying one copies the whole pool. */
+/**
+ * The pool of sources after these changes. Several merges in a row are applied as one, because each applied merge copies the whole pool.
+ */
 function poolAfter(changes: readonly Change[]): SourcePool {
   let pool = emptyPool
   let rows: SourceRow[] = []

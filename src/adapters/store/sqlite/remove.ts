@@ -11,9 +11,10 @@ import { translateSqliteError, withReadOnly } from './open.ts'
 import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
- * Removes conversations, history and blobs, in two transactions. The first removes rows and records which blobs may have lost their last
- * reference. The second removes the recorded blobs that have no reference. After a crash in between, the next removal deletes these blobs.
- * Blobs are removed under the write lock; an append checks its blobs under the same lock.
+ * Removes conversations, old entries and blobs, in two transactions. The first transaction deletes rows and records the blobs whose last
+ * reference may be gone. The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next
+ * removal deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so that no blob
+ * disappears between the check and the commit.
  */
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations')
@@ -41,16 +42,16 @@ export function createRemover(database: Database, conversations: Conversations, 
   function removeConversation(key: number): void {
     recordCandidatesOf.run(key)
     deleteEntriesAfter.run(key, 0)
-    deleteConversation.run(key) // its index rows are deleted by foreign keys
+    deleteConversation.run(key) // foreign keys delete the rows of the index
   }
 
   function removeHistory({ key, id, open_turn }: ConversationRow, before: string): number {
     const frame = frameOf.get(key)
     if (!frame) return 0
-    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // frames have an order
+    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // every frame has the field `order`
     const entries = Array.from(
       entriesAfter.iterate(key, 0),
-      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outlineOf(parseRow(id, row) as Change) }), // only valid changes are written
+      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outlineOf(parseRow(id, row) as Change) }), // only valid changes are stored
     )
     const removable = removableEntries(entries, { before, frameSeq: frame.seq, visible, openTurn: open_turn })
     if (removable.length === 0) return 0
@@ -60,7 +61,7 @@ export function createRemover(database: Database, conversations: Conversations, 
     return removable.length
   }
 
-  /** Removes the recorded blobs that no entry refers to, and returns how many. */
+  /** Removes the recorded blobs to which no entry refers, and returns how many were removed. */
   async function removeCandidates(): Promise<number> {
     let removed = 0
     for (const { sha256, needed } of candidates.all()) {
@@ -109,7 +110,10 @@ export function createRemover(database: Database, conversations: Conversations, 
   }
 }
 
-/** The change with only the fields that retention needs, so that the texts of a whole history are never in memory at once. */
+/**
+ * A copy of the change with only the fields that retention reads. It leaves out texts, so that the texts of a long journal are never all in
+ * memory.
+ */
 function outlineOf(change: Change): Change {
   const blocks = blocksOfChange(change).map(({ id, turn_id }) => ({ id, turn_id }))
   const { type } = change
@@ -118,13 +122,13 @@ function outlineOf(change: Change): Change {
 }
 
 /*
- * A blob is put before the entry that refers to it. A process that dies in between leaves an unreferenced blob. The functions below find
- * and remove such blobs. Callers pass only old blobs, because the entry of a new blob may still be appended.
+ * A blob is put before the entry that refers to it is appended. If the process dies in between, no entry refers to the blob. The functions
+ * below find and remove such blobs. Callers pass only old blobs, because the entry of a new blob may still be appended.
  */
 
 const FIND_REFERENCE = 'SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1'
 
-/** Returns the given blobs that no entry refers to. Changes nothing, and does not migrate a file of an older version. */
+/** Returns those of the given blobs to which no entry refers. The file is not changed, and a file of an older version is not migrated. */
 export function findUnreferenced<Blob extends { readonly sha256: string }>(file: string, blobs: readonly Blob[]): readonly Blob[] {
   try {
     return withReadOnly(file, (database) => {
@@ -136,10 +140,12 @@ export function findUnreferenced<Blob extends { readonly sha256: string }>(file:
   }
 }
 
-/** How many blobs are removed in one transaction. The number is small because appends wait for the transaction. */
+/** How many blobs are removed in one transaction. Appends wait for this transaction, so that the number is small. */
 const SWEEP_BATCH = 64
 
-/** Removes the candidates that no entry refers to, and returns the removed ones. No append can begin to refer to one meanwhile. */
+/**
+ * Removes those candidates to which no entry refers, and returns them. An append that needs a candidate waits until the removal is done.
+ */
 export async function sweepUnreferenced<Blob extends { readonly sha256: string }>(
   file: string,
   candidates: readonly Blob[],

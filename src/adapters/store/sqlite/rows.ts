@@ -9,8 +9,8 @@ import { decodeRow, largeTextsOf, mayHoldMarkers } from '../shared/large-text.ts
 import type { Database } from './database.ts'
 
 /*
- * Writing and reading rows of the journal. The key of a row is one number: the conversation's key in the high bits, `seq` in the low 32
- * bits. Therefore the journal needs no index, and the entries of a conversation lie together.
+ * Reads and writes rows of the journal. The primary key of a row is one number: the conversation's key in the high bits, `seq` in the low
+ * 32 bits. So the rows of a conversation are stored in order, and the table needs no other index.
  */
 
 /** SQL for the key of the entry with `seq` ?2 in the conversation with key ?1. */
@@ -19,7 +19,7 @@ export const SEQ = 'entry & 4294967295'
 /** SQL for the entries after `seq` ?2 in the conversation with key ?1. */
 export const ENTRIES_AFTER = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
 
-/** An entry to be written, with the hashes of the blobs that it needs. */
+/** A row to be written to the journal, with the hashes of the blobs that its change refers to. */
 interface JournalRow {
   readonly seq: number
   readonly change: Change
@@ -35,7 +35,7 @@ export function createJournalWriter(database: Database) {
   const putFrame = database.writeStatement('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
 
   return {
-    /** Writes entries. An entry without its own time gets the time of the entry before it. `lastTs` is the time before the first entry. */
+    /** Writes entries. A change without a time gets the time of the entry before it. `lastTs` is the time of the last stored entry. */
     write(conversation: number, rows: readonly JournalRow[], lastTs: string): void {
       let ts = lastTs
       for (const { seq, change, body, blobs } of rows) {
@@ -46,7 +46,7 @@ export function createJournalWriter(database: Database) {
       }
     },
 
-    /** Replaces the frame of the conversation. Only the latest frame is needed. */
+    /** Replaces the frame of the conversation. Older frames are not needed, because loading starts with the latest one. */
     putFrame(conversation: number, seq: number, frame: Frame): void {
       putFrame.run(conversation, seq, JSON.stringify(frame))
     },
@@ -55,7 +55,7 @@ export function createJournalWriter(database: Database) {
 
 export type JournalWriter = ReturnType<typeof createJournalWriter>
 
-/** The types of changes to the sources pool. Loading needs all of them, also those before the frame. */
+/** The types of changes that modify the pool of sources. A frame does not contain the pool, so that loading reads all of these entries. */
 const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
 
 export interface StoredRow {
@@ -70,7 +70,9 @@ export interface TypedRow extends StoredRow {
 /** How many blobs one `readRows` fetches at the same time. */
 const PARALLEL_FETCHES = 16
 
-/** Turns rows into entries again and fetches their large texts. A row that can not be read throws `store.damaged`, which names the row. */
+/**
+ * Parses rows into entries and fetches their large texts. A row that can not be parsed throws `store.damaged` with the `seq` of the row.
+ */
 export function createRowReader(blobs: BlobStore) {
   async function readRows(conversationId: string, rows: readonly StoredRow[]): Promise<readonly Entry[]> {
     const parsed = rows.map((row) => parseWithLargeTexts(conversationId, row))
@@ -78,7 +80,8 @@ export function createRowReader(blobs: BlobStore) {
     return parsed.map(({ seq, value, hashes }) =>
       orDamagedRow(conversationId, seq, () => ({
         seq,
-        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value), // all were fetched
+        // `fetchTexts` has fetched all of them
+        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value),
       })),
     )
   }
@@ -107,7 +110,7 @@ export function createRowReader(blobs: BlobStore) {
 
   return {
     readRows,
-    /** Like `readRows`, but does not fetch the raw text of model responses, which is not part of a timeline. */
+    /** Does the same as `readRows`, but does not fetch the raw texts of model responses. A timeline does not contain them. */
     readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
       readRows(
         conversationId,
@@ -121,7 +124,7 @@ export type RowReader = ReturnType<typeof createRowReader>
 interface ParsedRow {
   readonly seq: number
   readonly value: unknown
-  /** The hashes of the row's large texts; undefined when the row needs no decoding. */
+  /** The hashes of the row's large texts. Undefined if the row needs no decoding. */
   readonly hashes?: readonly string[]
 }
 
@@ -160,6 +163,6 @@ export function damagedRow(conversationId: string, seq: number, cause: unknown):
   )
 }
 
-/** Whether the blob of a row was missing. Another process may have deleted the conversation after the row was read. */
+/** Whether reading a row failed because a blob is missing. Another process may have deleted the conversation meanwhile. */
 export const isMissingBlob = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Failure && error.cause.code === 'blob.missing'

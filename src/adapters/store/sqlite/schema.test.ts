@@ -17,7 +17,7 @@ import { createSqliteStore } from './store.ts'
 const folder = mkdtempSync(join(tmpdir(), 'daybook-migration-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A file in the format of the first version, with these journals. */
+/** Creates a file in the format of schema version 1, with these journals. */
 function firstVersion(name: string, journals: Readonly<Record<string, readonly Change[]>>): string {
   const file = join(folder, name)
   const database = new DatabaseSync(file)
@@ -138,9 +138,9 @@ it('an owner of an older version that stayed open is not judged by the process o
   const file = join(folder, 'mixed.db')
   const clock = createFixedClock()
   const store = await createSqliteStore({ file, blobs: createMemoryBlobs(), clock })
-  await store.claim('c1', { ...createOwner(clock), startedAt: '1' }) // this owner is dead
+  await store.claim('c1', { ...createOwner(clock), startedAt: '1' }) // an owner with a wrong start time: its process counts as dead
   const expiresAt = new Date(Date.parse(clock.now()) + LEASE_MS).toISOString()
-  // the columns that version 2 writes for a claim
+  // Changes the columns that schema version 2 writes when it takes a claim.
   edit(file, `UPDATE conversations SET epoch = 99, owner_id = 'old', owner_pid = ${process.pid}, lease_expires_at = '${expiresAt}'`)
   await expect(store.claim('c1', createOwner(clock))).rejects.toMatchObject({ details: { owner: { id: 'old' } } })
   await store.close()

@@ -1,6 +1,6 @@
 /**
- * The schema, one step per version. `docs/format.md` describes the tables. A released step is never changed: a new version adds a step.
- * Opening an older file runs the missing steps in one transaction.
+ * The SQL of the schema, one step per version. `docs/format.md` describes the tables. A released step is never changed; a new version adds
+ * a step. When an older file is opened, the missing steps run in one transaction.
  */
 export const migrations: readonly string[] = [
   `
@@ -78,8 +78,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX blob_refs_by_hash ON blob_refs (sha256);
   CREATE TABLE unreferenced_blobs (sha256 TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   `,
-  // Event ids are compared and listed as JSON text, with quotes and escapes. A damaged row is skipped, so that the other conversations are
-  // migrated; it is reported when its conversation is loaded.
+  // This step fills the column `waiting` from the journal. Event ids are compared and stored as JSON text, with quotes and escapes. A row
+  // with invalid JSON is skipped, so that the other conversations are migrated. Loading the conversation of this row reports the error.
   `
   ALTER TABLE conversations ADD COLUMN waiting TEXT;
   WITH events (entry, type, body) AS MATERIALIZED (
@@ -97,7 +97,8 @@ export const migrations: readonly string[] = [
   )
   UPDATE conversations SET waiting = ids FROM waiting WHERE conversation = key;
   `,
-  // A process of an older version may stay open and go on claiming. It does not write these columns, and it increments only `epoch`.
+  // A process with an older version of Daybook may still have the file open and take claims. It does not write these columns. Because
+  // `owner_epoch` then differs from `epoch`, readers see that the columns are outdated.
   `
   ALTER TABLE conversations ADD COLUMN owner_started_at TEXT;
   ALTER TABLE conversations ADD COLUMN owner_boot_id TEXT;
@@ -108,5 +109,5 @@ export const migrations: readonly string[] = [
 
 export const SCHEMA_VERSION = migrations.length
 
-/** The letters "dayb". By them programs such as `file` recognise a database of Daybook. */
+/** The letters "dayb" in ASCII. Programs such as `file` recognise a Daybook database by this number. */
 export const APPLICATION_ID = 0x64617962

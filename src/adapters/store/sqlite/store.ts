@@ -13,17 +13,17 @@ import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
 
 /** Options of `createSqliteStore`. */
 export interface SqliteSettings {
-  /** The database file. It is created with its folder when it does not exist. */
+  /** The database file. If it does not exist, it is created, with its folder. */
   readonly file: string
   readonly blobs: BlobStore
   readonly clock: Clock
-  /** Whether a file that this process may not change is opened for reading: reads work, and changes throw `store.failed`. */
+  /** Whether a file that this process may not change is opened for reading. Reads then work, and writes throw `store.failed`. */
   readonly allowReadOnly?: boolean
 }
 
 /**
- * A store in one SQLite file, which several processes may share. Entries survive a killed process and a power cut once `append` has
- * resolved. A file that is damaged, of a newer version, or of another program is rejected and not changed.
+ * A store in one SQLite file, which several processes may share. Once `append` has resolved, its entries survive a killed process and a
+ * power cut. A file that is damaged, of a newer version or of another program is rejected and not changed.
  */
 export async function createSqliteStore({ file, blobs, clock, allowReadOnly = false }: SqliteSettings): Promise<ConversationStore> {
   const database = await openDatabase(file, allowReadOnly)
@@ -81,8 +81,8 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
 }
 
 /**
- * Reads again when a blob is missing: another process may delete the conversation after its row was read and before the blob is read.
- * Rows are deleted before blobs, so the second read finds the conversation missing.
+ * Reads again if a blob is missing. Another process may have deleted the conversation after its row was read and before the blob was read.
+ * Rows are deleted before blobs, so that the second read finds no conversation.
  */
 async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {
