@@ -4,22 +4,33 @@ const number = (schema: z.ZodNumber) => z.preprocess((value) => (typeof value ==
 const text = z.string().min(1)
 const portRule = 'must be a whole number from 0 to 65535'
 
-/** All settings, in the form that `daybook.config.ts` exports. */
+/** All settings of the command and the server, in the form that `daybook.config.ts` exports. */
 export const Settings = z.strictObject({
-  /** `provider/model`, `offline`, or in a configuration file also a model object. The provider's own variable holds the key. */
+  /**
+   * `provider/model` or `offline`. A configuration file may also set a model object. The key of the provider is not a setting. It is read
+   * from the provider's own environment variable, such as `OPENAI_API_KEY`.
+   */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
-  /** The folder for conversations and files. */
+  /** The folder in which conversations and files are stored. */
   data: text,
-  /** Where conversations and files are stored. `sqlite`: in the folder `data`. `memory`: nowhere, they are lost when the process ends. */
+  /**
+   * Where conversations and files are stored. `sqlite`: in the folder `data`. `memory`: in memory only, so they are lost when the process
+   * ends.
+   */
   store: z.enum(['sqlite', 'memory']),
   host: text,
-  /** 0 chooses a free port. */
+  /** With 0, the system chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
-  /** How versions of the files of a conversation are stored. `custom`: in the journal and its blobs. `git`: in a repository. */
+  /**
+   * How versions of the files of a conversation are stored. `custom`: in the journal and its blobs. `git`: as commits of a git repository.
+   */
   workspace: z.enum(['custom', 'git']),
   /** Only for `workspace: git`. The path or address of a bare repository that all machines share. */
   workspaceRemote: text.optional(),
-  /** Which tokens a server accepts. To listen beyond the loopback it needs `secret`, `publicKey` or `jwksUrl`. */
+  /**
+   * How a server checks the tokens of its clients. To listen on an address that other machines can reach, the server needs `secret`,
+   * `publicKey` or `jwksUrl`.
+   */
   auth: z.strictObject({
     secret: text.optional(),
     publicKey: text.optional(),
@@ -33,10 +44,13 @@ export const Settings = z.strictObject({
     /** The most that one turn may cost, in US dollars. */
     money: number(z.number().positive()).optional(),
   }),
-  /** How tokens are estimated. `rough`: four characters of Latin text, or one of another script, are a token. `o200k`: with the o200k encoding, which takes 20 MB of memory. */
+  /**
+   * How tokens are counted. `rough` is an estimate: four characters of Latin text are one token, and one character of another script is one
+   * token. `o200k` uses the encoding of this name, which takes 20 MB of memory.
+   */
   tokenCounter: z.enum(['rough', 'o200k']),
   logLevel: z.enum(['silent', 'error', 'warn', 'info']),
-  /** The address of a server. Commands then use it instead of a local agent. */
+  /** The address of a Daybook server. If it is set, commands use this server instead of an agent in their own process. */
   server: z.url({ protocol: /^https?$/ }).optional(),
   token: text.optional(),
 })
@@ -80,10 +94,10 @@ const defaults: SettingsLayer = {
   },
 }
 
-/** Settings that are never printed. */
+/** Settings whose values are never printed. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(['auth.secret', 'token'])
 
-/** Settings from one origin, such as flags, environment or a file. */
+/** The settings that come from one origin. Origins are the flags, the environment, a configuration file and the defaults. */
 export interface SettingsLayer {
   readonly origin: string
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
@@ -91,11 +105,11 @@ export interface SettingsLayer {
 
 export interface EffectiveSettings {
   readonly settings: Settings
-  /** Where each setting comes from: an environment variable, a file, flags or defaults. */
+  /** Where the value of each setting comes from: the name of an environment variable, the path of a file, or the origin of the layer. */
   readonly origins: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** Merges layers and validates the result. The first layer that has a setting wins. */
+/** Merges the layers and validates the result. Earlier layers have priority over later ones, and the defaults are used last. */
 export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSettings {
   const values: Partial<Record<SettingName, unknown>> = {}
   const origins: Partial<Record<SettingName, string>> = {}
@@ -115,7 +129,7 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   throw new RangeError(`invalid settings: ${problems.join('; ')}`)
 }
 
-/** Settings from `DAYBOOK_*` variables. Throws when such a variable is unknown, because it is probably misspelt. */
+/** Settings from `DAYBOOK_*` variables. Throws when such a variable belongs to no setting, because its name is probably misspelt. */
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): SettingsLayer {
   const names = new Map(Object.entries(variables).map(([name, variable]) => [variable as string, name as SettingName]))
   const set = Object.entries(environment).filter(

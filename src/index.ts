@@ -1,4 +1,5 @@
-// The package entry `daybook`: agents, tools and their types. `daybook/core` has pure functions, `daybook/adapters/…` implementations.
+// The package entry `daybook`: agents, tools and their types. Pure functions are in `daybook/core`. Implementations of the ports are in
+// `daybook/adapters/…`.
 
 export type { Agent, AgentParts } from './agent/agent.ts'
 export type { Models, Problem } from './agent/agent-context.ts'

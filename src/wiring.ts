@@ -1,4 +1,4 @@
-// Creates agents, stores and workspaces from settings. This is the only module that knows every adapter.
+// Creates agents, stores and workspaces from settings. No other module imports all adapters.
 
 import { existsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -43,12 +43,12 @@ export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'cloc
   readonly model: ModelChoice | ModelChoices
 }
 
-/** A model for each role. A role without a model uses that of `decision`. */
+/** A model for each role. A role without a model uses the model for `decision`. */
 export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
 
 /**
- * Creates an agent. Conversations and files are in memory unless `store` and `workspaces` are given. When `model` is a name, the
- * provider's package is loaded with the first call of the model.
+ * Creates an agent. Without `store`, conversations are kept in memory. Without `workspaces`, files are kept in memory. When `model` is a
+ * name, the provider's package is loaded when the model is called for the first time.
  */
 export function createAgent(options: AgentOptions): Agent {
   checkOptions('createAgent', options, agentOptions)
@@ -73,7 +73,10 @@ function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): 
   }
 }
 
-/** Settings for the offline model. This model answers from documents, so documents must be citable. */
+/**
+ * Settings for the offline model, undefined for other models. The offline model answers from documents and cites them, so document types
+ * must be citable.
+ */
 function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
   const { name } = 'stream' in model ? model : model.decision
   return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
@@ -88,7 +91,7 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 type AgentConfiguration = StoreSettings & Pick<Settings, 'model' | 'tokenCounter' | 'budget'>
 
-/** Opens the agent that the settings describe. `close` releases everything that was opened for the agent. */
+/** Opens the agent that the settings describe. `close` closes the agent, its store and its PDF reader. */
 export async function openAgent(
   settings: AgentConfiguration,
   { exitGraceMs = 0, ...options }: OpenOptions = {},
@@ -118,7 +121,7 @@ export async function openAgent(
   }
 }
 
-/** Opens the stored conversations without an agent. Commands that run no turn use it, because they need no model. */
+/** Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. */
 export async function openArchive(settings: AgentConfiguration): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
   const store = await openStore({ ...settings, allowReadOnly: true })
   const clock = createSystemClock()
@@ -130,9 +133,9 @@ export async function openArchive(settings: AgentConfiguration): Promise<{ reado
     workspaces: await openWorkspaces(settings, store.blobs),
     agentParts: { settings: agentSettings(settings) },
     bookkeeping,
-    publishEntry: () => {}, // there are no followers in this process
+    publishEntry: () => {}, // this process has no followers
     announceDeleted: () => {},
-    commitToRunning: async () => false, // no turns run in this process
+    commitToRunning: async () => false, // this process runs no turns
   })
   return { archive, close: () => store.close() }
 }
@@ -142,36 +145,37 @@ function agentSettings({ model, budget }: Pick<Settings, 'model' | 'budget'>): P
     maxRounds: budget.rounds,
     maxMoney: budget.money,
     priceOf: createPriceOf({ now: createSystemClock().now }),
-    // the offline model answers from documents, so they must be citable
+    // the offline model answers from documents and cites them, so document types must be citable
     sources: model === 'offline' ? { eligibleMimes: documentEligibleMimes } : defaultAgentSettings.sources,
   }
 }
 
-/** A model by name, or a model object from a configuration file. */
+/** The model that the setting `model` describes: by its name, or as an object from a configuration file. */
 function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
   if (typeof choice === 'string') return modelFrom(choice, { reader })
-  if (isOneModel(choice)) return modelFrom(choice as Model) // not validated further: a wrong method fails when it is called
+  if (isOneModel(choice)) return modelFrom(choice as Model) // the other members are not checked, so a wrong method fails when it is called
   throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
 }
 
 async function openTokenCounter(): Promise<TokenCounter> {
-  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts') // not a static import, because the module takes 20 MB of memory
+  // imported on demand, because the module takes 20 MB of memory
+  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts')
   return loadTokenCounter()
 }
 
 /** Options of `openStore`: where conversations are stored. */
 export interface StoreOptions {
-  /** The folder of the store. It is created when it does not exist. `memory` does not use it. */
+  /** The folder of the store. It is created if it does not exist. Not used with `memory`. */
   readonly data: string
-  /** `sqlite` by default. */
+  /** Default: `sqlite`. */
   readonly store?: 'sqlite' | 'memory'
-  /** Whether a store that this process may not change is opened for reading. Without it, such a store is an error. */
+  /** Whether to open a store for reading only if this process may not write to its files. By default such a store is an error. */
   readonly allowReadOnly?: boolean
 }
 
 /**
- * Opens a store of conversations. With `sqlite` it is a database file and a folder of blobs in `data`. With `memory` its content is lost
- * when the process ends.
+ * Opens a store of conversations. With `sqlite`, the store is a database file and a folder of blobs in `data`. With `memory`, conversations
+ * are lost when the process ends.
  */
 export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
   checkOptions('openStore', settings, storeOptions)
@@ -183,7 +187,8 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
     const message = `conversations can not be stored in ${settings.data} (${errorMessage(error)}): choose another folder with --data`
     throw new Failure('store.failed', message, { cause: error })
   }
-  const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts') // not a static import, because agents in memory do not need the module
+  // imported on demand, because agents in memory do not need SQLite
+  const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts')
   return createSqliteStore({ ...storePaths(settings), clock, allowReadOnly: settings.allowReadOnly ?? false })
 }
 
@@ -192,7 +197,10 @@ const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
   blobs: createFileBlobs({ folder: join(data, 'blobs') }),
 })
 
-/** Opens the workspaces of all conversations: folders in `data`, or in memory. `blobs` must be the blobs of the store. */
+/**
+ * Opens the workspaces of all conversations. With the store `sqlite` their folders are in `data`, and with `memory` they are in memory.
+ * `blobs` must be the blobs of the same store.
+ */
 export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore): Promise<Workspaces> {
   const { data, store, workspace, workspaceRemote: remote } = settings
   if (store === 'memory') {
@@ -214,13 +222,13 @@ function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting 
   return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
 }
 
-/** Prices and cache rules of the providers. Reports about cost and cache use them. */
+/** Prices and cache rules of the providers. Reports about costs and cache use read them. */
 export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
 
-/** Which environment variables may hold the key of a provider, and whether the provider needs a key. */
+/** For one provider: the environment variables that may contain its key, and whether it needs a key. */
 export type ModelKey = Provider['key'] & { readonly provider: string }
 
-/** The key of each provider whose models can be chosen by name. */
+/** One `ModelKey` for each provider whose models can be chosen by name. */
 export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))
 
 /** The number and total size of blobs to which no journal entry refers. */
@@ -230,25 +238,29 @@ export interface UnreferencedBlobs {
 }
 
 /**
- * How old a blob without an entry must be before it may be removed. A blob is stored before its entry, and an entry may come only at the
- * end of a turn. So a blob without an entry that is hours old may still be needed. No turn takes a day.
+ * How old a blob to which no entry refers must be before it may be removed. A blob is stored before the entry that refers to it. This entry
+ * may follow only at the end of the turn, perhaps hours later. No turn takes a day.
  */
 const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
 
-/** Counts blobs without an entry. A process that dies may leave such blobs. Returns undefined when there is no database. */
+/**
+ * Counts the blobs to which no entry refers. A process that dies may leave such blobs. `old` ones may be removed, `young` ones may still be
+ * needed. Returns undefined when there is no database.
+ */
 export async function findUnreferencedBlobs(
   settings: Pick<Settings, 'data'>,
 ): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return undefined
   const { findUnreferenced } = await import('./adapters/store/sqlite/remove.ts')
-  const stored = await blobs.list() // blobs are listed before entries are read, so that an entry appended meanwhile is seen
+  // listed before the entries are read: a blob that is stored in between is not in the list, and so not reported
+  const stored = await blobs.list()
   const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const unreferenced = Object.groupBy(findUnreferenced(file, stored), ({ putAt }) => (putAt < before ? 'old' : 'young'))
   return { old: countOf(unreferenced.old), young: countOf(unreferenced.young) }
 }
 
-/** Removes blobs without an entry that are older than the grace period. Servers may run meanwhile. */
+/** Removes the blobs to which no entry refers and which are older than a day. Servers may use the same store meanwhile. */
 export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return countOf([])
@@ -264,7 +276,10 @@ const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
   bytes: blobs.reduce((sum, { size }) => sum + size, 0),
 })
 
-/** Returns a function that loads the export `agent` of a module. The export is an object, or a function that returns one. */
+/**
+ * Returns a function that loads the export `agent` of a module. The export is an object with parts of an agent, or a function that returns
+ * such an object.
+ */
 export function loadAgentModule(
   file: string,
 ): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
@@ -272,7 +287,7 @@ export function loadAgentModule(
     const parts = await importAgent(file).catch((error: unknown) => {
       throw new RangeError(`cannot load ${file}: ${loadFailureText(file, error)}`, { cause: error })
     })
-    if (typeof parts === 'object' && parts !== null) return parts // not validated further: a wrong member fails where it is used
+    if (typeof parts === 'object' && parts !== null) return parts // the members are not checked, so a wrong member fails where it is used
     throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that returns one`)
   }
 }

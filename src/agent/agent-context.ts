@@ -14,7 +14,7 @@ import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
 
-/** Everything that the conversations of one agent share. Made once, when the agent is created. */
+/** The objects that all conversations of one agent share. It is made once, when the agent is created. */
 export interface AgentContext {
   readonly store: ConversationStore
   readonly clock: Clock
@@ -24,19 +24,24 @@ export interface AgentContext {
   readonly system: SystemPrompt
   readonly settings: AgentSettings
   readonly hooks: Hooks
-  /** True when hooks delay the commit that ends a turn, so that its last response has to be entered before. */
+  /**
+   * True when a hook runs between the last response of a turn and the commit that ends the turn. Then the response is committed before the
+   * hook runs. Otherwise a crash in the hook would lose the response.
+   */
   readonly hooksDelayCompletion: boolean
-  /** The sections that the application adds to the announcement of a round. Never rejects. Undefined when it adds none. */
+  /**
+   * Asks the application for its sections in the announce of a round. Never rejects. Undefined when the application has no such function.
+   */
   readonly announce?: ReturnType<typeof createAnnouncer> | undefined
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   createRenderers(): Renderers
   readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
-  /** Reports a failure that no caller would otherwise see. Never throws. */
+  /** Reports a failure that no caller would see otherwise. Never throws. */
   onProblem(problem: Problem): void
 }
 
-/** The part of the agent's context that a turn uses. A replay makes it from a recording. */
+/** The members of the agent's context that a turn uses. A replay makes them from a recording. */
 export type TurnServices = Pick<
   AgentContext,
   'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'hooksDelayCompletion' | 'announce' | 'clock' | 'hosting' | 'onProblem'
@@ -44,21 +49,20 @@ export type TurnServices = Pick<
   readonly store: Pick<ConversationStore, 'blobs'>
 }
 
-/** The model for each role. */
 export interface Models {
   readonly decision: Model
   readonly gate: Model
   readonly compaction: Model
 }
 
-/** A failure that the result of a turn does not show, such as one in a hook, a listener or a clean-up. */
+/** A failure that the result of a turn does not show, such as an error in a hook, in a listener or while removing files. */
 export interface Problem {
   readonly where: string
   readonly error: unknown
 }
 
 const HOOK_TIMEOUT_MS = 10_000
-const ANNOUNCE_TIMEOUT_MS = 1_000 // it is waited for in every round
+const ANNOUNCE_TIMEOUT_MS = 1_000 // short, because every round waits for the application's sections
 
 export function createAgentContext(parts: AgentParts): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts
@@ -97,7 +101,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
   }
 }
 
-/** The model of each role. A role without a model of its own uses the decision model. */
+/** The model of each role. A role without its own model uses the decision model. */
 function modelsByRole(model: AgentParts['model']): Models {
   if ('stream' in model) return { decision: model, gate: model, compaction: model }
   return { gate: model.decision, compaction: model.decision, ...model }

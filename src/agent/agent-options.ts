@@ -23,12 +23,13 @@ import type { HookFunctions } from './hooks.ts'
 import type { ReplayParts } from './replay/setup.ts'
 import { settingsRule } from './settings.ts'
 
-// The rules for what callers pass to createAgent, createAgentFrom, openStore and replay. A new option does not compile until it has a rule.
+// The rules for the options that callers pass to createAgent, createAgentFrom, openStore and replay. An option without a rule does not
+// compile.
 
-/** A model that implements the port. */
+/** A model that implements `Model` of ports/model.ts. */
 const modelRule = group('a model', { stream: callback, name: text, window: numberFrom(1) }, 'other names allowed')
 
-/** One model, or an object with a model for each role. `isModel` tells which of the two a value is meant to be. */
+/** One model, or an object with a model for each role. `isModel` tells whether an object is meant as a single model. */
 const modelOrRoles =
   (expected: OptionRule, isModel: (value: object) => boolean, model: OptionRule): OptionRule =>
   (value) => {
@@ -79,7 +80,7 @@ const attachments: OptionRules<AttachmentPolicy> = {
   summarise: optional(callback),
 }
 
-/** The options that make up the agent's definition. A replay has the same. */
+/** The options that define what the agent does. `createAgentFrom` and `replay` both accept them. */
 const definition: OptionRules<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> = {
   tools: optional(listOf('tools', tool)),
   builtIn: optional(group('an object with what the built-in tools use', builtIn)),
@@ -92,7 +93,7 @@ const definition: OptionRules<Pick<AgentParts, 'tools' | 'builtIn' | 'instructio
 const storeRule = objectWith('an open store, as `openStore` gives it', 'claim', 'append', 'loadVisible', 'readJournal', 'head', 'list')
 const clockRule = objectWith('an object with `now` and `randomHex`', 'now', 'randomHex')
 
-/** The options of `createAgentFrom`. */
+/** The rules for the options of `createAgentFrom`. */
 export const agentPartRules: OptionRules<AgentParts> = {
   model: modelOrRoles(modelRule, (value) => 'stream' in value, modelRule),
   ...definition,
@@ -116,7 +117,7 @@ const modelChoice: OptionRule = (value) => {
   return 'doStream' in value ? objectWith('a model of the AI SDK', 'doStream')(value) : modelRule(value)
 }
 
-/** The options of `createAgent`. A model may also be given by name or be one of the AI SDK, and only `model` is required. */
+/** The rules for the options of `createAgent`. Only `model` is required. It may also be the name of a model or a model of the AI SDK. */
 export const agentOptions = group('an object with at least `model`', {
   ...agentPartRules,
   model: modelOrRoles(modelName, isOneModel, modelChoice),
@@ -124,7 +125,7 @@ export const agentOptions = group('an object with at least `model`', {
   clock: optional(clockRule),
 })
 
-/** The options of `openStore`. Other names are allowed, because the settings of the command are passed whole. */
+/** The rules for the options of `openStore`. Other names are allowed, because the `daybook` command passes all its settings. */
 export const storeOptions: OptionRule = (options) => {
   const inMemory = (options as { readonly store?: unknown } | null | undefined)?.store === 'memory'
   const rules = { data: inMemory ? optional(filledText) : filledText, store: optional(oneOf('sqlite', 'memory')) }
@@ -138,7 +139,7 @@ const replayParts: OptionRules<ReplayParts> = {
   anySystem: optional(flag),
 }
 
-/** The arguments of `replay`. Parts of an agent that a replay does not use are accepted. */
+/** The rules for the arguments of `replay`. `parts` may also contain parts of an agent that a replay does not use. */
 export const replayArguments = group('arguments', {
   store: objectWith('an open store, as `openStore` gives it', 'readJournal', 'findByPath', 'findByTurn', 'findByCall', 'readTurnLog'),
   conversationId: text,

@@ -38,76 +38,77 @@ import type { AgentSettings } from './settings.ts'
 import type { BuiltInOptions } from './tools.ts'
 import type { TurnResult } from './turn/finish.ts'
 
-/** What an agent is built from. */
+/** The parts that an agent is made of: models, store, tools, texts, settings and callbacks. */
 export interface AgentParts {
-  /** One model for every role, or one per role. */
+  /** One model for all roles, or a model for each role. A role without a model uses the model for `decision`. */
   readonly model: Model | (Pick<Models, 'decision'> & Partial<Models>)
   readonly store: ConversationStore
   readonly clock: Clock
   /** Without workspaces the agent has no files, and tools that need files return an error. */
   readonly workspaces?: Workspaces
-  /** Without hosting, files are created and kept, but users get no links to them. */
+  /** Without hosting, files are created and stored, but users get no links to them. */
   readonly hosting?: Hosting
-  /** Reads PDFs. Without it, PDFs are not checked, and their text is not available. */
+  /** Reads PDFs. Without it, uploaded PDFs are not checked, and the agent can not read their text. */
   readonly documents?: DocumentReader
-  /** Limits for uploaded files, and functions that scan or summarise them. */
+  /** Limits for uploaded files, and functions that scan or summarise uploaded files. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
-  /** What the built-in tools read and search besides the timeline: memory, knowledge, skills. */
+  /** The memory, knowledge and skills that the built-in tools read and search. The timeline needs no option. */
   readonly builtIn?: Omit<BuiltInOptions, 'contextTokens' | 'documents'>
   readonly instructions?: string
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
   readonly hooks?: readonly Partial<HookFunctions>[]
-  /** Adds sections to the end of every prompt. They are never stored and never cached. */
+  /** Adds sections to the announce at the end of every prompt. The sections are never stored and never cached. */
   readonly announce?: AnnounceFunction
-  /** Prices and cache rules of the providers, for usage reports. */
+  /** Prices and cache rules of the providers. Usage reports read them. */
   readonly bookkeeping?: Bookkeeping
-  /** Counts the tokens of a text. The default is a rough estimate, which is also used where the counter fails. */
+  /** Counts the tokens of a text. Without it, or when it throws, tokens are estimated. */
   readonly tokens?: TokenCounter
-  /** Called for every journal entry of every conversation, for metrics. */
+  /** Called for every journal entry of every conversation, for example to collect metrics. */
   readonly onEntry?: (conversationId: string, event: EntryEvent) => void
-  /** Called for failures that no caller sees, such as those of a hook or a listener. */
+  /** Called for failures that no caller sees, such as an error thrown by a hook or a listener. */
   readonly onProblem?: (problem: Problem) => void
 }
 
-/** One agent. It has any number of conversations, each with at most one running turn. */
+/** An agent. It has any number of conversations. Each conversation has at most one running turn. */
 export interface Agent {
-  /** Starts a turn. In a conversation that is already running, the message becomes a followup of the running turn. */
+  /** Starts a turn. If a turn of this conversation is already running, the message becomes a followup of that turn. */
   run(conversationId: string, text: string, options?: RunOptions): TurnHandle
   /**
-   * Like `run`, for callers that do not wait for the answer. Resolves as soon as the message is in the journal: then it can not be lost.
+   * Sends a message without waiting for the answer. The message starts a turn or becomes a followup, as with `run`. Resolves as soon as the
+   * message is in the journal and so can not be lost.
    */
   send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
   /**
-   * Interrupts the running turn. The turn then changes direction or wraps up, depending on `mode`. An empty text stops it. False when no
-   * turn is running.
+   * Interrupts the running turn. `mode` says whether the turn then changes direction or wraps up. With an empty text, the turn stops.
+   * Returns false when no turn is running.
    */
   steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean>
-  /** Stops the running turn. Its answer is a fixed text, and what it has done so far is kept. False when no turn is running. */
+  /** Stops the running turn. Its answer is a fixed text. Its blocks and files are kept. Returns false when no turn is running. */
   stop(conversationId: string): Promise<boolean>
-  /** Stores an opinion about a past turn. It is announced to the model in the next turn. */
+  /** Stores feedback about an earlier turn. The announce of the next turn shows it to the model. */
   feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
   /**
-   * Delivers an event from outside the conversation, such as a service alert. The running turn reads it. Without a running turn, the next
-   * turn does.
+   * Delivers an event from outside the conversation, such as a service alert. The running turn reads the event. If no turn is running, the
+   * event waits for the next turn.
    */
   notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
   /** Yields the stored entries of a conversation, then its events as they happen. */
   follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
-  /** Ids of the conversations that are running in this process. */
+  /** Ids of the conversations that have a running turn in this process. */
   readonly running: Iterable<string>
   /** Lists, renames, forks, exports and deletes conversations. */
   readonly archive: Archive
   /**
-   * Resumes every unfinished turn and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
-   * another owner holds are skipped and reported, with the time at which to try again: the owner may be at work, or its death can not be
-   * proven, as after a container was replaced.
+   * Resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
+   * another owner holds are skipped. The result lists them with the time at which to try again. Such an owner may still be working. Or it
+   * is dead and this can not be proven, for example because its container was replaced.
    */
   recover(options?: RecoverOptions): Promise<Recovery>
-  /** Resolves when no conversation is running, or after `withinMs`. */
+  /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
   drain(withinMs: number): Promise<void>
-  /** Interrupts running turns. They stay open in the journal, and the next process resumes them. */
+  /** Interrupts running turns. They stay open in the journal, so the next process can resume them. */
   close(): Promise<void>
 }
 
@@ -127,12 +128,12 @@ export function createAgentFrom(parts: AgentParts): Agent {
     return { event_id: eventId ?? clock.randomHex(12), kind, ts: clock.now(), text }
   }
 
-  /** Gives the event to the running turn. When no turn is running, the event waits in the journal for the next turn. */
+  /** Gives the event to the running turn. If no turn is running, the event waits in the journal for the next turn. */
   async function deliverEvent(conversationId: string, event: NewEvent): Promise<void> {
     await conversations.deliverOrStart(conversationId, { kind: 'event', event })
   }
 
-  /** Gives the message to the running turn as a followup, or starts a turn when none is running. Files are checked before that. */
+  /** Gives the message to the running turn as a followup. If no turn is running, starts a turn. Attached files are checked first. */
   async function deliverMessage(
     conversationId: string,
     text: string,
@@ -155,14 +156,18 @@ export function createAgentFrom(parts: AgentParts): Agent {
     }
   }
 
-  /** Stops the turn that began with this message, unless it has ended. If that turn is about to start, it waits for the start. */
+  /**
+   * Stops the turn that began with this message. If the turn is about to start, waits for its start. If the turn has ended, does nothing.
+   */
   async function stopTurnOf(eventId: string | undefined, inbox: Inbox): Promise<void> {
     while (inbox.openingEvent === eventId && !inbox.closed && !(await inbox.accept(newEvent('steer', '')))) await inbox.untilTurnStarts()
   }
 
   /**
-   * Called when the signal of `run` aborts. The turn that began with the message is stopped. A followup that waits is withdrawn. A followup
-   * that is part of a turn of another caller stays in it. In the last two cases, returns the error for the caller of `run`.
+   * Called when the signal of `run` aborts. There are three cases:
+   * - The message has started a turn. The turn is stopped. Returns undefined.
+   * - The message waits as a followup. It is withdrawn. Returns the error for the caller of `run`.
+   * - The message is a followup that a turn of another message has read. The turn goes on. Returns the error for the caller of `run`.
    */
   async function cancelMessage(eventId: string | undefined, inbox: Inbox, cause: unknown): Promise<Error | undefined> {
     const isFollowup = eventId !== undefined
@@ -189,13 +194,14 @@ export function createAgentFrom(parts: AgentParts): Agent {
     if (signal?.aborted) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      // A message without an event id of its sender always leads to a turn.
+      // `running` is undefined only for a message whose event id was used before. `run` passes no event id, so the cast is safe.
       return (await (signal ? Promise.race([result, cancelled.promise]) : result)) as TurnResult
     } catch (error) {
-      await releaseBlobs() // does not remove blobs that the journal refers to
+      await releaseBlobs() // keeps blobs that an entry refers to
       throw error
     } finally {
-      if (running?.inbox.closed) await running.finished.catch(() => {}) // wait, so that the caller's next message starts a new turn
+      // the conversation is ending: wait for its end, so that the caller's next message starts a new turn
+      if (running?.inbox.closed) await running.finished.catch(() => {})
       signal?.removeEventListener('abort', onAbort)
     }
   }
@@ -205,7 +211,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
     async send(conversationId, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
       const { running, acceptedEvent, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
-      if (acceptedEvent || !running) await releaseBlobs() // a message with a known event id is not journaled again
+      // removes the blobs of a message that is not in the journal, because its event id was used before
+      if (acceptedEvent || !running) await releaseBlobs()
       if (!running) return { how: 'known', turnId: undefined, eventId }
       running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
       await running.journaled.catch(async (error: unknown) => {

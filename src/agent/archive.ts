@@ -20,15 +20,16 @@ import type { ReplayParts } from './replay/setup.ts'
 export type { ConversationInfo }
 
 /**
- * Operations on stored conversations. A `key` is the store's key of a conversation. The caller must have checked that the user may use it.
+ * Operations on stored conversations. A `key` is the id of a conversation in the store. It contains the tenant, project and user. The
+ * caller must have checked that the user may access the conversation.
  */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
-  /** The row of one conversation in the list. Throws `conversation.missing` when it does not exist. Reads no journal. */
+  /** What `list` returns for this conversation. Throws `conversation.missing` when it does not exist. Reads no journal. */
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
-  /** Deletes the conversation, its files and its workspace. Throws `conversation.busy` while another process runs it. */
+  /** Deletes the conversation, its hosted files and its workspace. Throws `conversation.busy` while another process runs a turn of it. */
   delete(key: string): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
@@ -36,15 +37,15 @@ export interface Archive {
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
-  /** The prompt of one round, with its cache marks. */
+  /** The prompt that the model got in one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
-  /** A report about the costs of the conversation and its use of the provider's cache. */
+  /** A report about the costs of the conversation, and about its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>
-  /** A hosted file. Undefined when there is no such file, or when it does not belong to the viewer. */
+  /** Finds a hosted file. Undefined when there is no such file, or when the file does not belong to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
-/** A hosted file and its bytes. */
+/** A hosted file. `read` returns its bytes. */
 export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
 
 interface ArchiveParts {
@@ -53,13 +54,15 @@ interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
-  /** The agent's tools and texts, from which prompts are rebuilt. */
+  /** The agent's tools and texts. `prompt` uses them to render a recorded prompt again. */
   readonly agentParts: ReplayParts
   readonly bookkeeping: Bookkeeping
   publishEntry(key: string, event: EntryEvent): void
   /** Ends every `follow` of the conversation. */
   announceDeleted(key: string): void
-  /** Commits a change to a conversation that runs in this process. False when it does not run in this process. */
+  /**
+   * Commits a change to a conversation that is running in this process. Returns false when the conversation is not running in this process.
+   */
   commitToRunning(key: string, change: Change): Promise<boolean>
 }
 
@@ -78,7 +81,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     return found
   }
 
-  /** Claims the conversation for one commit. Throws `conversation.busy` when another process has claimed it. */
+  /** Claims the conversation for one commit. Throws `conversation.busy` when another owner holds the claim. */
   async function commitWithClaim(key: string, changes: readonly Change[]): Promise<void> {
     const claim = await store.claim(key, owner)
     try {
@@ -89,14 +92,15 @@ export function createArchive(parts: ArchiveParts): Archive {
     }
   }
 
-  /** Imports a bundle as a new conversation with hosted files of its own. A failed import leaves nothing hosted. */
+  /** Imports a bundle as a new conversation with its own hosted files. If the import fails, these hosted files are removed. */
   async function importAs(bundle: Bundle, key: string): Promise<ConversationInfo> {
     if (await store.head(key)) throw conversationExists(key)
     try {
       await store.importBundle(await withOwnFiles(bundle, key, hosting), { as: key })
     } catch (error) {
       const { scope, name } = parseConversationKey(key)
-      if (!(await store.head(key))) await hosting?.remove(scope, name) // otherwise another process has made the conversation meanwhile
+      // if the conversation exists now, another process has created it, and the hosted files belong to it
+      if (!(await store.head(key))) await hosting?.remove(scope, name)
       throw error
     }
     return head(key)
@@ -148,7 +152,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     sources: async (key) => (await loadTimeline(key)).sources.rows,
     async prompt(key, turnId, iteration) {
       await head(key)
-      const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because a running agent does not need it
+      const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because turns do not need this module
       return promptView(store, key, { turnId, iteration }, { ...agentParts, ...(workspaces && { workspaces }) })
     },
     async usage(key) {

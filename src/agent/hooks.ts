@@ -5,22 +5,25 @@ import type { InboxEvent } from '../core/timeline/change.ts'
 import type { AgentParts } from './agent.ts'
 import type { AgentContext } from './agent-context.ts'
 
-/** Functions of the application that are called during a turn. Two of them may add blocks. */
+/** Functions of the application that are called during a turn. `onBeforeCompletion` and `onAfterCompletion` may add blocks to the turn. */
 export interface HookFunctions {
   onBeforeCompaction(report: unknown): void | Promise<void>
   onAfterCompaction(report: unknown): void | Promise<void>
-  /** Gets the summary that replaces the compacted blocks, for applications that store summaries elsewhere as well. */
+  /** Gets the summary that replaces the compacted blocks. An application can store it in another place as well. */
   saveSummary(summary: Block): void | Promise<void>
-  /** Called when a followup, steer or external event has become part of the turn. */
+  /** Called when blocks were made of an event in the inbox: a followup, a steer or an external event. */
   onExternalEvent(folded: FoldedEvent): void | Promise<void>
   /**
-   * Returns blocks to put before the completion. If an event comes in during the call, the answer is deferred, and the hook is called again
-   * for the next answer.
+   * Returns blocks that are committed before the answer. If an event arrives during the call, the answer is deferred. The hook is then
+   * called again for the next answer.
    */
   onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Returns blocks to put after the completion. Like `onBeforeCompletion`, it may be called again. */
+  /**
+   * Returns blocks that are committed after the answer. If an event arrives during the call, the answer is deferred. The hook is then
+   * called again for the next answer.
+   */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Called when the turn is closed and its blocks and files are written. */
+  /** Called after the turn is closed. Its blocks and files are stored at this time. */
   onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>
 }
 
@@ -31,7 +34,7 @@ export interface FoldedEvent {
   readonly blocks: readonly Block[]
 }
 
-/** The registered hooks as one object. Its functions never reject. */
+/** All hooks of the application as one object. Its functions never reject. */
 export type Hooks = {
   readonly [Name in keyof HookFunctions]: (...args: Parameters<HookFunctions[Name]>) => Promise<Awaited<ReturnType<HookFunctions[Name]>>>
 }
@@ -42,7 +45,10 @@ interface HookSettings {
   onError(name: keyof HookFunctions, error: unknown): void
 }
 
-/** Runs hooks in order of registration, each with a timeout. A hook that fails is reported and skipped: it can not break the turn. */
+/**
+ * Runs the hooks in the order of registration, each with a timeout. A hook that fails is reported and skipped, so it can not break the
+ * turn.
+ */
 export function createHooks(registered: readonly Partial<HookFunctions>[], { timeoutMs, onError }: HookSettings): Hooks {
   async function callEach<Result>(
     name: keyof HookFunctions,
@@ -59,7 +65,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     }
     return results
   }
-  /** Calls all hooks with this name. Each gets its own copy of the argument, so that it can not change the turn. */
+  /** Calls all hooks with this name. Each hook gets its own copy of the argument, so it can not change the objects of the turn. */
   const notify = async <Name extends ObserverHook>(name: Name, argument: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
     if (registered.length === 0) return
     await callEach(name, (hooks) => (hooks[name] as ((argument: unknown) => void | Promise<void>) | undefined)?.(structuredClone(argument)))
@@ -85,7 +91,7 @@ export const delayCompletion = (registered: readonly Partial<HookFunctions>[]): 
 /** Hooks without a return value. */
 type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
 
-/** Throws for an invalid block of a hook. Blocks of hooks are committed with the answer, and that commit must not fail. */
+/** Throws when a block of a hook is invalid. Such a block would make the commit with the answer fail, because both are in one commit. */
 function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
   for (const draft of drafts) {
     parseBlock({ id: 'b_0', ...draft })
@@ -106,14 +112,14 @@ async function withTimeout<Result>(ms: number, name: string, work: Result | Prom
   }
 }
 
-/** The round for which the application is asked for sections. `iteration` is the number of the round in its turn, from 0. */
+/** The round for which `announce` of the application is called. `iteration` is the number of the round in its turn and counts from 0. */
 export interface AnnouncedRound {
   readonly conversationId: string
   readonly turnId: string
   readonly iteration: number
 }
 
-/** Returns sections for the announcement of a round, or nothing. It is called once per round and should be quick. */
+/** Returns sections for the announce of a round, or nothing. It is called once per round. The round waits for it, so it should be quick. */
 export type AnnounceFunction = (
   round: AnnouncedRound,
 ) => readonly AnnounceSection[] | undefined | Promise<readonly AnnounceSection[] | undefined>
@@ -124,8 +130,8 @@ interface AnnouncerSettings {
 }
 
 /**
- * Wraps the application's `announce`. If it throws, takes too long or returns no sections, the error is reported, and the round has no
- * sections of the application.
+ * Wraps the application's `announce`. If `announce` throws, takes too long or returns a value of another type, the error is reported. The
+ * round then has no sections of the application.
  */
 export function createAnnouncer(announce: AnnounceFunction, { timeoutMs, onError }: AnnouncerSettings) {
   return async (round: AnnouncedRound): Promise<readonly AnnounceSection[]> => {
@@ -149,7 +155,7 @@ function checkSections(sections: readonly AnnounceSection[] = []): readonly Anno
   return sections.map(({ title, text }) => ({ title, text }))
 }
 
-/** Wraps the application's `onEntry` and `onProblem` so that an error thrown by one of them does not reach the turn. */
+/** Wraps `onEntry` and `onProblem` of the application, so that an error thrown by one of them does not reach the turn. */
 export function safeCallbacks({
   onEntry,
   onProblem,

@@ -6,8 +6,9 @@ import type { Bundle } from '../core/timeline/bundle.ts'
 import type { Hosting, HostingHandles } from '../ports/hosting.ts'
 
 /**
- * Hosts the files of a bundle for the conversation `key`, which does not exist yet, and puts the new handles into the blocks. Handles of the
- * old conversation would end with it. A file whose bytes the bundle lacks loses its handles. Handles of other systems stay.
+ * Hosts the files of a bundle again, for the new conversation `key`, and puts the new handles into the blocks. Without this, the handles
+ * would stop working when the old conversation is deleted. A block loses its handles if the bundle does not contain the bytes of its file.
+ * Handles that another system made are kept.
  */
 export async function withOwnFiles(bundle: Bundle, key: string, hosting: Hosting | undefined): Promise<Bundle> {
   const copies = new Map<string, HostingHandles>()
@@ -21,7 +22,10 @@ interface HostedBlock {
   readonly content: Uint8Array
 }
 
-/** The files that our blocks name, by resource name. Of several blocks with one name, the last counts: the name leads to its bytes. */
+/**
+ * The files of the bundle that were hosted by Daybook, by resource name (`rn`). If several blocks have the same resource name, the last
+ * block counts, because its bytes are the newest.
+ */
 function hostedFiles(bundle: Bundle): ReadonlyMap<string, HostedBlock> {
   const files = new Map<string, HostedBlock>()
   for (const block of [...bundle.turn_logs.flatMap(({ blocks }) => blocks), ...bundle.archive, ...bundle.timeline.blocks]) {

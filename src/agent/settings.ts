@@ -19,71 +19,80 @@ import {
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
 import { defaultEligibleMimes } from '../core/sources/source.ts'
 
-/** How an agent behaves. Every setting has a default. */
+/** The settings of an agent. Every setting has a default. */
 export interface AgentSettings {
-  /** How many decisions the model may make in a turn. Followups raise this limit. */
+  /** How many rounds a turn may have. Followups and reactive events add extra rounds. */
   readonly maxRounds: number
-  /** How many rounds followups may add in total. Default: `maxRounds`. */
+  /** How many extra rounds events may add to a turn in all. Default: `maxRounds`. */
   readonly creditCap: number | undefined
   /**
-   * How long a turn may take. Then the running model call or tool is aborted, and the turn wraps up. A response or result within
-   * `stopGraceMs` after that still counts.
+   * How many seconds a turn may take. After this time the running model call or tool is aborted, and the turn wraps up. If the model or the
+   * tool still returns within `stopGraceMs`, its response or result is used.
    */
   readonly maxSeconds: number | undefined
-  /** How long the wrap-up after `maxSeconds` may take. Then the answer is a fixed text. */
+  /** How many seconds the wrap-up after `maxSeconds` may take. If there is no answer by then, the answer is a fixed text. */
   readonly wrapUpSeconds: number
-  /** The most that a turn may cost, in the currency of `priceOf`. Requires `priceOf`. */
+  /** The highest cost of a turn, in the currency of `priceOf`. Requires `priceOf`. */
   readonly maxMoney: number | undefined
   readonly priceOf: PriceOf | undefined
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
-  /** How many rounds a turn may still take after the user has asked it to wrap up. */
+  /** How many rounds a turn may still have after the user has asked it to wrap up. */
   readonly wrapUpRounds: number
-  /** How long a turn with a finished answer stays open for a late followup. */
+  /** How many milliseconds a turn with a finished answer stays open for a late followup. */
   readonly exitGraceMs: number
   /**
-   * How long a tool or a model may take to stop after it was aborted by a steer, by `maxSeconds` or by the tool's `timeoutMs`. Within this
-   * time, the result of a tool still counts. A response of the model counts, too, unless a steer aborted it. After this time the turn goes
-   * on without the tool or the model.
+   * How many milliseconds a tool or a model may take to stop after it was aborted. A steer, `maxSeconds` or the tool's `timeoutMs` may
+   * abort it. If a tool returns within this time, its result is used. If the model completes its response within this time, the response is
+   * used, but not after a steer. Then the turn goes on without the tool or the model.
    */
   readonly stopGraceMs: number
-  /** The pause before each retry of a failed model call. There are as many retries as pauses. */
+  /** The pause before each retry of a failed model call, in milliseconds. There are as many retries as pauses. */
   readonly retryDelaysMs: readonly number[]
-  /** Maximum tokens of system text and prompt together. The model's context window may set a lower limit: see `contextLimit`. */
+  /**
+   * The maximum number of tokens of system text and prompt together. If the model's context window is small, the limit is lower: see
+   * `contextLimit`.
+   */
   readonly contextTokens: number
   readonly keepRecentTurns: number
   readonly cache: CachePolicy
-  /** `react.hide` folds a block only if at most this many tokens come after it. The provider has to read these again. */
+  /**
+   * `react.hide` hides a block only if at most this many tokens follow it in the prompt. The provider has no cache for these tokens
+   * afterwards and has to process them again.
+   */
   readonly editableTailTokens: number
   readonly expiry: ExpirySettings
   readonly timezone: string
   /**
-   * Journals the text of every prompt, not only its hashes, so that a replay can name the byte that differs. Doubles the size of the
-   * journal.
+   * Whether the journal stores the text of every prompt, and not only its hashes. With the text, a replay can name the byte that differs.
+   * The journal becomes about twice as large.
    */
   readonly recordPrompts: boolean
   readonly sources: SourceSettings
-  /** Accepts the action `clarify` as an `exit` with questions. The system text does not mention it: explain it in your instructions. */
+  /**
+   * Whether the model may use the action `clarify`, which is read as an `exit` with questions. The system text does not mention this
+   * action, so your instructions have to explain it.
+   */
   readonly clarify: boolean
 }
 
-/** Which files become sources. */
+/** Decides which files become sources. */
 export interface SourceSettings {
-  /** Types of files that can be cited, as MIME types or `kind/*` patterns. Web pages can always be cited. */
+  /** Types of files that can be cited, as MIME types or as patterns such as `image/*`. Web pages can always be cited. */
   readonly eligibleMimes: readonly string[]
 }
 
-/** Limits of one kind of model call. */
+/** Limits of the model calls of one kind. */
 export interface ModelSettings {
   readonly maxTokens: number
   readonly temperature: number
 }
 
-/** The defaults with the given changes. Throws an `InvalidOption` for a setting that can not be used. */
+/** Returns the defaults with the given changes. Throws an `InvalidOption` for an invalid setting. */
 export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettings {
   checkOptions('settings', changes, settingsRule)
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined) // otherwise undefined would replace a default
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined) // a setting that is undefined would replace its default
   const settings: AgentSettings = { ...defaultAgentSettings, ...Object.fromEntries(given) }
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
     throw new InvalidOption('settings', 'maxMoney', '`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out')
@@ -91,7 +100,7 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
   return settings
 }
 
-/** The longest time that a timer can wait. A timer with a longer time fires at once. */
+/** The longest time that `setTimeout` can wait. With a longer time it fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The settings of an agent that is created without settings. */
@@ -138,7 +147,7 @@ function isTimezone(value: unknown): boolean {
     new Intl.DateTimeFormat('en', { timeZone: value })
     return true
   } catch {
-    return false // the constructor throws for an unknown time zone
+    return false
   }
 }
 
@@ -155,7 +164,8 @@ const rules: OptionRules<AgentSettings> = {
   wrapUpRounds: optional(wholeNumberFrom(1)),
   exitGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
   stopGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
-  retryDelaysMs: optional(listOf('milliseconds', numberFrom(0, Math.floor(MAX_TIMER_MS / 2)))), // jitter makes a pause longer
+  // half of the longest time, because jitter may make a pause longer
+  retryDelaysMs: optional(listOf('milliseconds', numberFrom(0, Math.floor(MAX_TIMER_MS / 2)))),
   contextTokens: optional(numberFrom(1)),
   keepRecentTurns: optional(wholeNumberFrom(0)),
   cache: optional(group('an object with the rules of the cache', cachePolicy)),

@@ -15,16 +15,19 @@ import type { Tool } from '../tools/tool.ts'
 export interface Toolbox {
   readonly tools: readonly Tool[]
   find(id: string): Tool | undefined
-  /** Whether there is a tool with exactly this id. Texts for the model name only such tools. */
+  /** Whether there is a tool with exactly this id. Texts for the model mention a tool only if it exists. */
   readonly has: (id: string) => boolean
-  /** The signatures by which a call is checked before it runs. */
+  /** The signatures with which a call is checked before the tool runs. */
   readonly signatures: ToolSignatures
 }
 
-/** Maps old ids of tools, which imported timelines use, to the present ids. */
+/** Old ids of tools, which imported timelines contain, and the present id of each. */
 const aliases: ReadonlyMap<string, string> = new Map([['react.memory_hide', 'react.hide']])
 
-/** Tools that exist only inside programs run by exec tools. They have a signature so that a direct call gets a helpful error. */
+/**
+ * Functions that exist only inside the programs of exec tools. They have a signature, so that a model that calls one as a tool gets an
+ * error which explains this.
+ */
 const onlyInCode = ['ctx_tools.fetch_ctx', 'context_tools.fetch_ctx', 'io_tools.tool_call']
 
 export function createToolbox(tools: readonly Tool[]): Toolbox {
@@ -50,15 +53,15 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
   return { id, parameters, order, strategy, ...(exec && { exec: true as const }) }
 }
 
-/** What the built-in tools use. A tool whose backend is missing is left out. */
+/** The data sources of the built-in tools. A search tool is left out if there is no object for it. */
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
   readonly memory?: MemorySearch
   readonly knowledgeSearch?: KnowledgeSearch
-  /** Limits how much `react.read` returns at once. */
+  /** The tokens of the whole context. A share of them limits how much `react.read` returns at once. */
   readonly contextTokens?: number
 }
 
-/** The `react.*` tools of every agent, in the order in which the catalogue lists them. */
+/** The `react.*` tools of every agent, in the order in which the system text lists them. */
 export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces }: BuiltInOptions = {}): readonly Tool[] {
   return [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokenLimit(contextTokens) } }) }),

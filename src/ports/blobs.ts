@@ -7,6 +7,6 @@ export interface BlobStore {
   /** Throws `blob.missing` when there is no such blob, and `blob.damaged` when the bytes do not match their hash. */
   get(sha256: string): Promise<Uint8Array>
   has(sha256: string): Promise<boolean>
-  /** Removes a blob, if there is one. The caller has to make sure that no entry refers to it. */
+  /** Removes a blob if it exists. The caller has to make sure that no entry refers to the blob. */
   remove(sha256: string): Promise<void>
 }

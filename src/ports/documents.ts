@@ -1,9 +1,12 @@
-/** Extracts text from documents, which may be hostile. The caller limits their size. Every failure is a `document.unreadable`. */
+/**
+ * Extracts text from documents, which may be hostile. The caller limits the size of a document. Throws `document.unreadable` when a
+ * document can not be read.
+ */
 export interface DocumentReader {
   pdf(bytes: Uint8Array, options?: { readonly maxPages?: number }): Promise<PdfText>
 }
 
-/** The text of a PDF. */
+/** The text of a PDF, and how many pages the PDF has. With `maxPages`, `text` may have fewer items than the PDF has pages. */
 export interface PdfText {
   readonly pages: number
   /** The text of each page that was read, in order. */

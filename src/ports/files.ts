@@ -1,32 +1,35 @@
 /**
- * The files below one folder, to which hostile programs may write at the same time. Paths are relative, use `/`, and have to be safe by
- * `unsafeReason`. Opening a symbolic or hard link, a pipe, a device or a folder as a file throws `file.unsafe` with an `UnsafeFileReason`
- * in `details.reason`. This is checked on the opened file, because its name could be replaced after a check. Every implementation
- * passes testing/conformance/files.ts.
+ * Reads and writes the files below one folder, the root. Hostile programs may write to the same folder at the same time.
+ * Paths are relative to the root and use `/`. A path for which `unsafeReason` (core/path/safety.ts) gives a reason is refused.
+ * Only regular files can be opened. A symbolic link, hard link, pipe, device or folder throws `file.unsafe` with an `UnsafeFileReason` in
+ * `details.reason`. The check is made on the opened file. A check of the name would not be enough, because a program could replace the file
+ * after the check.
+ * Every implementation passes testing/conformance/files.ts.
  */
 export interface Files {
   /**
-   * The bytes of a file; undefined when there is no such file. A file over `maxBytes` (default 256 MiB) throws `file.unsafe` with the
-   * reason `too_large`.
+   * The bytes of a file. Undefined when there is no such file. A file with more than `maxBytes` bytes (default 256 MiB) throws
+   * `file.unsafe` with the reason `too_large`.
    */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
-  /** The size of a file and whether it is read-only; undefined when there is no such file. */
+  /** The size of a file and whether the file is read-only. Undefined when there is no such file. */
   stat(path: string): Promise<FileInfo | undefined>
   /**
-   * Writes a file atomically and creates its folders. It is durable when the promise resolves. An existing read-only file throws
-   * `file.unsafe` with the reason `read_only`.
+   * Writes a file atomically and creates the folders in its path. The file is durable when the promise resolves. If the path has a
+   * read-only file, throws `file.unsafe` with the reason `read_only`.
    */
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
   /**
-   * The files below a folder (`''` is the root), sorted by path. The list is empty when there is no such folder. It leaves out links,
-   * pipes, devices, unsafe names and, unless requested, names that begin with a dot. Links are not followed.
+   * The files below a folder and its subfolders, sorted by path. `''` is the root. A folder that does not exist has an empty list. Links,
+   * pipes, devices and files with unsafe names are left out, and links to folders are not followed. Names that begin with a dot are left
+   * out too, unless `dotEntries` is set.
    */
   list(folder: string, options?: ListOptions): Promise<Listing>
-  /** Removes a file; false when there was none. A read-only file throws `file.unsafe` with the reason `read_only`. */
+  /** Removes a file. Returns false when there was no such file. A read-only file throws `file.unsafe` with the reason `read_only`. */
   remove(path: string): Promise<boolean>
   /**
-   * Replaces all contents of a folder, including read-only files and links. After an error the folder is unchanged. After a crash the
-   * folder is either completely old or completely new, at the latest when the files are next used.
+   * Replaces all contents of a folder, including read-only files and links. After an error the folder is unchanged. If the process dies
+   * meanwhile, the folder has all the old files or all the new ones as soon as `Files` is used again.
    */
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
 }
@@ -42,14 +45,14 @@ export interface FileInfo {
 /** Options of a listing. */
 export interface ListOptions {
   readonly limit?: number
-  /** Include files and folders whose name begins with a dot. */
+  /** Whether files and folders whose name begins with a dot are listed. Default: false. */
   readonly dotEntries?: boolean
 }
 
 /** The files below a folder. */
 export interface Listing {
   readonly files: readonly FileInfo[]
-  /** There were more files than `limit`. */
+  /** True when the folder has more files than `limit`. */
   readonly truncated: boolean
 }
 

@@ -2,38 +2,41 @@ import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 
 /**
- * Makes files available to users. The bytes lie in the blob store under their hash. The key of a file points to its bytes and may later
- * point to other bytes. Blocks stay valid then, because they refer to bytes by hash. Knowing a handle gives no access: `resolve` checks
- * whether the viewer owns the file.
+ * Makes files available to users. A hosted file has three handles: `key`, `rn` and `hosted_uri`. Its bytes are stored as a blob, and the
+ * key points to this blob. When the file is hosted again, the key points to the new blob. Blocks refer to the blob by its hash, so they
+ * still refer to the old bytes.
+ * A handle alone gives no access, because `resolve` checks whether the viewer owns the file.
  * Every implementation passes testing/conformance/hosting.ts.
  */
 export interface Hosting {
-  /** Hosts a file; it is durable when the promise resolves. Hosting the same file of a turn again points its key to the new bytes. */
+  /** Hosts a file, which is durable when the promise resolves. When a turn hosts the same path again, the key points to the new bytes. */
   host(file: NewFile): Promise<HostingHandles>
-  /** Finds a file by its `rn`, `key` or `hosted_uri`. Undefined when there is no such file or it belongs to another scope. */
+  /**
+   * Finds a file by one of its handles. Undefined when there is no such file, or when the file belongs to another scope than the viewer's.
+   */
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>
   read(file: HostedFile): Promise<Uint8Array>
-  /** Removes all keys of a conversation, or of one of its turns. The bytes stay. */
+  /** Removes the keys of all files of a conversation, or of one of its turns. The blobs with the bytes stay. */
   remove(owner: Scope, conversationId: string, turnId?: string): Promise<void>
 }
 
 /** A file to host. */
 export interface NewFile {
   readonly owner: Scope
-  /** The name of the conversation within its owner's scope, not its id in the store. */
+  /** The name of the conversation within the scope of its owner. In the store, its id also contains the scope. */
   readonly conversationId: string
   readonly turnId: string
   readonly stage: 'file' | 'attachment'
-  /** The path below OUT_DIR (ports/workspace.ts), such as `turn_1/files/report.pdf`. It has to be safe by `unsafeReason`. */
+  /** The path below the folder with the turns, such as `turn_1/files/report.pdf`. `unsafeReason` (core/path/safety.ts) must accept it. */
   readonly physicalPath: string
   readonly mime: string
   readonly description?: string
   readonly ts: string
-  /** The bytes, or a reference when the blob store already has them. */
+  /** The bytes. If the blob store already has them, a reference to the blob. */
   readonly content: Uint8Array | BlobRef
 }
 
-/** The handles of a hosted file. In the journal they are only in `meta` of its block. */
+/** The names by which a hosted file can be found. The journal stores them only in `meta` of the file's block. */
 export interface HostingHandles {
   readonly key: string
   readonly hosted_uri: string
@@ -47,7 +50,7 @@ export interface HostedFile extends HostingHandles {
   readonly conversationId: string
   readonly turnId: string
   readonly physicalPath: string
-  /** The last part of the path. */
+  /** The last part of `physicalPath`, such as `report.pdf`. */
   readonly filename: string
   readonly mime: string
   readonly description?: string

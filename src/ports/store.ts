@@ -6,84 +6,106 @@ import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 
 /**
- * Stores the journals of conversations. Each conversation has one writer at a time: every new claim increments its epoch, and only the
- * claim with the latest epoch can append. Every implementation passes testing/conformance/store.ts.
+ * Stores the journals of conversations. Each conversation has one writer at a time. Every new claim increments the epoch of the
+ * conversation, and only the claim with the latest epoch can append. Every implementation passes testing/conformance/store.ts.
  */
 export interface ConversationStore {
-  /** The bytes that entries refer to. A blob lives at least as long as an entry refers to it. */
+  /** The blobs that entries refer to. A blob is kept at least as long as an entry refers to it. */
   readonly blobs: BlobStore
 
   /**
-   * Takes the lease of a conversation, which is created if it is new. The epoch is incremented, so that the next append of the previous
-   * owner fails. While another owner holds the lease, `claim` throws `conversation.busy` with `owner` and `expiresAt` in its details,
-   * unless `takeOver` is 'always'. A lease ends when it expires, when it is released, or when its owner is proven dead. `owner` must
-   * describe the calling process. An id may be any well-formed text, such as `../x`: an adapter that uses it in a path has to encode it.
+   * Takes the lease of a conversation for `owner`, which must describe the calling process. A new conversation is created. The epoch is
+   * incremented, so the next append of the previous owner fails.
+   * If another owner holds the lease, throws `conversation.busy` with `owner` and `expiresAt` in its details. With `takeOver: 'always'`,
+   * the lease is taken from the other owner instead. A lease ends when it expires, when it is released, or when its owner is proven dead.
+   * The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses the id in a file path has to encode it.
    */
   claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
-  /** Extends the lease. Throws `conversation.superseded` when it is lost. */
+  /** Extends the lease. Throws `conversation.superseded` when the lease is lost. */
   renew(claim: Claim): Promise<void>
-  /** Ends the lease. Does nothing when it is already lost. */
+  /** Ends the lease. Does nothing when the lease is already lost. */
   release(claim: Claim): Promise<void>
 
   /**
-   * Appends changes, all or none. They are durable when the promise resolves. A stale epoch throws `conversation.superseded` and changes
-   * nothing. A block id that is not higher than all earlier ones throws `change.invalid`; `assignIds` gives ids that ascend.
-   * Returns the stored entries, in which inline bytes are replaced by references. Apply these to the timeline, not the changes you passed.
+   * Appends all of the changes or none. They are durable when the promise resolves. A claim with an old epoch throws
+   * `conversation.superseded`, and nothing is appended. The ids of new blocks must be higher than those of all earlier blocks, as
+   * `assignIds` makes them. Otherwise throws `change.invalid`.
+   * Returns the stored entries. In them, inline bytes are replaced by references to blobs. The caller applies these entries to its
+   * timeline, not the changes that it passed.
    */
   append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>
 
   /**
-   * The timeline from the latest summary on; undefined when there is no such conversation. The time that this takes depends on the length
-   * of this visible part, not of the history.
+   * The timeline from the latest summary on. Undefined when there is no such conversation. The duration depends on the number of visible
+   * blocks, not on the length of the journal.
    */
   loadVisible(conversationId: string): Promise<Saved | undefined>
-  /** All blocks with this path, also compacted ones, oldest first. They are as they were appended, without later changes such as hiding. */
+  /**
+   * All blocks with this path, oldest first, including compacted blocks. A block is returned as it was appended, even if it was hidden
+   * since.
+   */
   findByPath(conversationId: string, path: string): Promise<readonly Block[]>
-  /** All blocks of a turn, in the same way as `findByPath`. */
+  /**
+   * All blocks of a turn, oldest first, including compacted blocks. A block is returned as it was appended, even if it was hidden since.
+   */
   findByTurn(conversationId: string, turnId: string): Promise<readonly Block[]>
-  /** All blocks of a tool call, in the same way as `findByPath`. */
+  /**
+   * All blocks of a tool call, oldest first, including compacted blocks. A block is returned as it was appended, even if it was hidden
+   * since.
+   */
   findByCall(conversationId: string, callId: string): Promise<readonly Block[]>
-  /** All blocks that a turn appended, also when they were compacted since. Undefined when the turn is unknown or `retain` removed it. */
+  /**
+   * All blocks that a turn appended, including blocks that were compacted later. Undefined when the turn is unknown or `retain` removed its
+   * entries.
+   */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
   /**
-   * The entries with a `seq` above `after`, in order. Entries that are appended meanwhile may be included or not. The caller may modify
-   * the entries.
+   * The entries with a `seq` above `after`, in order. An entry that is appended during the iteration may be included or left out. The
+   * caller may modify the returned entries.
    */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /**
-   * What `list` shows of one conversation; undefined when there is no such conversation. The journal is not read, so that a long
-   * conversation takes no more time than a short one.
+   * The data that `list` returns for this conversation. Undefined when there is no such conversation. It is read from an index, so a long
+   * journal does not make it slower.
    */
   head(conversationId: string): Promise<ConversationInfo | undefined>
   /** A page of the conversations, the most recently active first. */
   list(query: ListQuery): Promise<ConversationPage>
   exportBundle(conversationId: string): Promise<Bundle>
-  /** Creates a conversation from a bundle, completely or not at all. Throws `conversation.exists` when the id is taken. */
+  /**
+   * Creates a conversation from a bundle, completely or not at all. Throws `conversation.exists` when there is already a conversation with
+   * this id.
+   */
   importBundle(bundle: Bundle, options?: { readonly as?: string }): Promise<{ readonly conversationId: string }>
-  /** Deletes the journal, its index, and blobs that no other conversation refers to. False when there is no such conversation. */
+  /**
+   * Deletes the journal, its index, and the blobs that no other conversation refers to. Returns false when there is no such conversation.
+   */
   delete(conversationId: string): Promise<boolean>
-  /** Removes blobs that were stored for an entry that was then not appended. Blobs that any entry refers to stay. */
+  /** Removes blobs that were stored for an entry which was not appended in the end. A blob to which any entry refers is kept. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
-  /** Removes the data that the policy selects. */
+  /** Removes the conversations and entries that the policy selects. */
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   close(): Promise<void>
 }
 
 /**
- * An agent in a process that writes. `id` is different for every agent, also for two agents in one process. The other fields identify the
- * process: by them a later process can prove that this one is dead, and need not wait until its leases expire. Fields that can not be found
- * out are left out; then the expiry decides.
+ * An agent in a process that writes. Each agent has its own `id`, so two agents in one process are two owners. The other fields identify
+ * the process. With them, a later process can prove that this process is dead, and takes over its leases at once. A field whose value can
+ * not be found out is left out. Without this field there may be no proof, and then the later process waits until the lease expires.
  */
 export interface Owner {
   readonly id: string
   readonly host: string
   readonly pid: number
-  /** When the process started. On Linux in clock ticks since boot, as in `/proc/<pid>/stat`; elsewhere as ISO 8601. Texts are compared. */
+  /**
+   * When the process started. On Linux: clock ticks since boot, as in `/proc/<pid>/stat`. On other systems: ISO 8601. Two values are
+   * compared as texts.
+   */
   readonly startedAt?: string
-  /** Identifies the boot of the machine. Only on Linux. */
+  /** Identifies the boot of the machine. Only set on Linux. */
   readonly bootId?: string
-  /** The namespaces in which `pid` and `startedAt` are counted, such as `pid:[4026531836] time:[4026531834]`. Only on Linux. */
+  /** The Linux namespaces in which `pid` and `startedAt` are counted, such as `pid:[4026531836] time:[4026531834]`. Only set on Linux. */
   readonly pidNs?: string
 }
 
@@ -92,17 +114,20 @@ export interface Claim {
   readonly conversationId: string
   readonly ownerId: string
   readonly epoch: number
-  /** The end of the lease, unless renewed. */
+  /** When the lease ends if it is not renewed. */
   readonly expiresAt: string
 }
 
-/** A stored change and its number. In each conversation `seq` counts from 1; it is also the id of the entry's event. */
+/**
+ * A stored change and its number. In each conversation `seq` counts from 1. The event that tells listeners about the entry has `seq` as its
+ * id.
+ */
 export interface Entry {
   readonly seq: number
   readonly change: Change
 }
 
-/** A loaded conversation. */
+/** A conversation as `loadVisible` returns it. */
 export interface Saved {
   readonly timeline: Timeline
   readonly lastSeq: number
@@ -113,9 +138,9 @@ export interface ListQuery {
   readonly limit?: number
   /** The `next` of the previous page. */
   readonly cursor?: string
-  /** Only conversations whose title contains this; upper and lower case are the same. */
+  /** Only conversations whose title contains this text. Upper and lower case count as equal. */
   readonly search?: string
-  /** Only conversations whose id begins with this. */
+  /** Only conversations whose id begins with this text. */
   readonly prefix?: string
   /** Only conversations whose id has no slash. */
   readonly plain?: true
@@ -123,7 +148,7 @@ export interface ListQuery {
   readonly open?: true
 }
 
-/** What a list shows of a conversation. */
+/** What `list` returns for each conversation. */
 export interface ConversationInfo {
   readonly conversationId: string
   readonly title: string | null
@@ -132,23 +157,28 @@ export interface ConversationInfo {
   readonly lastSeq: number
   readonly openTurn: string | null
   /**
-   * The event ids of followups that were accepted but are not yet part of a turn, oldest first. The list is only a hint: it may contain
-   * an event that was delivered again after a turn took it. The timeline recognises such an event.
+   * The event ids of followups that were accepted but are not yet part of a turn, oldest first. An id may be in the list by mistake. This
+   * happens when an event is delivered a second time after a turn has read it. Callers that need certainty check the timeline.
    */
   readonly waiting: readonly string[]
 }
 
-/** One page of a list. */
+/** A page of the list of conversations. `next` is the cursor of the following page, and undefined on the last page. */
 export interface ConversationPage {
   readonly conversations: readonly ConversationInfo[]
   readonly next?: string
 }
 
-/** Which data `retain` removes. Visible blocks and source pools of remaining conversations always stay. */
+/**
+ * Which conversations and entries `retain` removes. The visible blocks and the source pool of a conversation that is not deleted always
+ * stay.
+ */
 export interface RetentionPolicy {
-  /** Deletes conversations without activity since this time, unless a turn is open, a followup waits or a lease is alive. */
+  /**
+   * Deletes conversations without activity since this time. A conversation stays if a turn is open, a followup waits or a lease is alive.
+   */
   readonly conversationsIdleSince?: string
-  /** Removes entries before this time that contain only compacted blocks. */
+  /** Removes entries before this time if all their blocks were compacted. */
   readonly historyBefore?: string
 }
 
@@ -161,5 +191,5 @@ export interface RetentionReport {
 
 /** How often the owner of a lease renews it. */
 export const HEARTBEAT_MS = 10_000
-/** How long a lease lives without being renewed. */
+/** How long a lease lives after it was taken or renewed. */
 export const LEASE_MS = 30_000

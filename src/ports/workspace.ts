@@ -4,14 +4,17 @@ import type { Scope } from '../core/scope.ts'
 import type { Files } from './files.ts'
 
 /**
- * The local folders for the files of conversations, and the versions of earlier turns. There are two implementations: `custom` stores
- * a manifest per turn, `git` a commit per turn. Both pass testing/conformance/workspace.ts, and tools work with both.
+ * Opens the workspaces of conversations. There are two implementations, which store the versions differently. `custom` stores a manifest
+ * per turn, that is a list of files with their hashes. `git` stores a commit per turn. Both pass testing/conformance/workspace.ts, and the
+ * tools need not know which one is used.
  */
 export interface Workspaces {
   readonly implementation: 'custom' | 'git'
-  /** Opens the folders of a conversation, which are the same each time. Creates nothing on disk before the first write. */
+  /** Opens the folders of a conversation. Opening again gives the same folders. Nothing is created on disk before the first write. */
   open(owner: Scope, conversationId: string): Promise<Workspace>
-  /** Removes the local folders of a conversation and everything that the implementation stores elsewhere. */
+  /**
+   * Removes the folders of a conversation on this machine, and what the implementation stores in other places, such as a remote repository.
+   */
   remove(owner: Scope, conversationId: string): Promise<void>
 }
 
@@ -22,147 +25,164 @@ export interface Workspaces {
  *   <workspace>/out/workdir/<turn>/files outputs attachments    `files`, OUT_DIR
  *   <workspace>/work                                            `scratch`
  *
- * The successive versions of `files/` are the conversation's lineage. Each folder and each file directly below `files/` is a scope; a
- * folder usually holds one project. A turn starts with an empty `files/`. At its end it publishes a version. Scopes that the turn checked out
- * whole are in it exactly as the turn left them. In all other scopes the turn's files are laid over those of the previous version, and
- * only files are deleted that the turn's folder has held, because they were checked out or a tool wrote them.
+ * The name OUT_DIR stands for the folder with the turns, also in other comments.
+ * Each folder and each file directly below `files/` is a scope. A folder usually contains one project.
+ * A turn starts with an empty `files/`. At its end it publishes `files/` as a version. The versions of successive turns are called the
+ * lineage of the conversation.
+ * If the turn checked out a whole scope, the version has this scope exactly as the turn left it. In every other scope, the version has the
+ * files of the previous version, and the turn's files replace those with the same path. Such a scope loses only files that the turn deleted
+ * from its folder. To be in the folder, a file must have been checked out or written by a tool.
  */
 export interface Workspace {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
-  /** Prepares the folder of a turn. It is empty when the turn starts. When the turn is resumed, the folder is as the turn left it. */
+  /** Prepares the folder of a turn. For a new turn the folder is empty. For a resumed turn it has the files that the turn wrote before. */
   startTurn(turnId: string): Promise<void>
-  /** The files of the version that a turn published, sorted by path below `files/`. Undefined when it published none. */
+  /** The files of the version that a turn published, sorted by path below `files/`. Undefined when the turn published no version. */
   version(turnId: string, history: RecordedFiles): Promise<readonly { readonly rel: string; readonly size: number }[] | undefined>
   /**
-   * The bytes of a file in the version of a turn. `missing` when the version has no such file, and undefined when the turn has no version.
-   * Throws `workspace.failed` with `workspace_version_unavailable` in `details.code` when the version can not be reached.
+   * The bytes of a file in the version of a turn. Returns `missing` when the version has no such file. Undefined when the turn has no
+   * version. If the version can not be reached, throws `workspace.failed` with `workspace_version_unavailable` in `details.code`.
    */
   readVersion(turnId: string, rel: string, history: RecordedFiles): Promise<Uint8Array | 'missing' | undefined>
   /**
-   * Fetches files of a turn into that turn's local folder. Files of earlier turns become read-only there; those that are present with the
-   * same content are not fetched again. In the running turn only missing files are fetched.
+   * Fetches files of a turn into the folder of this turn on this machine. Files of an earlier turn become read-only. A file that is already
+   * there with the same content is not fetched again. For the running turn, a file is fetched only if it is missing.
    */
   hydrate(turnId: string, refs: readonly HydrationRef[], history: RecordedFiles): Promise<Hydration>
-  /** Copies all sources, in order, or none into `files/` of the turn. The mode says whether they replace its contents or are added. */
+  /**
+   * Copies all requested sources into `files/` of the turn, in order, or none of them. `mode` says whether they replace all files or are
+   * added.
+   */
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
-  /** Stores `files/` of the turn as the turn's version, for later turns. It may be called again until the turn is closed. */
+  /** Stores `files/` of the turn as its version, for later turns. May be called several times, until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
   /**
-   * Removes the folders of all turns that have left a version from this machine, also those into which files were pulled. Called after a turn is
-   * closed. The folder of a turn without a version stays, because it may hold the only copy.
+   * Removes the folders of all turns that have a version from this machine. This includes folders of earlier turns into which files were
+   * pulled. Called after a turn is closed. The folder of a turn without a version stays, because it may contain the only copy of its files.
    */
   removeFinished(history: RecordedFiles): Promise<void>
-  /** Tells the workspace that a program ran and may have changed any file of the running turn. The next `describe` lists the files. */
+  /**
+   * Tells the workspace that a program ran and may have changed any file of the running turn. The next `describe` therefore lists the
+   * folder again.
+   */
   programRan(): void
   /**
-   * The facts about the workspace that the model is told each round. The time does not depend on the number of files, unless a program has
-   * run since the last call.
+   * The state of the workspace for the announce of each round. If a program ran since the last call, the folder is listed again. Otherwise
+   * the duration does not depend on the number of files.
    */
   describe(turnId: string): Promise<AnnouncedWorkspace>
 }
 
-/** The files that the journal has recorded. A workspace that stores no bytes itself reads them through this. */
+/** The files that the journal has recorded. The `custom` workspace stores no bytes itself and reads them from here. */
 export interface RecordedFiles {
-  /** The newest complete bytes at this logical path; never a preview or a diff. */
+  /** The newest complete bytes at this logical path. A preview or diff of the file does not count. Undefined when no bytes are recorded. */
   bytes(logical: string): Promise<Uint8Array | undefined>
   /** The logical paths of all files of a turn. */
   paths(turnId: string): Promise<readonly string[]>
-  /** The logical paths of the files that tools have made in a turn: written, patched, or promised by the contract of a program. */
+  /**
+   * The logical paths of the files that tools made in a turn. These are files that were written, patched, or named by the contract of a
+   * program.
+   */
   made(turnId: string): Promise<readonly string[]>
-  /** The record in the publish block of this turn, as parsed but unchecked JSON. */
+  /** The text of the block `react.workspace.publish` of this turn, parsed as JSON. Its shape is not checked. */
   manifest(turnId: string): Promise<unknown>
 }
 
-/** Names a file or folder of a turn to fetch into the workspace. */
+/** A file or folder of a turn that `hydrate` fetches. */
 export interface HydrationRef {
-  /** One of the three folders of a turn. */
+  /** The folder of the turn in which the file is. */
   readonly area: 'files' | 'outputs' | 'attachments'
-  /** The path of a file below the area. In `files` it may also be a folder. '' is the whole area. */
+  /** The path below the folder `area`. It names a file, or in `files` also a folder. `''` means all files of `area`. */
   readonly rel: string
 }
 
-/** The result of fetching refs: which of the requested files are present now. */
+/** What `hydrate` did for each ref. */
 export interface Hydration {
-  /** Paths are relative to OUT_DIR. */
+  /** The files that are now on this machine, for each ref. Their paths are relative to OUT_DIR, the folder with the turns. */
   readonly present: readonly { readonly ref: HydrationRef; readonly files: readonly { readonly path: string; readonly size: number }[] }[]
-  /** Refs for which no file was found: the turn has no version and has recorded no such file, or its version has no such path. */
+  /**
+   * Refs for which there is no file. The version of the turn has no such path, or the turn has no version and has recorded no such file.
+   */
   readonly missing: readonly HydrationRef[]
   /**
-   * Refs whose files could not all be fetched, for example because the disk is full. With the code, the turn has a version that can not be
-   * reached completely. Then no file of the ref is present.
+   * Refs for which a file could not be fetched, for example because the disk is full. The code `workspace_version_unavailable` means that
+   * the version of the turn can not be reached completely. In this case no file of the ref is present.
    */
   readonly errors: readonly { readonly ref: HydrationRef; readonly message: string; readonly code?: 'workspace_version_unavailable' }[]
-  /** How many files were fetched; the others were already present. */
+  /** How many files were fetched. Files that were already present are not counted. */
   readonly fetched: number
 }
 
-/** Which versions a checkout puts into the current turn. */
+/** What a checkout copies into `files/` of the running turn. */
 export interface CheckoutRequest {
   readonly mode: 'replace' | 'overlay'
-  /** Files of later sources replace files of earlier ones. */
+  /** The sources, in the order in which they are copied. If two sources have a file with the same path, the later source wins. */
   readonly sources: readonly CheckoutSource[]
-  /** Whether files that the turn wrote itself may be lost. */
+  /** True when the checkout may overwrite or remove files that the turn wrote itself. */
   readonly force?: boolean
 }
 
-/** A folder of the version of a turn. */
+/** A folder in the version of a turn. */
 export interface CheckoutSource {
   readonly turnId: string
-  /** The path of the folder below `files/`; '' is the whole version. */
+  /** The path of the folder below `files/`. `''` means the whole version. */
   readonly rel: string
 }
 
-/** The result of a checkout; a refused one has changed nothing. */
+/** The result of a checkout. A checkout with `ok: false` has changed no file. */
 export type CheckoutOutcome =
   | {
       readonly ok: true
       readonly checkedOut: readonly { readonly source: CheckoutSource; readonly files: number }[]
-      /** All sources that the turn has checked out; a replace clears the list first. */
+      /** All sources that the turn has checked out so far. A checkout with the mode `replace` removes the earlier ones from this list. */
       readonly checkedOutFrom: readonly CheckoutSource[]
-      /** The files below `files/`, sorted. */
+      /** The paths of all files that are now below `files/`, sorted. */
       readonly files: readonly string[]
     }
   | {
       readonly ok: false
-      /** `unavailable`: a source has a version that can not be reached completely. */
+      /** `unavailable` means that the version of a source can not be reached completely. */
       readonly code: 'missing' | 'nonempty' | 'unavailable' | 'failed'
       readonly problems: readonly { readonly source?: CheckoutSource; readonly message: string }[]
     }
 
-/** What `publish` is told about earlier versions. */
+/** Tells `publish` which version came before. */
 export interface PublishRequest {
-  /** The turn with the latest version according to the journal. An implementation may use its own records instead. */
+  /** The turn with the latest version according to the journal. An implementation may use its own records instead of this value. */
   readonly previous: string | undefined
 }
 
-/** The result of `publish`, for the block `react.workspace.publish`: `record` is its text, and `keeps` lists blobs that it must keep. */
+/**
+ * The result of `publish`, from which the block `react.workspace.publish` is made. `record` becomes its text. `keeps` lists the blobs of
+ * the version, which must stay stored as long as this block exists.
+ */
 export interface PublishOutcome {
   readonly status: 'published' | 'skipped' | 'failed'
   readonly record: PublishRecord
   readonly keeps?: readonly BlobRef[]
 }
 
-/** What the journal says about a published version. */
+/** The text of the block `react.workspace.publish`, as JSON. */
 export interface PublishRecord {
   readonly status: PublishOutcome['status']
   readonly turn_id: string
   readonly workspace_implementation: Workspaces['implementation']
-  /** True when something changed since the previous version. */
+  /** True when the version differs from the previous one. */
   readonly committed: boolean
   readonly skipped?: true
   /**
-   * Why no new version was stored. `workspace_not_materialized` and `empty_workspace`: publishing was skipped.
-   * `workspace_unchanged`: the version equals the previous one.
+   * Why no new version was stored. `workspace_not_materialized` and `empty_workspace` mean that publishing was skipped.
+   * `workspace_unchanged` means that the version equals the previous one.
    */
   readonly reason?: string
   readonly version_aliased?: true
-  /** The top-level folders of the version, for the announcement of later turns. */
+  /** The scopes of the version, for the announce of later turns. */
   readonly scopes?: readonly WorkspaceScope[]
-  /** What the version does not have because of its name, such as `app/node_modules`. */
+  /** Files and folders that were not stored in the version because of their name, such as `app/node_modules`. */
   readonly left_out?: readonly WorkspaceScope[]
-  /** The turn with the version before, if that version can not be reached. Then this version has only files of its own turn. */
+  /** The turn with the previous version, if that version can not be reached. The new version then has only files of its own turn. */
   readonly parent_unavailable?: string
   readonly message?: string
   readonly error?: { readonly code: string; readonly message: string }

@@ -15,7 +15,7 @@ import { safeName, withSuffix } from '../../tools/attachments/upload.ts'
 import type { SourceSettings } from '../settings.ts'
 import type { Turn } from './turn.ts'
 
-/** Gives attachments safe names that are unique in the turn: a second `a.png` becomes `a-2.png`. */
+/** Gives each attachment a safe name that is unique in the turn. A second `a.png` becomes `a-2.png`. */
 export function assignUniqueNames(attachments: readonly Attachment[], turnId: string, timeline: Timeline): readonly Attachment[] {
   const taken = new Set<string>()
   const pathOf = (name: string) => filePath(turnId, 'attachments', name)
@@ -28,7 +28,7 @@ export function assignUniqueNames(attachments: readonly Attachment[], turnId: st
   })
 }
 
-/** The attachments of a followup, from the payload of its event. */
+/** The attachments of a followup. They are stored in the payload of its event. */
 export function attachmentsIn({ payload }: Pick<InboxEvent, 'payload'>): readonly Attachment[] {
   const listed = isObject(payload) && Array.isArray(payload.attachments) ? payload.attachments : []
   return listed.filter(isAttachment)
@@ -38,14 +38,16 @@ function isAttachment(value: unknown): value is Attachment {
   return isObject(value) && typeof value.name === 'string' && typeof value.mime === 'string' && typeof value.size_bytes === 'number'
 }
 
-/** The blobs of attachments. An event with attachments must list them in `keeps`, so that the store does not remove them. */
+/**
+ * The blobs of attachments. The event that contains the attachments must list these blobs in `keeps`. Otherwise the store may remove them.
+ */
 export const attachmentBlobs = (attachments: readonly Attachment[]): readonly BlobRef[] =>
   attachments.flatMap(({ blob }) => (blob ? [blob] : []))
 
 export const attachmentDrafts = (attachments: readonly Attachment[], turnId: string, ts: string): readonly Draft[] =>
   attachments.flatMap((attachment) => attachmentBlocks(turnId, ts, attachment))
 
-/** The change that adds citable attachments to the sources. */
+/** The change that adds attachments to the source pool, if their MIME types may be cited. */
 export function attachedSources(
   attachments: readonly Attachment[],
   { turnId, ts }: { readonly turnId: string; readonly ts: string },
@@ -79,8 +81,8 @@ function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSour
 }
 
 /**
- * Makes a function that writes the attachments of a turn into its workspace. It writes each file once: a later call adds only the files of
- * followups.
+ * Returns a function that writes the attachments of a turn into its workspace. The function writes each file once, so a later call writes
+ * only the files of new followups.
  */
 export function createAttachmentPlacer(
   blobs: Pick<BlobStore, 'get'>,
@@ -89,7 +91,9 @@ export function createAttachmentPlacer(
   return (workspace, timeline, turnId) => placeAttachments(workspace, timeline, turnId, blobs, placed)
 }
 
-/** Writes attachments read-only as `<turn>/attachments/<name>`. A file that exists with the same size is not written again. */
+/**
+ * Writes each attachment read-only as `<turn>/attachments/<name>`. A file that is already there with the same size is not written again.
+ */
 export async function placeAttachments(
   { files }: Pick<Workspace, 'files'>,
   timeline: Timeline,
@@ -112,7 +116,7 @@ function attachedFiles(timeline: Timeline, turnId: string) {
   })
 }
 
-/** Hosts all attachments of a new turn. When one fails, the hosted ones are removed and the message is rejected. */
+/** Hosts all attachments of a new message. If one can not be hosted, removes those that were hosted before it and rejects the message. */
 export async function hostAllOrReject(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting } = turn.agent
   if (!hosting || attachments.length === 0) return attachments
@@ -130,7 +134,8 @@ export async function hostAllOrReject(turn: Turn, attachments: readonly Attachme
 }
 
 /**
- * Hosts as many attachments as possible. A failure does not reject the message, because it was accepted before. The store keeps the bytes.
+ * Hosts as many attachments as possible. The message was accepted before, so an attachment that can not be hosted does not reject it. Its
+ * bytes stay in the blob store.
  */
 export async function hostIfPossible(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting, onProblem } = turn.agent
@@ -144,7 +149,7 @@ export async function hostIfPossible(turn: Turn, attachments: readonly Attachmen
   return Promise.all(attempts)
 }
 
-/** Removes all hosted files of a turn that could not start. */
+/** Removes all hosted files of a turn that could not be started. */
 export async function removeHosted({ turnId, agent: { hosting, onProblem }, conversation }: Turn): Promise<void> {
   const { scope, name } = parseConversationKey(conversation.conversationId)
   await hosting?.remove(scope, name, turnId).catch((error: unknown) => onProblem({ where: 'attachment clean-up', error }))

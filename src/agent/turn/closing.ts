@@ -21,7 +21,7 @@ import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
 import type { AnswerAttempt, Progress } from './round.ts'
 
-/** The blocks that end a turn: its answers with the final one last, its questions, and its suggested followups. */
+/** The blocks that end a turn: the earlier answers, the final answer, its questions to the user, and its suggested followup questions. */
 export function completionDrafts(
   { turnId, ts, iteration }: Pick<BlockOrigin, 'turnId' | 'ts' | 'iteration'>,
   timeline: Timeline,
@@ -49,10 +49,13 @@ export function completionDrafts(
   ]
 }
 
-/** Why an answer that the user has seen does not end the turn. */
+/**
+ * Why an answer that the user has seen does not end the turn. `new_event`: an event arrived. `second_action`: the response contained
+ * another action after it.
+ */
 export type HoldReason = 'new_event' | 'second_action'
 
-/** The blocks of an answer that is kept and does not end the turn: the answer, and a message to the model that says why. */
+/** The blocks of an answer that does not end the turn: the answer, and a text that tells the model why the turn goes on. */
 export function attemptDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
@@ -95,11 +98,11 @@ const holdTexts: { readonly [Reason in HoldReason]: string } = {
     'Held back as the last word: a second action followed it in the same reply. The user has seen this answer. Go on from it, and do not repeat it.',
 }
 
-/** Whether a block says that an answer was kept because a second action followed it. */
+/** Whether a block says that an answer did not end the turn because another action followed it in the response. */
 export const isSecondActionOutcome = ({ type, meta }: Block): boolean =>
   type === 'assistant.completion.attempt.outcome' && meta?.reason === ('second_action' satisfies HoldReason)
 
-/** The notices about an answer: its warnings, and one more when it cites sources that do not exist. */
+/** The notices about an answer: its warnings, and a notice if the answer cites sources that do not exist. */
 export function noticeDrafts(
   origin: BlockOrigin,
   timeline: Timeline,
@@ -114,7 +117,7 @@ export function noticeDrafts(
   return [...warnings, warning('unknown_sources', text, { sids })].map((notice) => noticeBlock(origin, notice))
 }
 
-/** The changes that close a turn: the record of the sources it used, the removal of steers that came too late, and the close. */
+/** The changes that close a turn. They record the used sources, remove steers that came too late from the inbox, and close the turn. */
 export function closingChanges(
   { turnId, ts }: Pick<BlockOrigin, 'turnId' | 'ts'>,
   timeline: Timeline,
@@ -130,16 +133,19 @@ export function closingChanges(
   ]
 }
 
-/** The existing sources that the text cites. */
+/** The SIDs that the text cites, without those that do not exist. */
 export function citedSources(text: string, { sources }: Timeline): readonly number[] {
   return existingSids(extractSids(text), sources)
 }
 
-/** A text without citations of sources that do not exist, for users. The timeline keeps the text as the model wrote it. */
+/** The text for users, without citations of sources that do not exist. The timeline keeps the text that the model wrote. */
 export const withExistingCitations = (text: string, timeline: Timeline): string =>
   rewriteSids(text, new Map(citedSources(text, timeline).map((sid) => [sid, sid])))
 
-/** Followups or questions without citations of sources that do not exist. A phrase that has nothing else is left out. */
+/**
+ * Followup questions or clarifying questions, without citations of sources that do not exist. A phrase that is empty without them is left
+ * out.
+ */
 export const citablePhrases = (phrases: readonly string[], timeline: Timeline): readonly string[] =>
   phrases.map((phrase) => withExistingCitations(phrase, timeline).trim()).filter((phrase) => phrase !== '')
 
@@ -150,8 +156,8 @@ function existingSids(sids: readonly number[], { rows }: SourcePool): readonly n
 }
 
 /**
- * The tokens of all blocks of the turn, and the existing sources that its answers and artifacts cite. The whole timeline is read, because
- * some blocks of a turn, such as a summary, may stand before its header.
+ * The tokens of all blocks of the turn, and the SIDs that its answers and artifacts cite. The whole timeline is read, because some blocks
+ * of a turn, such as a summary, may come before the header of the turn.
  */
 function turnTotals(
   turnId: string,

@@ -15,10 +15,13 @@ import { promptTails, type Tails } from './prompt.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
-/** After a compaction that freed too little, the next one is tried only when the context has grown by this factor. */
+/** After a compaction that freed too few tokens, the next compaction is tried only when the timeline has grown by this factor. */
 const RETRY_GROWTH = 1.1
 
-/** Hides expired content and compacts the timeline if the prompt would not fit. To be called before every call of the decision model. */
+/**
+ * Hides old blocks if the provider's cache has expired. Compacts the timeline if the prompt would be too long. Must be called before every
+ * call of the decision model.
+ */
 export async function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedLimit): Promise<Progress> {
   const now = turn.agent.clock.now()
   const expired = expiredContent(turn, now)
@@ -27,7 +30,7 @@ export async function prepareContext(turn: Turn, progress: Progress, wrapUp?: Re
   return exceedsContext(turn, progress, tails()) ? fitContext(turn, progress, tails) : progress
 }
 
-/** Whether the prompt would exceed the limit. Far below the limit, no tokens are counted. */
+/** Whether the prompt would be too long. Tokens are counted only if an upper bound of them exceeds the limit. */
 function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress, tails: Tails): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
@@ -44,9 +47,10 @@ const sizesOf = ({ settings, models, system }: TurnServices, timeline: Timeline)
 })
 
 /**
- * Compacts the timeline until the prompt fits, more strongly each time. At last only the request and a list of what was done stay, and a
- * message that does not fit by itself is replaced by its beginning and its path. An image or a document of this turn that is larger than
- * the limit is sent as it is: if the provider refuses it, `compactAfterOverflow` takes it out of sight.
+ * Compacts the timeline until the prompt is short enough, and removes more with each attempt. After the last attempt only the request and a
+ * list of the work done are left. A message that is too long is replaced by its beginning and its path.
+ * An image or document of this turn may be larger than the limit. It is sent nevertheless. If the provider refuses it,
+ * `compactAfterOverflow` removes it from the prompt.
  */
 async function fitContext(turn: Turn, progress: Progress, tails: () => Tails): Promise<Progress> {
   const { turnId, conversation } = turn
@@ -54,19 +58,22 @@ async function fitContext(turn: Turn, progress: Progress, tails: () => Tails): P
   for (const attempt of attempts) {
     const outcome = await compact(turn, tails().tokens(), { attempt })
     if (inbox.hasSteer || inbox.timeUp || conversation.signal.aborted) return progress
-    if (outcome === 'failed') break // the summarising model does not work now: asking it again would only take time
+    if (outcome === 'failed') break // the compaction model does not work now, so another attempt would only take time
     if (!exceedsContext(turn, progress, tails())) return progress
   }
   const { timeline } = ledger
   return { ...progress, compactAbove: renderers.meter.tokens(timeline, renderers.renderer.slice(timeline, turnId)) * RETRY_GROWTH }
 }
 
-/** Compacts even if the estimate fits, because the provider has rejected the prompt as too long. True when the timeline got smaller. */
+/**
+ * Compacts the timeline although its estimated tokens are below the limit, because the provider has rejected the prompt as too long.
+ * Returns true when the timeline became smaller.
+ */
 export async function compactAfterOverflow(turn: Turn, tails: Tails, attempt: Attempt): Promise<boolean> {
   return (await compact(turn, tails.tokens(), { force: true, attempt })) === 'completed'
 }
 
-/** `failed`: the summarising model gave no summary. `unchanged`: nothing could be made smaller. */
+/** `failed`: the compaction model wrote no summary. `unchanged`: no block could be removed or shortened. */
 type CompactionOutcome = 'completed' | 'unchanged' | 'failed'
 
 async function compact(
@@ -102,12 +109,13 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
   await agent.hooks.onBeforeCompaction(startedReport(plan))
   const history = await summarise(turn, plan.history?.request)
   const isFirst = plan.prefix !== undefined && history?.journaled === false && !isInterrupted(history)
-  if (isFirst) await ledger.commit([history.response]) // the second call takes time: a crash must not make the model write the first again
+  // committed before the second call: if the process dies during that call, the first summary is not requested again
+  if (isFirst) await ledger.commit([history.response])
   const prefix = isInterrupted(history) ? undefined : await summarise(turn, plan.prefix?.request)
   const responses = [...(isFirst ? [] : [history]), prefix].flatMap((summary) => (summary && !summary.journaled ? [summary.response] : []))
   if (isInterrupted(history) || isInterrupted(prefix)) {
-    // A steer or the time limit interrupted a summary: the turn goes on without compacting first. A closed agent enters only complete
-    // responses.
+    // A steer or the time limit interrupted a summary. The turn goes on without a compaction. If the agent is being closed, incomplete
+    // responses are not committed.
     if (!conversation.signal.aborted) await ledger.commit(responses)
     return 'failed'
   }
@@ -129,13 +137,14 @@ const summariesIn = (changes: readonly Change[]): readonly Block[] =>
 
 interface Summary {
   readonly response: ResponseReceived
-  /** True when an earlier attempt of this turn has entered the response. */
+  /** True when the response is already in the journal, from an earlier attempt of this turn. */
   readonly journaled: boolean
 }
 
 /**
- * Asks the compaction model for a summary. If the turn made the same request before, and its process died or a steer came before the
- * compaction was complete, the response to that request is used. `finishCompaction` decides what to do when the call fails.
+ * Asks the compaction model for a summary. If the journal already has a response to the same request in this turn, this response is used.
+ * This happens after a crash, or after a steer that came before the compaction was complete. If the call fails, `finishCompaction` decides
+ * what to do.
  */
 async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<Summary | undefined> {
   if (!request) return undefined
@@ -155,7 +164,10 @@ const isInterrupted = (summary: Summary | undefined): boolean => summary?.respon
 
 const summaryIn = (summary: Summary | undefined) => (summary?.response.finish_reason === 'error' ? undefined : summary?.response.raw)
 
-/** The changes that hide old content. There are none before the provider's cache has expired, so that no cached prefix is lost. */
+/**
+ * The changes that hide old blocks. While the provider still caches the prompt there are none, because a hidden block would invalidate the
+ * cache.
+ */
 function expiredContent({ turnId, agent, conversation: { ledger, renderers } }: Turn, now: string): readonly Change[] {
   const { changes } = planExpiry(ledger.timeline, {
     now,

@@ -6,18 +6,19 @@ import { assignIds, blocksOfTurn, type Timeline } from '../../core/timeline/time
 import type { Ledger } from '../conversation/ledger.ts'
 import type { AgentSettings } from '../settings.ts'
 
-/** Feedback by a machine with a lower confidence is ignored. */
+/** Feedback of a machine with a lower confidence than this is ignored. */
 const MIN_MACHINE_CONFIDENCE = 0.7
 
 const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neutral'])
 
 /**
- * Collects the feedback on earlier turns, once, when a turn begins. While the provider's cache is warm, feedback is only announced, because
- * inserting it would change the cached prefix. Once the cache is cold, feedback is inserted into its turn.
+ * Collects the feedback on earlier turns when a turn begins. While the provider still has the prompt in its cache, the feedback is only put
+ * into the announce, because an inserted block would invalidate the cache. After the cache has expired, the feedback is inserted as a block
+ * into the turn that it is about.
  */
 export async function collectFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
   const { timeline } = ledger
-  const open = timeline.openTurn?.turn_id // feedback on a turn that is being resumed waits until that turn has ended
+  const open = timeline.openTurn?.turn_id // feedback on a turn that is being resumed waits until this turn has ended
   const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
   if (events.length === 0) return []
   const feedbacks = latestOfEachTurn(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
@@ -26,7 +27,7 @@ export async function collectFeedback(ledger: Ledger, now: string, settings: Age
   return feedbacks.map((feedback) => ({ ...feedback, incorporated: true }))
 }
 
-/** Keeps the latest feedback on each turn. `feedbacks` are in the order in which they were given. */
+/** The latest feedback on each turn. `feedbacks` must be in the order in which they were given. */
 const latestOfEachTurn = (feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] =>
   feedbacks.filter(({ turnId }, index) => index === feedbacks.findLastIndex((other) => other.turnId === turnId))
 
@@ -36,7 +37,9 @@ function isCacheWarm({ cache }: Timeline, now: string, { expiry }: AgentSettings
   return Date.parse(now) - Date.parse(cache.touched_at) < (ttl - expiry.bufferSeconds) * 1000
 }
 
-/** Reads feedback from an event. Undefined when its turn is not visible any more, or when a machine is not confident enough. */
+/**
+ * Reads feedback from an event. Undefined when the blocks of its turn were compacted, or when a machine gave it with too low confidence.
+ */
 function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback | undefined {
   const payload = isObject(event.payload) ? event.payload : {}
   const turnId = event.target_turn_id ?? ''
@@ -51,7 +54,7 @@ function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback
 /** False for a block that a compaction has put in place of the turn's blocks. */
 const isOriginal = ({ type, meta }: Block) => type !== 'conv.range.summary' && meta?.preserved_by_compaction !== true
 
-/** Inserts each feedback after the last block of its turn, and hides the feedback that it replaces. */
+/** Inserts each feedback after the last block of its turn. Hides older feedback on the same turn. */
 function incorporate(
   timeline: Timeline,
   feedbacks: readonly AnnouncedFeedback[],

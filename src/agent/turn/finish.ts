@@ -35,15 +35,15 @@ export type ExitReason =
   | 'error'
   | 'cancelled'
 
-/** The end of a turn without an answer of the model. */
+/** How a turn ends without an answer of the model. `fallback` selects the fixed text that is the answer. */
 export interface ForcedEnd {
   readonly exitReason: ExitReason
   readonly fallback: FallbackReason
   readonly violationCode?: string
   readonly error?: Error
-  /** The last response, if the turn ends because of it. */
+  /** The last response of the model, if the turn ends because of this response. */
   readonly last?: { readonly origin: BlockOrigin; readonly call: ModelCall }
-  /** Blocks about the last response. They stand before the completion. */
+  /** Blocks about the last response. They are committed before the answer. */
   readonly drafts?: readonly Draft[]
 }
 
@@ -54,17 +54,19 @@ export interface ModelAnswer {
   readonly decision: FinalDecision
   readonly warnings: readonly Notice[]
   readonly exitReason: ExitReason
-  /** False when the answer ends the turn even if there are events that the model has not seen. */
+  /**
+   * Whether the answer is deferred if an event has arrived that the model has not seen. False when the answer ends the turn in any case.
+   */
   readonly deferrable: boolean
 }
 
-/** How a round ends its turn. A cancelled turn stays open: another process resumes it. */
+/** How the last round ends the turn. A cancelled turn stays open, and another process resumes it. */
 export type TurnEnd =
   | { readonly kind: 'answer'; readonly answer: ModelAnswer }
   | { readonly kind: 'forced'; readonly end: ForcedEnd }
   | { readonly kind: 'cancelled' }
 
-/** The result of a turn, as the caller gets it. */
+/** The result of a turn for the caller of `run`. */
 export interface TurnResult {
   readonly turnId: string
   readonly exitReason: ExitReason
@@ -72,9 +74,12 @@ export interface TurnResult {
   readonly answer: string
   readonly followups: readonly string[]
   readonly sourcesUsed: readonly number[]
-  /** True when the answer was cut off, or when the budget was used up before the work was done. */
+  /** True when the answer was cut off, or when a limit of rounds, time or money ended the turn. */
   readonly truncated: boolean
-  /** The object that the model wrote in the `usage` channel of its answer. The tokens that the provider billed are in the journal. */
+  /**
+   * The object that the model wrote in the channel `usage` of its answer. It does not contain the tokens that the provider billed. Those
+   * are in the journal.
+   */
   readonly usage?: JsonObject
   readonly error?: Error
 }
@@ -83,13 +88,13 @@ const okReasons: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_ite
 
 const truncatedReasons: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
 
-/** The result of the turn, or its progress when the answer was deferred and the turn goes on. */
+/** The result of a closed turn. If the answer was deferred, the progress with which the turn goes on. */
 export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResult } | { readonly kind: 'next'; readonly progress: Progress }
 
 /**
- * Ends the turn. The answer, the used sources and the end are one commit, so that a turn is never half closed. The last response is part
- * of it, unless something slow comes first (a wait for late events, hooks, publishing files). Then the response is entered before that, so
- * that a process that resumes the turn need not ask the model again.
+ * Ends the turn. One commit contains the answer, the used sources and `turn.closed`, so that a turn is never half closed. Usually this
+ * commit also contains the last response. If a slow step comes first, the response is committed before this step. Slow steps are the exit
+ * grace, hooks and the publish. If the process dies during such a step, the process that resumes the turn need not call the model again.
  */
 export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): Promise<FinishResult> {
   switch (end.kind) {
@@ -105,8 +110,8 @@ export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): 
 }
 
 /**
- * Ends the turn with the model's answer. If an event came in that the model has not seen, the answer is deferred: it is kept as an attempt,
- * and the turn goes on. This is decided inside the commit, so that no event can come in between.
+ * Ends the turn with the model's answer. If an event has arrived that the model has not seen, the answer is deferred. It is then stored as
+ * an attempt, and the turn goes on. The check for events is part of the commit, so no event can arrive between the check and the commit.
  */
 async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAnswer): Promise<FinishResult> {
   const { turnId, agent, conversation } = turn
@@ -116,13 +121,15 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   if (decision.answer !== previous) emitIfNotStreamed(turn, origin, answer.call, decision.answer)
   const repeated = previous !== undefined && isSameAnswer(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
-  const deferrable = answer.deferrable && !repeated // the model has seen the event and repeats its answer: do not defer it again
+  // the model repeats its answer although it has seen the event, so the answer is not deferred again
+  const deferrable = answer.deferrable && !repeated
   const hasEvents = () => inbox.hasSteer || hasUnansweredEvents(ledger.timeline, turnId)
   const waits = deferrable && !hasEvents() && agent.settings.exitGraceMs > 0
-  // Hooks are not called, and files are not published, for an answer that is going to be deferred.
+  // If the answer is going to be deferred, no hook is called and no file is published.
   const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))
   const call = waits || (isFinal() && isEndSlow(turn)) ? await enterResponse(turn, origin, answer.call) : answer.call
-  if (waits && !hasEvents()) await inbox.waitForEvents(agent.settings.exitGraceMs) // an event may have come while the response was entered
+  // an event may have arrived while the response was committed
+  if (waits && !hasEvents()) await inbox.waitForEvents(agent.settings.exitGraceMs)
   const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
   const after = isFinal() ? await agent.hooks.onAfterCompletion() : []
   const published = isFinal() ? await publishWorkspace(turn) : nothingPublished
@@ -156,10 +163,13 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   }
 }
 
-/** Whether hooks or files delay the commit that ends the turn. */
+/** Whether hooks or a publish delay the commit that ends the turn. */
 const isEndSlow = (turn: Turn): boolean => turn.agent.hooksDelayCompletion || mayHaveFiles(turn)
 
-/** Emits an answer that was not streamed. Without watchers, it is emitted when one joins before the answer is journaled. */
+/**
+ * Emits the answer if it was not streamed while the model wrote it. If no client watches, the answer is emitted when a client joins before
+ * the answer is in the journal.
+ */
 function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
   const { live } = turn.conversation
   let emitted = false
@@ -172,7 +182,10 @@ function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, a
   else live.onJoin(emit)
 }
 
-/** Ends a turn without an answer of the model. The user gets the last attempt, else a fixed text. */
+/**
+ * Ends a turn without a new answer of the model. If the user has already seen an answer of this turn, the last one is the answer. Otherwise
+ * the answer is a fixed text.
+ */
 export async function finishWithFallback(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation
@@ -212,7 +225,7 @@ function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision,
   }
 }
 
-/** The result of a turn that stays open, because the agent is closed or another process has claimed the conversation. */
+/** The result of a turn that stays open, because the agent is being closed or another process has claimed the conversation. */
 export function cancelledResult(turnId: string): TurnResult {
   return { turnId, exitReason: 'cancelled', ok: false, answer: '', followups: [], sourcesUsed: [], truncated: false }
 }

@@ -9,7 +9,7 @@ import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, ho
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
-/** Takes the waiting events into the turn, in order. They become blocks that the model reads, and some of them add rounds. */
+/** Makes blocks of the waiting events, in order, so that the model reads them in this turn. Some events add rounds to the budget. */
 export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
   const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)
@@ -42,24 +42,26 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
   return own.reduce((progress, event) => applyEvent(progress, event, agent.settings), before)
 }
 
-/** The waiting events that this turn takes in, in order of acceptance. Events after the last stop are left for the next turn. */
+/**
+ * The waiting events that this turn reads, in the order of their acceptance. Events after the user's last stop are left for the next turn.
+ */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
   const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
   return stop === -1 ? events : events.slice(0, stop + 1)
 }
 
-/** Whether this turn may read an event. A steer is for one turn only. Every other event is for the turn that reads it first. */
+/** Whether this turn may read an event. A steer is for one turn only. Any other event is read by the first turn that finds it. */
 function isForTurn(event: InboxEvent, turnId: string): boolean {
   return event.kind !== 'steer' || event.target_turn_id === undefined || event.target_turn_id === turnId
 }
 
-/** Whether the event aborts the current activity of the turn. */
+/** Whether the event aborts the running model call or tool of the turn. */
 export const interruptsTurn = (event: InboxEvent, turnId: string): boolean => event.kind === 'steer' && isForTurn(event, turnId)
 
 const isStop = (event: InboxEvent): boolean => event.kind === 'steer' && event.text.trim() === ''
 
-/** The effect of an event on the turn that it has become part of. */
+/** The progress of the turn after it has read an event. */
 export function applyEvent(progress: Progress, event: InboxEvent, settings: AgentSettings): Progress {
   const events = [...progress.events, { kind: event.kind, ts: event.ts, text: event.text }]
   if (isStop(event)) return { ...progress, events, stopped: true }
@@ -67,7 +69,7 @@ export function applyEvent(progress: Progress, event: InboxEvent, settings: Agen
     return modeOf(event) === 'wrap_up' ? { ...progress, events, wrapUp: wrapUpAllowance(settings) } : { ...progress, events }
   const budget = grantExtraRounds(progress.budget, event.event_id, extraRoundsOf(event))
   if (event.kind !== 'followup') return { ...progress, events, budget }
-  const { wrapUp: _ended, ...rest } = progress // a followup ends the wrap-up: there is something new to answer
+  const { wrapUp: _ended, ...rest } = progress // a followup ends the wrap-up, because it needs an answer
   return { ...rest, events, budget }
 }
 
@@ -76,7 +78,7 @@ const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.
 const wrapUpAllowance = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
-/** The blocks of each event: its text, its attachments, and the end of a clarification that it answers. */
+/** The blocks of each event: its text and its attachments. If the event answers open questions of the model, a block that says so. */
 function blocksFor(
   events: readonly InboxEvent[],
   attached: readonly Attachment[],
@@ -116,7 +118,7 @@ function foldedChange(events: readonly InboxEvent[], turnId: string | null, ts: 
   return events.length === 0 ? [] : [{ type: 'event.folded', ts, event_ids: events.map(({ event_id }) => event_id), turn_id: turnId }]
 }
 
-/** Removes steers for other turns from the inbox: those turns have ended. */
+/** Removes steers for other turns from the inbox, because those turns have ended. */
 const expiredSteers = (events: readonly InboxEvent[], turnId: string, ts: string): readonly Change[] =>
   foldedChange(
     events.filter((event) => !isForTurn(event, turnId)),
@@ -124,14 +126,14 @@ const expiredSteers = (events: readonly InboxEvent[], turnId: string, ts: string
     ts,
   )
 
-/** Whether events are waiting that the turn must answer before it ends. A stop needs no answer. */
+/** Whether events are waiting that the turn must answer before it ends. A stop is a steer without text and needs no answer. */
 export function hasUnansweredEvents({ inbox }: Timeline, turnId: string): boolean {
   return dueEvents(inbox, turnId).some((event) => needsAnswer(event, turnId) && !isStop(event))
 }
 
 /**
- * Commits the changes that end a turn, even if events are waiting. One exception: if the user has stopped the turn, the events sent before
- * the stop are taken in first. Otherwise they would start another turn, although the user wanted to stop.
+ * Commits the changes that end a turn, even if events are waiting. If the user has stopped the turn, the turn first reads the events that
+ * were sent before the stop. Otherwise these events would start another turn, although the user wanted to stop.
  */
 export async function commitEnd(turn: Turn, progress: Progress, changes: (timeline: Timeline) => readonly Change[]): Promise<void> {
   const { turnId, conversation } = turn
@@ -146,13 +148,13 @@ export async function commitEnd(turn: Turn, progress: Progress, changes: (timeli
 
 const wasStopped = ({ inbox }: Timeline, turnId: string): boolean => inbox.some((event) => isStop(event) && isForTurn(event, turnId))
 
-/** Whether the event defers an answer that the model gave without having seen it. */
+/** Whether this event defers an answer that was given before the model had seen the event. */
 export const needsAnswer = (event: InboxEvent, turnId: string): boolean => isForTurn(event, turnId) && asksForAnswer(event)
 
-/** Whether an event needs an answer: every message of a user does, an external event only when it is reactive. */
+/** Whether an event needs an answer. Every message of a user needs one. An external event needs one only if it is reactive. */
 const asksForAnswer = (event: InboxEvent): boolean => event.kind === 'followup' || event.kind === 'steer' || extraRoundsOf(event) > 0
 
-/** Removes steers that came too late for this turn: they must not affect the next one. */
+/** Removes steers that came too late for this turn from the inbox, so that they do not affect the next turn. */
 export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Change[] {
   return foldedChange(
     inbox.filter(({ kind }) => kind === 'steer'),
@@ -163,7 +165,7 @@ export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Cha
 
 const clarificationResolvedText = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
 
-/** The block that marks the open questions of the latest turn as answered by the user's message. None when there are no open questions. */
+/** The block that marks the open questions of the latest turn as answered by the user's message. Empty when there are no open questions. */
 export function clarificationResolved(timeline: Timeline, turnId: string, ts: string): readonly Draft[] {
   return hasOpenQuestions(timeline) ? [stageBlock('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
 }

@@ -5,8 +5,8 @@ import type { Progress, RoundResult } from './round.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * Handles a response that a steer or the time limit interrupted. The model can read what it had written, and the next round takes in the
- * steer or wraps up.
+ * Handles a response that a steer or the time limit interrupted. The text so far is committed, so that the model can read it. The next
+ * round then applies the steer or wraps up the turn.
  */
 export async function handleInterruption(
   { conversation }: Turn,
@@ -25,7 +25,10 @@ export async function handleInterruption(
   return { kind: 'next', progress }
 }
 
-/** Enters a complete response and nothing else, because the agent is closed. The process that resumes the turn acts on the response. */
+/**
+ * Commits a complete response and does not act on it, because the agent is being closed. The process that resumes the turn acts on the
+ * response.
+ */
 export async function leaveToNextProcess(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
   await enterResponse(turn, origin, call)
   return { kind: 'ended', progress, end: cancelled }

@@ -17,15 +17,18 @@ import type { Turn } from './turn.ts'
 /** The prompt of one decision. */
 export interface DecisionPrompt {
   readonly parts: readonly Part[]
-  /** Facts about the prompt that are journaled with the response. */
+  /** The data about the prompt that is journaled with the response, such as its cache points and hashes. */
   readonly record: PromptRecord
-  /** The tokens of the prompt and the system text. Undefined when they would have to be counted. */
+  /** The number of tokens of the prompt and the system text. Undefined when it is not known without counting. */
   readonly tokens: number | undefined
-  /** The tokens of the prompt and the system text. Counts them if necessary. */
+  /** The number of tokens of the prompt and the system text. Counts them if the number is not known. */
   countTokens(): number
 }
 
-/** Builds the prompt: the timeline with its cache points, then the sources and ANNOUNCE. These last two change in every round. */
+/**
+ * Builds the prompt: the timeline with its cache points, then the tail, which is the source pool and the announce. The tail changes in
+ * every round.
+ */
 export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: ReachedLimit): DecisionPrompt {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
@@ -45,20 +48,20 @@ export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string,
   }
 }
 
-/** The texts after the timeline: the sources, and ANNOUNCE. */
+/** The two texts of the tail, after the timeline: the source pool and the announce. */
 export interface Tails {
   readonly sources: SourcesTail
   readonly announce: string
-  /** The tokens of both. Counted at the first call. */
+  /** The number of tokens of both texts. They are counted at the first call. */
   tokens(): number
-  /** At least as many tokens as both have, without counting. */
+  /** A number of tokens that both texts together do not exceed. It is known without counting. */
   readonly tokenUpperBound: number
 }
 
-/** Each tail takes at most this share of the tokens beside the system text, so that there is room for the timeline. */
+/** Each of the two texts may have at most this share of the tokens that the system text leaves. The other tokens are for the timeline. */
 const TAIL_SHARE = 0.2
 
-/** The texts after the timeline. They are kept until the next prompt, because they are needed to see whether it fits, too. */
+/** The tail of the prompt. It is made once per prompt: the check whether the prompt fits and the prompt itself use the same object. */
 export function promptTails(turn: Turn, progress: Progress, now: string, wrapUp?: ReachedLimit): Tails {
   const { turnId, agent, conversation } = turn
   const { timeline } = conversation.ledger
@@ -81,7 +84,7 @@ export function promptTails(turn: Turn, progress: Progress, now: string, wrapUp?
   return tails
 }
 
-/** The last tails of each conversation, with the values that they were made from. */
+/** The last tail of a conversation, and the values from which it was made. */
 interface LastTails {
   readonly progress: Progress
   readonly timeline: Timeline
@@ -151,7 +154,9 @@ function constraintsOf(progress: Progress, { has }: Toolbox, wrapUp: ReachedLimi
 
 let lastTime = { text: '', milliseconds: Number.NaN }
 
-/** Like `Date.parse`. The last time is kept, because rounds in the same millisecond have the same text and parsing it takes 0.3 µs. */
+/**
+ * Parses a time like `Date.parse`. The last result is kept, because consecutive calls often have the same text and parsing takes 0.3 µs.
+ */
 function millisecondsOf(text: string): number {
   if (text !== lastTime.text) lastTime = { text, milliseconds: Date.parse(text) }
   return lastTime.milliseconds

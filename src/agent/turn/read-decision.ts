@@ -9,17 +9,20 @@ import type { ModelResponse } from '../model-call/read-response.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
-/** What a response means for its turn. */
+/** The decision in a response, or the reason why the response is rejected. */
 interface ResponseReading {
   /** Undefined when the response is rejected. */
   readonly decision?: Decision
-  /** The answer of a rejected response that the user has seen. The turn may go on after it. */
+  /** An answer in a rejected response that the user has already seen. The turn may go on after it. */
   readonly kept?: FinalDecision
-  /** The notices about how the response was written. The violation comes last. */
+  /** Notices about rules that the response broke. If the response is rejected, the last notice gives the reason. */
   readonly notices: readonly Notice[]
 }
 
-/** Reads the decision of a response. An answer that the user has seen counts, even if the response breaks a rule. */
+/**
+ * Reads the decision of a response. If the user has already seen an answer in the response, this answer is used even if the response breaks
+ * a rule.
+ */
 export function readResponseDecision(
   { agent, conversation: { ledger } }: Turn,
   progress: Progress,
@@ -38,20 +41,23 @@ export function readResponseDecision(
   const first = readDecision(parsed, options)
   if (first.ok) return { decision: first.decision, notices: first.warnings }
   const shown = response.answer()?.text ?? ''
-  const answered = hasReadableText(shown, isSource) // the shown answer may consist of unknown citations only
-  // If the user saw a part of the response, it is read again, so that the violation can say so.
+  const answered = hasReadableText(shown, isSource) // false if the user has seen only citations of unknown sources
+  // If the user saw a part of the response, the response is read again, so that the violation says that the user saw it.
   const reading = response.showedContent() ? readDecision(parsed, { ...options, shown: true, answered }) : first
   if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
   const { violation } = reading
   const notices = [...reading.warnings, violation]
   const isSecondAction = violation.code === 'protocol_violation.multiple_actions'
-  const cut = parsed.finishReason === 'length' && !isSecondAction // an answer before another action was complete
+  const cut = parsed.finishReason === 'length' && !isSecondAction // if another action follows the answer, the answer itself is complete
   const salvaged = salvageAnswer({ delivered: answered ? shown : undefined, violation, cut })
   if (!salvaged) return { notices }
   return isSecondAction ? { kept: salvaged, notices } : { decision: salvaged, notices }
 }
 
-/** The latest answer that the user has seen, for a completion that does not repeat it. After a new event, a blank completion answers nothing. */
+/**
+ * The latest answer that the user has seen. A completion without text then refers to this answer. If an event arrived after the answer,
+ * there is none, because the answer does not take the event into account.
+ */
 function shownBefore({ attempts, eventsAtAttempt, events }: Progress): Pick<DecisionOptions, 'delivered'> {
   const attempt = attempts.at(-1)
   return attempt && eventsAtAttempt === events.length ? { delivered: attempt.text } : {}

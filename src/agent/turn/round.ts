@@ -43,12 +43,15 @@ import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { needsFacts, refreshAnnouncedFacts } from './workspace.ts'
 
-/** The progress after the round, and how the turn ends if this round was the last. */
+/** The progress after a round. If the round was the last of the turn, also how the turn ends. */
 export type RoundResult =
   | { readonly kind: 'next'; readonly progress: Progress }
   | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
 
-/** Runs one round: takes in waiting events, checks the budget, makes the prompt fit, calls the model, and handles its response. */
+/**
+ * Runs one round: makes blocks of waiting events, checks the budget, shortens the timeline if the prompt is too long, calls the model, and
+ * handles its response.
+ */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { conversation } = turn
   const { inbox } = conversation
@@ -61,7 +64,8 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, reachedLimits[budget])
 
   const progress = await prepareContext(turn, withEvents)
-  if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress } // a steer or the time limit came first: do not call the model
+  // a steer or the time limit came meanwhile: the next round handles it
+  if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, callSettings(turn, progress))
   const after = nextRound(progress)
@@ -71,7 +75,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
 }
 
 function checkTurnBudget({ turnId, agent: { clock, models }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
-  if (inbox.timeUp) return 'wrap_up:time' // a timer may fire before the clock shows the end of the time
+  if (inbox.timeUp) return 'wrap_up:time' // the timer may fire shortly before the clock reaches the time limit
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
   if (budget.maxMoney === undefined || !spending) return checkBudget(budget, now)
   const { money, unpriced, last } = spending.of(turnId)
@@ -79,11 +83,14 @@ function checkTurnBudget({ turnId, agent: { clock, models }, conversation: { spe
   return checkBudget({ ...budget, money, unpriced: !hasPrice }, now, last)
 }
 
-/** The settings of the call in this round. */
+/** The limits of the model call in this round. */
 const callSettings = ({ agent: { settings } }: Turn, { wrapUp }: Progress): ModelSettings =>
   wrapUp ? { ...settings.wrapUp, maxTokens: wrapUp.maxTokens } : settings.decision
 
-/** Ends the turn because of an error of the provider, rejects the response, runs its tool call, or handles its answer. */
+/**
+ * Handles a response. If the provider failed, ends the turn. Otherwise rejects the response, runs its tool call, or ends the turn with its
+ * answer.
+ */
 export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): RoundResult | Promise<RoundResult> {
   const { error, raw } = call.response
   if (error && raw === '') return ended(progress, endForServiceError(origin, call, error))
@@ -116,17 +123,19 @@ async function callTool(
   const { toolbox } = turn.agent
   const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
-  const tool = toolbox.find(decision.toolId) as Tool // the cast is safe: checkCall has found the tool's signature
+  const tool = toolbox.find(decision.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
   const { params } = checked
-  const { timeline } = turn.conversation.ledger // its blocks are those that the model saw: meanwhile only events and titles are committed
+  // has the blocks that the model saw: since then only events and titles may have been committed
+  const { timeline } = turn.conversation.ledger
   await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
   const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
   return repairsExhausted(after.repairs) ? ended(after, tooManyViolations) : { kind: 'next', progress: after }
 }
 
 /**
- * Commits the response with notices that tell the model what was wrong. Nothing runs. `kept` is an answer in the response that the user has
- * seen: it is committed as an attempt. If no other round can follow, or if the model only repeats it, it ends the turn.
+ * Commits the response with notices that tell the model which rules it broke. No tool runs. `kept` is an answer in the response that the
+ * user has already seen. If another round can follow, `kept` is committed as an attempt, that is an answer that did not end the turn. If no
+ * other round can follow, or if `kept` repeats the last attempt, `kept` ends the turn.
  */
 async function rejectResponse(
   turn: Turn,
@@ -159,12 +168,12 @@ async function rejectResponse(
     return [...response, { type: 'blocks.appended', blocks: assignIds(timeline, [...drafts, ...unknown, ...attempt]) }]
   })
   if (kept) return { kind: 'next', progress: withAttempt(after, { text: kept.answer, iteration: origin.iteration, truncated: false }) }
-  return { kind: 'next', progress: after } // if no rounds are left, the next round wraps up the turn
+  return { kind: 'next', progress: after } // if no round is left, the next call of `round` wraps up the turn
 }
 
 /**
- * Ends a turn whose budget is used up. The model is called once more and may only answer. If it does not, or not in time, the answer is a
- * fixed text.
+ * Ends a turn that has reached a limit of rounds, time or money. The model is called once more and may only answer. If it gives no answer
+ * in time, the answer is a fixed text.
  */
 async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): Promise<RoundResult> {
   const outOfTime = exhausted[limit]
@@ -185,7 +194,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   return handleLastResponse(turn, after, origin, call, limit)
 }
 
-/** Ends the turn with the response of its last call. */
+/** Ends the turn after the last model call. If the response has an answer, the turn ends with it. Otherwise the answer is a fixed text. */
 export function handleLastResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, limit: ReachedLimit): RoundResult {
   const { exitReason, fallback } = exhausted[limit]
   const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
@@ -194,13 +203,13 @@ export function handleLastResponse(turn: Turn, progress: Progress, origin: Block
     return answered(progress, { origin, call, decision: admission.decision, warnings: notices, exitReason, deferrable: false })
   }
   const { error, thrown } = call.response
-  // The result of the turn does not show this error, because the turn ends at its limit.
+  // The result of the turn names the limit as its exit reason and does not contain this error.
   if (thrown !== undefined) turn.agent.onProblem({ where: 'model', error: thrown })
   const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
   return ended(progress, { exitReason, fallback, last: { origin, call }, drafts })
 }
 
-/** Gives a wrap-up the rest of the turn's time, but at least `wrapUpSeconds`. Without a time limit of the turn it has none. */
+/** Gives the wrap-up the time that the turn has left, but at least `wrapUpSeconds`. If the turn has no time limit, the wrap-up has none. */
 function limitWrapUpTime({ agent: { clock, settings }, conversation: { inbox } }: Turn, { startedAt, maxMilliseconds }: Budget): void {
   if (maxMilliseconds === undefined) return
   inbox.limitTime(Math.max(startedAt + maxMilliseconds - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
@@ -226,38 +235,43 @@ const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'end
 const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })
 
 /**
- * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response needs one,
- * too.
+ * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response needs a
+ * call id too.
  */
 function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
   return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
 }
 
-/** The state of a turn between two rounds. It is immutable: a round takes one state and returns the next. */
+/** The values of a turn that change from round to round. They are immutable: a round gets one `Progress` and returns the next. */
 export interface Progress {
-  /** The number of the next round, from 0. */
+  /** The number of the next round. It counts from 0. */
   readonly iteration: number
   readonly budget: Budget
   readonly repairs: RepairCount
-  /** Answers that the user has seen and that did not end the turn, because an event came in or a second action followed. */
+  /** Answers that the user has seen but that did not end the turn, because an event arrived or the response contained another action. */
   readonly attempts: readonly AnswerAttempt[]
-  /** How many events had come in when the last of these answers was given. */
+  /** How many events had arrived when the last of `attempts` was given. */
   readonly eventsAtAttempt?: number
-  /** Set after the user has asked the turn to wrap up. */
+  /** The limits of the wrap-up. Set after the user has asked the turn to wrap up. */
   readonly wrapUp?: WrapUp
-  /** Events that came in during the turn, oldest first. */
+  /** Events that arrived during the turn, oldest first. */
   readonly events: readonly LiveEvent[]
-  /** Feedback on earlier turns, collected when the turn began and announced in every round. */
+  /** Feedback on earlier turns. It was collected when the turn began, and the announce of every round shows it. */
   readonly feedbacks: readonly AnnouncedFeedback[]
-  /** True after the user has stopped the turn: the model is not called again. */
+  /** True after the user has stopped the turn. The model is not called again. */
   readonly stopped: boolean
-  /** Set after a compaction that freed nothing. Below this number of tokens, no compaction is tried. */
+  /**
+   * Set when compaction could not make the prompt short enough. Compaction is tried again only when the timeline has more tokens than this.
+   */
   readonly compactAbove?: number
-  /** True after the turn has used react.hide. Then the end of the previous turn is no cache point if a later point can replace it. */
+  /**
+   * True after the turn has used `react.hide`. Then the end of the previous turn is no longer a cache point, if there is a later cache
+   * point.
+   */
   readonly hasHidden: boolean
-  /** The state of the workspace at the start of the round. Before the turn has opened it, this is what the journal tells. */
+  /** The state of the workspace at the start of the round. Until the turn opens its workspace, this state is read from the journal. */
   readonly workspace?: AnnouncedWorkspace | undefined
-  /** The sections that the application added to the announcement of this round. */
+  /** The sections that the application added to the announce of this round. */
   readonly sections?: readonly AnnounceSection[]
 }
 
@@ -267,14 +281,14 @@ export interface AnswerAttempt {
   readonly truncated: boolean
 }
 
-/** The progress after an answer that did not end the turn. */
+/** The progress after an answer that the user has seen but that did not end the turn. */
 export const withAttempt = (progress: Progress, attempt: AnswerAttempt): Progress => ({
   ...progress,
   attempts: [...progress.attempts, attempt],
   eventsAtAttempt: progress.events.length,
 })
 
-/** The progress of a new turn. A resumed turn begins with it, too. Then `restoreProgress` applies the entries of that turn. */
+/** The progress at the start of a turn. For a resumed turn, `restoreProgress` then applies the turn's entries to it. */
 export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {
   const limits = {
     maxRounds: settings.maxRounds,
@@ -286,7 +300,7 @@ export function openProgress(startedAt: string, settings: AgentSettings, feedbac
   return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }
 }
 
-/** The progress after a decision: one iteration more, and one round of the budget spent. */
+/** The progress after a response of the model: the next round has the next number, and one round of the budget is used. */
 export function nextRound(progress: Progress): Progress {
   return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
 }

@@ -10,20 +10,22 @@ import { openProgress, type RoundResult } from './round.ts'
 import { generateTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 
-/** Why a turn runs: the user sent a message, or a process died before the turn was closed. */
+/**
+ * Why a turn runs. `message`: the user sent a message. `unfinished`: a process died before it closed the turn, and this process resumes it.
+ */
 export type TurnStart = { readonly kind: 'message'; readonly input: TurnInput } | { readonly kind: 'unfinished' }
 
 export interface TurnInput {
   readonly text: string
   readonly attachments: readonly Attachment[]
   /**
-   * The id of the message. It is set by the sender, or when a waiting followup becomes a turn. A second message with the same id is
-   * ignored.
+   * The id of the message. It comes from the sender, or from the waiting followup that starts this turn. A second message with the same id
+   * is ignored.
    */
   readonly eventId?: string
 }
 
-/** Opens the turn, or resumes it. The user's message is committed before anything else happens, so that it can not be lost. */
+/** Opens or resumes the turn. For a new turn, the user's message is committed first, so that it can not be lost. */
 export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonly AnnouncedFeedback[]): Promise<RoundResult> {
   const { agent, conversation } = turn
   const { openTurn, size } = conversation.ledger.timeline
@@ -36,12 +38,15 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   return { kind: 'next', progress: openProgress(ts, agent.settings, feedbacks) }
 }
 
-/** Starts the time limit. It counts from the start of the turn, also when the turn is resumed after a crash. */
+/** Starts the timer of the time limit. The time counts from the first start of the turn, even if the turn is resumed after a crash. */
 function startTimeLimit({ agent: { settings }, conversation: { inbox } }: Turn, startedAt: string, now: string): void {
   if (settings.maxSeconds !== undefined) inbox.limitTime(Date.parse(startedAt) + settings.maxSeconds * 1000 - Date.parse(now))
 }
 
-/** Commits the user's message. A new message is rejected when a file can not be hosted. A message that waited in the journal is not. */
+/**
+ * Commits the user's message. If a file can not be hosted, a new message is rejected. A followup that waited in the journal was already
+ * accepted, so it is committed even if a file can not be hosted.
+ */
 async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<void> {
   const { turnId, agent, conversation } = turn
   const attachments = input.attachments.length === 0 ? input.attachments : await hostAttachments(turn, input, ts)
@@ -73,7 +78,10 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: T
   return changes
 }
 
-/** Journals the sender's event id, so that a second delivery is recognised. A message that waited in the inbox was journaled before. */
+/**
+ * Journals the event id of the sender, so that a second delivery of the message is recognised. A followup that waited in the inbox is
+ * already journaled.
+ */
 function acceptIfNew(timeline: Timeline, eventId: string, text: string, ts: string): readonly Change[] {
   if (isKnownEvent(timeline, eventId)) return []
   const sequence = (timeline.lastEvent?.sequence ?? 0) + 1

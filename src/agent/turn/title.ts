@@ -20,7 +20,7 @@ const titleChannels: readonly Channel[] = [
 ]
 const maxTitleLength = 120
 
-/** Asks the gate model for a title of a new conversation. If that fails, the conversation has no title. */
+/** Asks the gate model for a title of a new conversation. If the call fails, the conversation has no title. */
 export async function generateTitle(turn: Turn): Promise<void> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation
@@ -28,7 +28,8 @@ export async function generateTitle(turn: Turn): Promise<void> {
   const limit = contextLimit(agent.settings, agent.models.gate.window) - renderers.estimator.text(titlePrompt)
   const parts = firstParts(prompt.parts, Math.min(TITLE_TOKENS, limit), renderers.estimator)
   const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...agent.settings.gate })
-  // An agent that is closed enters what it has received. A part of a title is worth nothing: the process that resumes the turn asks again.
+  // The agent was closed while the model wrote. The incomplete title is not committed. The process that resumes the turn asks for a title
+  // again.
   if (conversation.signal.aborted && response.finish_reason === 'interrupted') return
   const { title, questions } = parseTitleResponse(response.raw)
   const { ts } = response
@@ -38,15 +39,19 @@ export async function generateTitle(turn: Turn): Promise<void> {
   ]
   await ledger.commit((timeline) => [
     response,
-    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // keeps a title that the user has set
+    // keeps a title that the user has set meanwhile
+    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]),
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),
   ])
 }
 
-/** The beginning of a message tells enough for a title. */
+/** The beginning of the message is enough for a title. More tokens would only cost more. */
 const TITLE_TOKENS = 4_000
 
-/** The first parts, in at most `maxTokens` tokens. The last text is cut. Images and documents that do not fit are left out. */
+/**
+ * The first parts of the prompt, up to `maxTokens` tokens. A text that is too long is cut. Images and documents that are too large are left
+ * out.
+ */
 function firstParts(parts: readonly Part[], maxTokens: number, estimator: Estimator): readonly Part[] {
   let room = maxTokens
   return parts.flatMap((part) => {
@@ -63,7 +68,10 @@ function firstParts(parts: readonly Part[], maxTokens: number, estimator: Estima
   })
 }
 
-/** Reads title and questions from the output channel. If that is not valid JSON, any `"conversation_title": "…"` in the response counts. */
+/**
+ * Reads title and questions from the channel `output`. If the channel has no valid JSON, the first `"conversation_title": "…"` in the
+ * response is the title.
+ */
 export function parseTitleResponse(raw: string): { readonly title: string | undefined; readonly questions: readonly string[] } {
   const { channels } = parseChannels(raw, titleChannels)
   const parsed = parseModelJson(channels.find(({ name }) => name === 'output')?.instances.join('') ?? '')

@@ -45,8 +45,8 @@ interface CheckedCall {
 type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
 
 /**
- * Commits the response and the call before the tool runs. So a call without a result in the journal means that the process died while the
- * tool ran. `seen` is the timeline that the model saw.
+ * Commits the response and the call before the tool runs. If the journal has a call without a result, the process died while the tool ran.
+ * `seen` is the timeline that the model saw.
  */
 export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, checked: CheckedCall, seen: Timeline): Promise<void> {
   const response = responseChanges(origin, call)
@@ -57,8 +57,8 @@ export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, che
 }
 
 /**
- * Runs the tool and commits its result. When the turn is cancelled, no result is committed, and the process that resumes the turn decides
- * what to do.
+ * Runs the tool and commits its result. If the agent is closed while the tool runs, no result is committed. The process that resumes the
+ * turn then decides whether the tool runs again.
  */
 export async function runToolCall(turn: Turn, progress: Progress, origin: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
   const { conversation, workspace } = turn
@@ -83,7 +83,7 @@ function emitToolStatus(
   live.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
-/** The blocks of a call, in this order: thinking, notes, plan steps that the notes acknowledge, program, call, warnings. */
+/** The blocks of a call, in this order: thinking, notes, plan steps that the notes mark as done, program, call, warnings. */
 function callDrafts(
   origin: BlockOrigin,
   { response }: ModelCall,
@@ -107,7 +107,9 @@ function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanA
   return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }
 
-/** Runs a tool. There is an outcome even if the tool throws. A steer or the end of the turn aborts the tool's signal. */
+/**
+ * Runs a tool. Returns an outcome even if the tool throws. A steer, the time limit or the closing of the agent aborts the tool's signal.
+ */
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
@@ -145,7 +147,7 @@ function invokeTool(
   return invoke(prepared, params, call, { stopGraceMs: agent.settings.stopGraceMs })
 }
 
-/** An exec tool that finds the context files current when it runs its program: they include the call itself. */
+/** The exec tool, changed so that it writes the context files before it runs its program. These files then include the call itself. */
 const withContext = (workspace: TurnWorkspace, tool: Tool): Tool => ({
   ...tool,
   async run(params, call) {
@@ -159,7 +161,10 @@ interface NumberedOutcome {
   readonly numbers?: PoolNumbers | undefined
 }
 
-/** The outcome with parsed sources and the numbers that the pool has for them. The built-in tools use these numbers already. */
+/**
+ * The outcome with its sources parsed, and with the SIDs that these sources have or get in the pool. Built-in tools return sources that
+ * already have a SID.
+ */
 function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): NumberedOutcome {
   if (isBuiltIn(toolId) || !mayHoldSources(returned)) return { outcome: returned }
   try {
@@ -174,7 +179,10 @@ function numberSources({ agent, conversation }: Turn, toolId: string, returned: 
 
 const isBuiltIn = (toolId: string) => toolId.startsWith('react.')
 
-/** Commits the result of a call. If the result can not be delivered or journaled, the call counts as failed, and the turn goes on. */
+/**
+ * Commits the result of a call. If the files of the result can not be stored, or its blocks can not be committed, the call counts as
+ * failed. The turn goes on.
+ */
 export async function commitResult(
   turn: Turn,
   progress: Progress,
@@ -193,7 +201,7 @@ export async function commitResult(
   } catch (error) {
     agent.onProblem({ where: `result of ${toolId}`, error })
     delivered = unfitResult
-    await commitOutcome(conversation.ledger, resultOrigin, unfitResult, toolId, exec) // throws again when the journal itself has failed
+    await commitOutcome(conversation.ledger, resultOrigin, unfitResult, toolId, exec) // throws again if the journal can not be written
   }
   return progressAfterCall(progress, toolId, delivered)
 }
@@ -213,7 +221,10 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
   }
 }
 
-/** The code of the protocol violation that made a call fail, from its error or the notice of that error. Other notices do not count. */
+/**
+ * The code of the broken rule that made a call fail. It is the code of the error, or of the notice about this error. Other notices do not
+ * count.
+ */
 function violationCode({ ok, error, notices }: DeliveredOutcome): string | undefined {
   if (ok || !error) return undefined
   if (error.code.startsWith('protocol_violation.')) return error.code
@@ -230,7 +241,10 @@ function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: Delivered
   })
 }
 
-/** The outcome with the numbers of this pool. They differ from those in the outcome if the pool has grown since the tool returned. */
+/**
+ * The outcome with the SIDs that its sources have in this pool. If the pool has got other sources since the tool returned, these SIDs
+ * differ from those in the outcome.
+ */
 function withCurrentNumbers(outcome: DeliveredOutcome, pool: SourcePool): DeliveredOutcome {
   const numbers = poolNumbersOf(outcome, pool)
   const isCurrent = numbers?.sources.every(({ sid }, index) => [sid, undefined].includes(outcome.sources?.[index]?.sid)) ?? true
@@ -265,7 +279,7 @@ function mergeSourcesChange(timeline: Timeline, { sources }: DeliveredOutcome, t
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
 }
 
-/** The outcome of a call that was running when the process died, for a tool that must not be run twice. */
+/** The outcome of a call that was running when the process died, for a tool that must not run twice. */
 export const unknownOutcome = (toolId: string): Outcome =>
   failed(
     'outcome_unknown',

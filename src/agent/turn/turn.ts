@@ -9,10 +9,10 @@ import type { TurnWorkspace } from './workspace.ts'
 /**
  * Runs a turn from its start to its end:
  *
- *   start     commit header, prompt and attachments, or resume an interrupted turn; a new conversation gets a title
- *   round     take in inbox events → show the timeline to the model → read its decision → reject it, run the tool call, or handle the answer
- *   …         until a round ends the turn
- *   finish    answer, sources used and close are committed together, so that a turn is never half closed
+ *   start     commit the message, or resume an interrupted turn. A new conversation gets a title
+ *   round     make blocks of inbox events → show the timeline to the model → read its decision → reject it, run the tool, or take the answer
+ *   …         more rounds, until a round ends the turn
+ *   finish    commit the answer, the used sources and `turn.closed` together, so that a turn is never half closed
  */
 export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly AnnouncedFeedback[]): Promise<TurnResult> {
   const { turnId, agent, conversation } = turn
@@ -31,11 +31,13 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
     if (open?.turn_id !== turnId) throw error // the message is not in the journal, so its sender gets the error
     if (conversation.signal.aborted) return cancelledResult(turnId)
     progress ??= openProgress(open.ts, agent.settings, feedbacks)
-    return finishWithFallback(turn, progress, endedByError(error)) // throws again when the journal itself has failed
+    return finishWithFallback(turn, progress, endedByError(error)) // throws again if the journal can not be written
   }
 }
 
-/** What a turn may use. Only the ledger changes. The inbox and the spending follow from the ledger's entries. */
+/**
+ * The objects that a turn uses. Only the ledger has state of its own. The inbox and the spending are computed from the ledger's entries.
+ */
 export interface Turn {
   readonly turnId: string
   readonly agent: TurnServices

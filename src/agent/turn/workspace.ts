@@ -27,29 +27,37 @@ import { createAttachmentPlacer } from './attachments.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
-/** The workspace of a conversation, as one turn uses it. It is opened at its first use, so a turn without files never opens it. */
+/**
+ * The workspace of a conversation for one turn. It is opened when a tool first uses it, so a turn that uses no files opens no workspace.
+ */
 export interface TurnWorkspace {
-  /** Opens the workspace, starts the turn in it, and writes the turn's attachments into it. After a failure the next call tries again. */
+  /**
+   * Opens the workspace, prepares the folder of the turn and writes the turn's attachments into it. If this fails, the next call tries
+   * again.
+   */
   open(): Promise<Workspace>
   readonly isOpen: boolean
-  /** True when another process began the turn. That process may have opened the workspace. */
+  /** True when another process began this turn. That process may have written files. */
   readonly resumed: boolean
   /** How the workspace stores versions. Undefined when the agent has no workspaces. */
   readonly implementation: Workspaces['implementation'] | undefined
-  /** Tells the workspace, if it is open, that a program may have changed the files of the turn. */
+  /** If the workspace is open, tells it that a program may have changed the files of the turn. */
   programRan(): Promise<void>
-  /** Records a call, for `writeContext`. */
+  /** Records a tool call, which `writeContext` then writes to the context files. */
   addCall(call: CallRecord): void
-  /** Removes the folders of closed turns that have left a version, if the workspace is open. Never rejects: they only take up space. */
+  /**
+   * Removes the folders of closed turns that have a version. Does nothing if the workspace is not open. Never rejects, because a folder
+   * that stays does no harm.
+   */
   removeFinished(): Promise<void>
   /**
-   * Writes the context files before a tool runs a program, or at the end of the turn. At the end they are written if the turn has opened the
-   * workspace, or if there are older ones to replace. Never rejects, because the files are only a copy of what is in the journal.
+   * Writes the context files, such as `timeline.json`. Before a program runs they are always written. At the end of the turn they are
+   * written if the turn has opened the workspace, or if older context files exist. Never rejects, because the journal has the same data.
    */
   writeContext(when: 'before program' | 'turn end'): Promise<void>
 }
 
-/** Gives each turn of a conversation its `TurnWorkspace`. All turns share the opened workspace. */
+/** Makes a `TurnWorkspace` for each turn of a conversation. All turns share one opened workspace. */
 export interface WorkspaceHandle {
   forTurn(turnId: string, options: { readonly resumed: boolean }): TurnWorkspace
 }
@@ -96,7 +104,7 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
       async function open(): Promise<Workspace> {
         started ??= start()
         const workspace = await started
-        // A failure is not fatal: the next call tries again, and the attachments can be read from the journal.
+        // A failure does not end the turn. The next call tries again, and the attachments can also be read from the journal.
         await placeAttachments(workspace, ledger.timeline, turnId).catch((error: unknown) => onProblem({ where: 'attachments', error }))
         return workspace
       }
@@ -109,7 +117,7 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
         resumed,
         implementation: workspaces?.implementation,
         async programRan() {
-          const workspace = await started?.catch(() => undefined) // a workspace that could not be opened has announced nothing
+          const workspace = await started?.catch(() => undefined) // if the workspace could not be opened, there is nothing to tell it
           workspace?.programRan()
         },
         addCall: (call) => callLog?.add(call),
@@ -118,7 +126,7 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
           await removed?.catch((error: unknown) => onProblem({ where: 'workspace', error }))
         },
         async writeContext(when) {
-          if (!callLog) return // the agent has no workspaces
+          if (!callLog) return
           try {
             const workspace = await openShared()
             const isNeeded = when === 'before program' || started !== undefined || (await hasContext(workspace))
@@ -138,11 +146,11 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
   return workspaces.open(scope, name)
 }
 
-/** Whether the facts that are announced in this round have to be read. */
+/** Whether the workspace or the application must be asked for the announce of this round. */
 export const needsFacts = ({ agent, workspace }: Turn, progress: Progress): boolean =>
   workspace.isOpen || agent.announce !== undefined || (progress.workspace === undefined && workspace.implementation !== undefined)
 
-/** Reads what is announced in this round: the state of the workspace, and the sections of the application. */
+/** Reads the parts of the announce that come from outside the timeline: the state of the workspace, and the sections of the application. */
 export async function refreshAnnouncedFacts(turn: Turn, progress: Progress): Promise<Progress> {
   const { turnId, agent, conversation, workspace } = turn
   const known = progress.workspace ? progress : { ...progress, workspace: await recordedWorkspaceFacts(turn) }
@@ -152,12 +160,12 @@ export async function refreshAnnouncedFacts(turn: Turn, progress: Progress): Pro
   return { ...current, sections: await agent.announce(round) }
 }
 
-/** How many summarised turns are searched for a published version, newest first. */
+/** How many turns that a summary has replaced are searched for a published version. The newest are searched first. */
 const MAX_SEARCHED_TURNS = 50
 
 /**
- * What the journal tells about the workspace. The workspace is not opened. A turn starts without files, and the newest published version
- * can be checked out.
+ * The state of the workspace according to the journal. The workspace is not opened for this. A new turn has no files yet. The model can
+ * check out files of the newest published version.
  */
 async function recordedWorkspaceFacts({ turnId, conversation, workspace }: Turn): Promise<AnnouncedWorkspace | undefined> {
   const { implementation, resumed } = workspace
@@ -175,7 +183,10 @@ async function recordedWorkspaceFacts({ turnId, conversation, workspace }: Turn)
   }
 }
 
-/** Reads the state of an open workspace. On a Failure the last known state stays, because the tools report what is wrong. */
+/**
+ * Reads the state of an open workspace. If this throws a Failure, the last known state stays. The tools report the same failure to the
+ * model.
+ */
 async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
   const { lineage, lastPublishedTurn } = progress.workspace ?? {}
   try {
@@ -188,8 +199,8 @@ async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progres
 }
 
 /**
- * Restores the files of a turn that began on another machine. First it checks out what the turn checked out, then it writes what the tools
- * wrote. Does nothing when the turn has files on this machine: these are newer than the journal.
+ * Restores the files of a turn that began on another machine. First it repeats the checkouts of the turn. Then it writes the files that
+ * tools have written. If this machine has files of the turn, it does nothing, because these files are newer than those in the journal.
  */
 export async function restoreWorkspace(workspace: Workspace, turnId: string, timeline: Timeline, history: RecordedFiles): Promise<void> {
   const { files } = workspace
@@ -208,7 +219,7 @@ export async function restoreWorkspace(workspace: Workspace, turnId: string, tim
   }
 }
 
-/** What the turn has checked out so far. The newest checkout block lists all of it. */
+/** The sources that the turn has checked out so far. The newest checkout block lists all of them. */
 function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
   const checkout = blocks.flatMap((block) => readWorkspaceCheckout(block) ?? []).at(-1)
   return (checkout?.checked_out_from ?? []).flatMap((logical) => {
@@ -217,10 +228,10 @@ function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
   })
 }
 
-/** The block that records a publish, and the error if it failed. There is no block when there was nothing to publish. */
+/** The block that records a publish. If the publish failed, also the error. If the turn had no files to publish, there is no block. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
-  /** What the model has to know if the turn goes on. The block of a publish tells it in later turns. */
+  /** Tells the model about the publish, if an event arrived meanwhile and the turn goes on. Later turns read the block instead. */
   readonly notice?: Notice | undefined
   readonly error?: Failure
 }
@@ -228,8 +239,8 @@ interface PublishResult {
 export const nothingPublished: PublishResult = { drafts: [] }
 
 /**
- * Publishes the files of a turn just before the turn is closed. The block is committed together with the end of the turn. When the publish
- * fails, the turn ends with an error, but keeps its answer.
+ * Publishes the files of a turn just before the turn is closed. The block is committed together with `turn.closed`. If the publish fails,
+ * the turn ends with an error, but its answer is stored.
  */
 export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   const { turnId, agent } = turn
@@ -243,11 +254,11 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   return { drafts, notice, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
 }
 
-/** Whether there may be something to publish. */
+/** Whether the turn may have files to publish. */
 export const mayHaveFiles = ({ turnId, conversation, workspace }: Turn): boolean =>
   workspace.isOpen || (workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))
 
-/** Publishes, and turns every error into a failed outcome, so that the answer is not lost. */
+/** Publishes the files. Any error becomes an outcome with the status `failed`. A thrown error would end the turn without its answer. */
 async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {
   try {
     const opened = await workspace.open()
@@ -260,7 +271,7 @@ async function tryPublish({ turnId, agent, conversation: { ledger, records }, wo
   }
 }
 
-/** Whether a resumed turn has used its workspace. Its blocks show it, because the process that opened the workspace is gone. */
+/** Whether a resumed turn has used its workspace. The process that opened the workspace is gone, so the blocks of the turn are searched. */
 function hasFiles(timeline: Timeline, turnId: string): boolean {
   const prefix = `fi:${turnId}.files/`
   return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(prefix))
@@ -268,7 +279,7 @@ function hasFiles(timeline: Timeline, turnId: string): boolean {
 
 type PublishRecord = NonNullable<ReturnType<typeof readWorkspacePublish>>
 
-/** The newest published version. Visible turns are searched first, then the summarised ones. */
+/** The newest published version of an earlier turn. First the visible blocks are searched, then the turns that a summary has replaced. */
 async function previousPublish(
   timeline: Timeline,
   records: Records,
