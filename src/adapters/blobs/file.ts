@@ -5,15 +5,15 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
-/** A blob store that can list its blobs, so that unreferenced ones can be found and removed. */
+/** A blob store that can list its blobs. With the list, callers find and remove blobs to which no entry refers. */
 export interface FileBlobs extends BlobStore {
-  /** Lists every blob. The list is empty when the folder does not exist; the folder is not created. */
+  /** Lists all blobs. If the folder of the store does not exist, the list is empty and the folder is not created. */
   list(): Promise<readonly StoredBlob[]>
-  /** Removes a blob that was last put before this time, in epoch milliseconds. Returns false when the blob stays or does not exist. */
+  /** Removes a blob if its last put was before `before`, in epoch milliseconds. Returns whether the blob was removed. */
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
 }
 
-/** A blob and when it was stored. */
+/** A blob with the time of its last put. */
 export interface StoredBlob extends BlobRef {
   /** When the blob was last put, in epoch milliseconds. */
   readonly putAt: number
@@ -23,9 +23,9 @@ export interface StoredBlob extends BlobRef {
  * A blob store with one file per blob, named by its hash:
  *
  *   <folder>/ab/abcdef…        a blob, complete and durable
- *   <folder>/incoming/…        being written; leftovers of a crash are removed after an hour
+ *   <folder>/incoming/…        a draft: a blob that is being written. Drafts that a crash left are removed after an hour
  *
- * A blob is written to `incoming`, synced and renamed into its place; then the folder is synced, so that the name is durable too. The
+ * A blob is written to `incoming`, synced to disk, and renamed. Then its folder is synced, so that the new name is durable too. The
  * modification time of the file is the time of the last put.
  */
 export function createFileBlobs({ folder }: { readonly folder: string }): FileBlobs {
@@ -67,7 +67,8 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       try {
         await prepare()
         if (!(await touchIfWhole(pathOf(sha256), bytes.length))) await write(sha256, bytes)
-        await syncFolder(folderOf(sha256)) // also for an existing blob: another process may have renamed it and not synced yet
+        // sync also for an existing blob: another process may have renamed it but not yet synced the folder
+        await syncFolder(folderOf(sha256))
       } catch (error) {
         throw new Failure('store.failed', `blob ${sha256} could not be written: ${errorMessage(error)}`, {
           cause: error,
@@ -109,7 +110,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       await prepare()
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
       if (!(await moveAside(pathOf(sha256), aside))) return false
-      // The time is read after the move, where no put can change it: an earlier put has set a new time, and a later one writes the file again.
+      // Read the time after the move. A put before the move has updated it, and a put after the move finds no file and writes a new one.
       const isOld = ((await modifiedAt(aside)) ?? before) < before
       if (isOld) await rm(aside, { force: true })
       else await rename(aside, pathOf(sha256))
@@ -118,7 +119,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
   }
 }
 
-/** Whether a text is a SHA-256. It must be checked before it becomes part of a path, because it may come from an untrusted caller. */
+/** Whether a text is a SHA-256 in hexadecimal. Check this before the text becomes part of a path: it may come from an untrusted caller. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
@@ -129,7 +130,10 @@ async function makeFolders(folder: string, incoming: string): Promise<void> {
   await removeOldDrafts(incoming)
 }
 
-/** Removes drafts older than an hour. They are compared with a new file, because the clock of the file system may differ from ours. */
+/**
+ * Removes drafts older than an hour. The age is measured against a new file, because the clock of the file system may differ from that of
+ * the process.
+ */
 async function removeOldDrafts(incoming: string): Promise<void> {
   const hour = 3_600_000
   const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await modifiedAt(join(incoming, name)) })))
@@ -154,7 +158,7 @@ async function syncFolder(folder: string): Promise<void> {
 const sizeOf = async (path: string) => (await statIfExists(path))?.size
 const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
 
-/** Whether the blob exists with the right size. If so, its time is set to now. */
+/** Whether a blob of this size exists. If so, its modification time is set to now, because it counts as put again. */
 async function touchIfWhole(path: string, size: number): Promise<boolean> {
   if ((await sizeOf(path)) !== size) return false
   const now = new Date()
@@ -163,7 +167,7 @@ async function touchIfWhole(path: string, size: number): Promise<boolean> {
 
 const moveAside = (path: string, aside: string) => succeedsIfExists(rename(path, aside))
 
-/** Awaits the work on a file. Returns false when it fails because the file does not exist. */
+/** Waits for an operation on a file. Returns false when the operation fails because the file does not exist. */
 async function succeedsIfExists(work: Promise<void>): Promise<boolean> {
   try {
     await work

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
-/** Blobs in memory. They are for tests and for agents that may forget everything on exit. */
+/** A blob store in memory, for tests and for agents whose conversations need not outlive the process. */
 export function createMemoryBlobs(): BlobStore {
   const contents = new Map<string, Uint8Array>()
   return {
@@ -14,7 +14,7 @@ export function createMemoryBlobs(): BlobStore {
     async get(sha256) {
       const bytes = contents.get(sha256)
       if (!bytes) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
-      return Uint8Array.from(bytes) // a copy, because the caller may change it
+      return Uint8Array.from(bytes) // a copy, because the caller may modify it
     },
     async has(sha256) {
       return contents.has(sha256)

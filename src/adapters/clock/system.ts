@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'
 
-/** How many random bytes are drawn together. A system call for each id would take 3 µs. */
+/** How many random bytes are requested from the system together. Requesting the bytes of each id separately would take 3 µs per id. */
 const POOL_BYTES = 4_096
 const POOL_DIGITS = 2 * POOL_BYTES
 
-/** The clock and the random numbers of the machine. */
+/** The clock of the machine, and random numbers of the system. */
 export function createSystemClock(): Clock {
   let pool = ''
   let used = POOL_DIGITS
   let lastTime = Number.NaN
-  let lastText = '' // kept because formatting the same millisecond again takes 3 µs per round
+  let lastText = '' // the time `lastTime` as text: formatting it again would take 3 µs per round
 
   return {
     now() {

@@ -2,9 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { cutAt } from '../../core/cut.ts'
 import { missingPackageText } from '../../core/failure.ts'
 
-/*
- * The worker thread of `pdf.ts`: reads one document at a time with pdfjs-dist.
- */
+/* The worker thread of `pdf.ts`. It reads one PDF document at a time with the package pdfjs-dist. */
 
 export interface PdfRequest {
   readonly bytes: Uint8Array
@@ -15,7 +13,7 @@ export type PdfResponse =
   | { readonly ok: true; readonly pages: number; readonly text: readonly string[] }
   | { readonly ok: false; readonly reason: 'encrypted' | 'damaged' | 'reader_missing'; readonly message: string }
 
-/** The most characters of all pages together. */
+/** The maximum number of characters that are read from all pages together. */
 const maxTextLength = 10_000_000
 
 async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {

@@ -44,7 +44,8 @@ describe('the PDF reader', () => {
 
   it('ends the thread of a document that takes too long, and starts another for the next', async () => {
     const hasty = createPdfReader({ timeoutMs: 1_000 })
-    const endless = pdf(['x'], { contents: Buffer.alloc(300 * 1024 * 1024, '0 ') }) // operands without an operator, a third of a megabyte packed
+    // 300 MB of numbers without an operator, compressed to a third of a megabyte
+    const endless = pdf(['x'], { contents: Buffer.alloc(300 * 1024 * 1024, '0 ') })
     await expect(hasty.pdf(endless)).rejects.toMatchObject({ code: 'document.unreadable', details: { reason: 'too_slow' } })
     await hasty.close()
     expect((await reader.pdf(pdf(['well']))).text).toEqual(['well'])

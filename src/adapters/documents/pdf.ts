@@ -3,15 +3,15 @@ import { Failure } from '../../core/failure.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
-/** A reader with a worker thread. `close` ends the thread. */
+/** A reader that works in a thread of its own. `close` ends the thread. */
 export interface PdfReader extends DocumentReader {
   close(): Promise<void>
 }
 
 /**
- * Reads PDF in a worker thread, one document at a time. A hostile document that takes too long or too much memory ends only the thread. The
- * thread starts with the first document and ends after `idleMs` without one. `details.reason` of a failure is `encrypted`, `damaged`,
- * `too_slow` or `reader_missing`.
+ * Reads PDF documents in a worker thread, one at a time. If a hostile document takes too much time or memory, only this thread is ended.
+ * The thread starts with the first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow` or
+ * `reader_missing` as `details.reason`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): PdfReader {
   let thread: Worker | undefined
@@ -29,7 +29,7 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
     clearTimeout(idleTimer)
     thread ??= startThread()
     const response = await sendRequest(thread, request, timeoutMs).catch(async (error: unknown) => {
-      await end() // the thread is still busy or dead
+      await end() // the thread is still busy, or it is dead
       throw error
     })
     thread.unref() // an idle thread does not keep the process alive
@@ -41,14 +41,14 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
   return {
     pdf(bytes, { maxPages = 500 } = {}) {
       const reading = last.then(() => readPdf({ bytes: Uint8Array.from(bytes), maxPages }))
-      last = reading.catch(() => {}) // a failure does not affect the next document
+      last = reading.catch(() => {}) // if this document fails, the next one is read anyway
       return reading
     },
     close: end,
   }
 }
 
-/** Starts the thread of pdf-thread.ts (or .js in the build), without the environment and the options of this process. */
+/** Starts pdf-thread.ts (or .js in the build) as a thread. The thread gets no environment variables and no Node options of this process. */
 function startThread(): Worker {
   const file = new URL(import.meta.url.replace(/pdf\.(ts|js)$/, 'pdf-thread.$1'))
   const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }

@@ -14,7 +14,10 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 const reasonOf = (error: unknown) => (error instanceof Failure ? error.details.reason : error)
 
-/** Runs `work` while a thread repeats `steps` on the same files as fast as it can. A step in which the file system fails has lost a race and is skipped. */
+/**
+ * Runs `work` while a worker thread repeats `steps` on the same files as fast as it can. Errors of the file system in a step are ignored,
+ * because both sides change the same files.
+ */
 async function meanwhile(at: Record<string, string>, steps: string, work: () => Promise<void>): Promise<void> {
   const source = `
     const { workerData: at, parentPort } = require('node:worker_threads')
@@ -96,7 +99,7 @@ describe('files on disk', () => {
     mkdirSync(join(folder, 'deep'))
     chdir(join(folder, 'deep'))
     for (let depth = 0; depth < 1_500; depth++) {
-      mkdirSync('some-folder') // the path becomes far longer than the system allows
+      mkdirSync('some-folder') // in the end the path is far longer than the system allows
       chdir('some-folder')
     }
     writeFileSync('bottom', 'x')
@@ -144,7 +147,7 @@ describe('without permission', () => {
     })
   })
 
-  /** Permissions do not apply to root. */
+  /** Runs `work` as another user than root, because root may open every file whatever its permissions are. */
   async function withoutRoot(work: () => Promise<void>): Promise<void> {
     if (process.getuid?.() !== 0) return work()
     process.seteuid?.(65_534)

@@ -20,9 +20,9 @@ import { openPrivateFolder, recoverSwaps, replaceFolder } from './replace-folder
 import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFile } from './safe-paths.ts'
 
 /**
- * Files below a folder on disk, in which programs that a model wrote may put anything. Several processes may write files at the same
- * time; only the process with the claim on the conversation replaces folders. The first use finishes or undoes the replacements that a
- * dead process left half done.
+ * Files below a folder on disk, in which programs that a model wrote may have created any files and links. Several processes may write
+ * files at the same time. Only the process that has claimed the conversation replaces folders. The first use finishes or undoes the
+ * replacements that a dead process has begun.
  */
 export function createDiskFiles({ folder }: { readonly folder: string }): Files {
   const lock = createFolderLock()
@@ -43,7 +43,10 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
 
   const recoverOnce = async () => withOpen(await openRoot(folder), recoverSwaps)
 
-  /** Runs `work` in the opened folder of the path. Undefined when that folder does not exist and `make` is false. */
+  /**
+   * Runs `work` with the opened folder that contains `path`. If this folder does not exist, it is created if `make` is true. Otherwise the
+   * result is undefined.
+   */
   async function inFolderOf<T>(path: string, make: boolean, work: (folder: OpenFolder, name: string, root: OpenFolder) => Promise<T>) {
     const segments = safeSegments(path)
     const step = (parent: OpenFolder, name: string) => (make ? openOrMakeSubfolder : openSubfolder)(parent, name, path)
@@ -69,7 +72,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       }),
 
     async write(path, bytes, { readOnly = false } = {}) {
-      const copy = Uint8Array.from(bytes) // the caller may change the bytes meanwhile
+      const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are written
       await lock.shared(() =>
         inFolderOf(path, true, async (folder, name, root) => {
           await checkReplaceable(folder, name, path)
@@ -114,7 +117,10 @@ async function withOpen<H extends { close(): Promise<void> }, T>(handle: H, work
   }
 }
 
-/** A system error as a Failure with the requested path and the code. A model may read it, so that it contains no absolute path. */
+/**
+ * Turns a system error into a Failure with the requested path and the error code. A model may read the message, so that it contains no
+ * absolute path.
+ */
 function translateError(error: unknown, requested: string): unknown {
   const code = errorCode(error)
   if (error instanceof Failure || code === undefined) return error
@@ -127,7 +133,10 @@ function translateError(error: unknown, requested: string): unknown {
   })
 }
 
-/** A lock that writes share and that a replacement holds alone, so that no write lands in a folder that is being replaced. */
+/**
+ * A lock for writing files and replacing folders. Several writes may hold it together; a replacement holds it alone. So no file is written
+ * into a folder that is being replaced.
+ */
 interface FolderLock {
   shared<T>(work: () => Promise<T>): Promise<T>
   exclusive<T>(work: () => Promise<T>): Promise<T>
@@ -139,7 +148,8 @@ function createFolderLock(): FolderLock {
   return {
     shared(work) {
       const done = lastExclusive.then(work)
-      const settled: Promise<unknown> = done.catch(() => {}).finally(() => shared.delete(settled)) // the caller gets the failure through `done`
+      // a failure is ignored because the caller gets it through `done`
+      const settled: Promise<unknown> = done.catch(() => {}).finally(() => shared.delete(settled))
       shared.add(settled)
       return done
     },

@@ -13,13 +13,15 @@ afterEach(async () => {
 
 async function kill(child: ChildProcess): Promise<void> {
   const closed = once(child, 'close')
-  process.kill(-(child.pid as number), 'SIGKILL') // the whole group
+  process.kill(-(child.pid as number), 'SIGKILL') // a negative number: all processes of the group
   await closed
 }
 
 const module = JSON.stringify(join(import.meta.dirname, 'drafts.ts'))
 
-/** Starts a process that makes the id of a draft and stays alive. `prefix` is a command that runs the command after it. */
+/**
+ * Starts a process that prints the id of a new draft and stays alive. `prefix` is a command that starts this process, such as `unshare`.
+ */
 async function startWriter(prefix: readonly string[] = []) {
   const code = `import { newDraftId } from ${module}; console.log(newDraftId()); setInterval(() => {}, 60_000)`
   const [program = '', ...args] = [...prefix, process.execPath, '--input-type=module-typescript', '-e', code]
@@ -54,7 +56,8 @@ const newNamespace = ['unshare', '--pid', '--fork', '--kill-child', '--mount-pro
 it.skipIf(spawnSync('unshare', [...newNamespace.slice(1), 'true']).status !== 0)(
   'a draft of a process in another pid namespace is never orphaned: its pid means nothing here',
   async () => {
-    const setPid = ['sh', '-c', 'echo 29999 > /proc/sys/kernel/ns_last_pid; "$@" & wait', 'sh'] // probably no process here has the next pid
+    // makes it unlikely that a process outside the namespace has the pid of the writer
+    const setPid = ['sh', '-c', 'echo 29999 > /proc/sys/kernel/ns_last_pid; "$@" & wait', 'sh']
     for (const prefix of [newNamespace, [...newNamespace, ...setPid]]) {
       const { draft, kill } = await startWriter(prefix)
       expect(isOrphanedDraft(draft)).toBe(false)

@@ -6,28 +6,29 @@ import { parseProcessStat } from '../../core/process-stat.ts'
 import { errorCode, type OpenFolder, openSubfolder } from './open.ts'
 
 /*
- * Drafts are files and folders that are still being written, in the private folder. The name of a draft begins with the process that
- * writes it, so that other processes can recognise drafts of dead ones: `<place>-<pid>-<start>-<random>`. In the same place, a pid means
- * the same process, if the start time is the same.
+ * A draft is a file or folder in the private folder that is still being written. Its name tells which process writes it:
+ * `<place>-<pid>-<start>-<random>`. So other processes can recognise the drafts of dead processes. The place stands for the machine and its
+ * pid namespace. Two names with the same place, pid and start time are of the same process.
  */
 
 const { place, startedAt } = readOwnProcess()
 const ownPrefix = `${place}-${process.pid}-${startedAt}-`
 
-/** A unique name for a draft of this process. */
+/** Returns a unique name for a draft of this process. */
 export const newDraftId = (): string => ownPrefix + randomBytes(12).toString('hex')
 
-/** Whether a draft belongs to this process, in any of its threads. */
+/** Whether a thread of this process made the draft. */
 export const isOwnDraft = (name: string): boolean => name.startsWith(ownPrefix)
 
-/** Whether the process of a draft is dead. False for drafts from other places, where the process can not be checked. */
+/** Whether the process that made the draft is dead. False for drafts from other places, whose processes can not be checked. */
 export function isOrphanedDraft(name: string): boolean {
   const [from, pid] = name.split('-')
   return from === place && !isOwnDraft(name) && !isRunning(Number(pid))
 }
 
 function isRunning(pid: number): boolean {
-  if (pid === process.pid || !Number.isSafeInteger(pid) || pid <= 0) return false // our pid in another process's draft: an earlier process had it
+  // a draft with the pid of this process, but with another start time, is of an earlier process
+  if (pid === process.pid || !Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
     return true
@@ -37,8 +38,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * The place is a boot of a host and, on Linux, a pid namespace: containers may have the same host name. If it can not be found out, a
- * random place stands for it, which no other process has.
+ * The place is a hash of host name and boot and, on Linux, pid namespace, because containers may have the same host name. If these can not
+ * be read, the place is a random text that no other process has.
  */
 function readOwnProcess(): { readonly place: string; readonly startedAt: string } {
   const hash = (...facts: readonly string[]) => createHash('sha256').update(facts.join('\n')).digest('hex').slice(0, 16)
@@ -54,9 +55,9 @@ function readOwnProcess(): { readonly place: string; readonly startedAt: string 
 }
 
 /**
- * Removes an entry of the private folder and everything below it, without following links. Folders inside are first moved up beside
- * the entry, so that a tree of any depth needs one open folder and no long paths. They keep the draft's id in their names, so that
- * after a crash they are recognised like other drafts.
+ * Removes a file or folder in the private folder, with everything below it. Links are not followed. Subfolders are first moved directly
+ * into the private folder. So a deep tree needs only one open folder and no long paths. A moved folder keeps the id of the draft in its
+ * name, so that it is still recognised as a draft after a crash.
  */
 export async function removeTree(privateFolder: OpenFolder, name: string): Promise<void> {
   const [id] = name.split('.')
@@ -80,7 +81,7 @@ export async function removeTree(privateFolder: OpenFolder, name: string): Promi
   }
 }
 
-/** Removes a file or a link. Returns false for a folder, which it leaves alone. */
+/** Removes a file or a link. Returns false for a folder, which is not removed. */
 async function unlinkUnlessFolder(parent: OpenFolder, name: string): Promise<boolean> {
   try {
     await unlink(parent.inside(name))
@@ -88,7 +89,7 @@ async function unlinkUnlessFolder(parent: OpenFolder, name: string): Promise<boo
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return true
-    if (code === 'EISDIR' || code === 'EPERM') return false // POSIX specifies EPERM for a folder, Linux returns EISDIR
+    if (code === 'EISDIR' || code === 'EPERM') return false // the error for a folder: EISDIR on Linux, EPERM in POSIX
     throw error
   }
 }

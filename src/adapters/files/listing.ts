@@ -6,21 +6,24 @@ import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
 import { errorCode, isReadOnly, type OpenFolder, openSubfolder, walk } from './open.ts'
 import { privateFolder } from './safe-paths.ts'
 
-/** The most entries that a listing reads, because a program may create millions of files. Then the listing is truncated. */
+/** The maximum number of entries that a listing reads, because a program may create millions of files. A longer listing is truncated. */
 const maxEntries = 200_000
 
-/** A folder, or a file with its info. */
+/** A subfolder without `info`, or a file with `info`. */
 interface FolderEntry {
   readonly name: string
   readonly info?: FileInfo
 }
 
-/** Lists files depth first, in the order of their paths. Keeps one folder open at a time, so that a deep tree needs no more handles. */
+/**
+ * Lists files in the order of their paths. It visits subfolders where they stand in this order. Only one folder is open at a time, so that
+ * a deep tree does not use up file handles.
+ */
 export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
   const files: FileInfo[] = []
   let seen = 0
-  let isFull = false // whether a file beyond the limit was found
+  let isFull = false // whether a file was found after `limit` files
 
   async function visit(folder: readonly string[]): Promise<void> {
     for (const { name, info } of await entriesOf(folder)) {
@@ -31,7 +34,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     }
   }
 
-  /** Visits a folder. Skips it if it has become a link, was removed or can not be read. */
+  /** Visits a subfolder. Skips a folder that was removed, replaced by a link, or can not be read. */
   async function visitSubfolder(folder: readonly string[]): Promise<void> {
     try {
       await visit(folder)
@@ -61,7 +64,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   return { files, truncated: isFull || seen > maxEntries }
 }
 
-/** Reads the info of at most `maxFiles` files, because later ones would not be listed. */
+/** Reads the info of at most `maxFiles` files. The listing would not contain further files. */
 async function describeAll(
   folder: OpenFolder,
   path: readonly string[],
@@ -98,6 +101,6 @@ function isListed(path: readonly string[], dotEntries: boolean): boolean {
   return !isPrivate && (dotEntries || !path.at(-1)?.startsWith('.')) && unsafeReason(path.join('/')) === undefined
 }
 
-/** The text by which an entry is sorted. A folder gets a slash, so that it is sorted like the paths inside it. */
+/** The text by which an entry is sorted. A folder gets a slash at its end, so that it has the position of the paths inside it. */
 const sortKey = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

@@ -6,12 +6,12 @@ interface MemoryFile {
   readonly readOnly: boolean
 }
 
-/** Files in memory, without links and permissions. They are for tests and for agents that may forget everything on exit. */
+/** Files in memory, without links and permissions, for tests and for agents whose files need not outlive the process. */
 export function createMemoryFiles(): Files {
   const contents = new Map<string, MemoryFile>()
   const folders = new Set<string>()
 
-  /** The file at a path. Throws, as a disk would, when a folder of the path is a file, or when the path is a folder. */
+  /** The file at a path. Throws if the path is a folder, or if one of its parent folders is a file. A disk reports the same errors. */
   function find(path: string): MemoryFile | undefined {
     checkFolders(path, safeSegments(path))
     if (folders.has(path)) throw unsafeFile('not_a_file', path)
@@ -37,7 +37,7 @@ export function createMemoryFiles(): Files {
     async read(path, { maxBytes = defaultMaxBytes } = {}) {
       const file = find(path)
       if (file && file.bytes.length > maxBytes) throw tooLarge(path, maxBytes)
-      return file && Uint8Array.from(file.bytes) // a copy, because the caller may change it
+      return file && Uint8Array.from(file.bytes) // a copy, because the caller may modify it
     },
 
     async stat(path) {

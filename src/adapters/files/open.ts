@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { tooLarge, unsafeFile } from './safe-paths.ts'
 
 /*
- * Opens folders and files that hostile programs may change at any moment. In the functions below, `requested` is the path that the
- * caller of the port asked for. Failures contain that path.
+ * Opens folders and files while hostile programs may change them. In the functions below, `requested` is the path that the caller of the
+ * port `Files` asked for. Failures contain this path.
  */
 
 /**
- * A folder that is held open. On Linux, `inside` addresses an entry of exactly this folder through `/proc/self/fd`, whatever happens to
- * the folder's name meanwhile. So every step of a walk starts at the folder that the step before it opened, and no program can swap a
- * folder between a check and its use.
+ * A folder with an open handle. On Linux, `inside` returns a path through `/proc/self/fd`. It leads to an entry of exactly this folder,
+ * even if a program renames or replaces the folder meanwhile. Each step down a path starts at the folder that the step before opened. So no
+ * program can replace a folder between a check and its use.
  *
- * On other systems `inside` is a plain path. The folder's real path was compared with it when it was opened, and the last step never
- * follows a link, but a folder that is swapped for a link in between goes unnoticed.
+ * On other systems `inside` returns an ordinary path. The real path of the folder is checked when the folder is opened, and opening a file
+ * never follows a link. But if a program replaces the folder by a link after the check, this is not noticed.
  */
 export interface OpenFolder {
   readonly path: string
@@ -25,19 +25,22 @@ export interface OpenFolder {
 
 const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
 
-// With these flags, opening never follows a link and never waits for the other end of a pipe.
+// With these flags, opening never follows a link and never waits until another process opens a pipe.
 const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const draftFlags = flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | flags.O_NOFOLLOW
 
-/** Opens the folder below which all paths lie, and creates it when it does not exist. The path to it is trusted. */
+/**
+ * Opens the folder below which all files are, and creates it if it does not exist. Links in the path to this folder are followed, because
+ * hostile programs can not change this path.
+ */
 export async function openRoot(folder: string): Promise<OpenFolder> {
   await mkdir(folder, { recursive: true })
   const path = await realpath(folder)
   return openFolderAt(path, await open(path, folderFlags))
 }
 
-/** Opens a folder inside an open folder, without following links. Undefined when there is no such folder. */
+/** Opens a subfolder without following links. Undefined when it does not exist. */
 export async function openSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder | undefined> {
   const path = join(parent.path, name)
   let handle: FileHandle
@@ -55,12 +58,12 @@ export async function openSubfolder(parent: OpenFolder, name: string, requested:
   throw unsafeFile('symlink_blocked', requested)
 }
 
-/** Opens a folder inside an open folder. Creates it durably if it does not exist. */
+/** Opens a subfolder. If it does not exist, it is created durably. */
 export async function openOrMakeSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder> {
   const existing = await openSubfolder(parent, name, requested)
   if (existing) return existing
   await mkdir(parent.inside(name)).catch((error: unknown) => {
-    if (errorCode(error) !== 'EEXIST') throw error // it was created meanwhile
+    if (errorCode(error) !== 'EEXIST') throw error // EEXIST: another process has created the folder meanwhile
   })
   await parent.sync()
   const made = await openSubfolder(parent, name, requested)
@@ -68,7 +71,7 @@ export async function openOrMakeSubfolder(parent: OpenFolder, name: string, requ
   return made
 }
 
-/** Goes from the root down to a folder, one step at a time. Closes every folder on the way except the root. */
+/** Opens a folder by opening each folder on the way from the root. Closes all of these except the root and the result. */
 export async function walk(
   root: OpenFolder,
   segments: readonly string[],
@@ -94,16 +97,16 @@ function openFolderAt(path: string, handle: FileHandle): OpenFolder {
   return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Whether an entry is a symbolic link. It only chooses the reason of a failure, so that a change after the check does no harm. */
+/** Whether an entry is a symbolic link. The answer only decides the reason in an error message, so that a later change does no harm. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()
   } catch {
-    return false // it was removed meanwhile
+    return false // the entry was removed meanwhile
   }
 }
 
-/** Opens a file, then checks what was opened. Undefined when there is no such file. */
+/** Opens a file, and then checks that the opened entry is an ordinary file. Undefined when the file does not exist. */
 export async function openFile(
   folder: OpenFolder,
   name: string,
@@ -116,7 +119,7 @@ export async function openFile(
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
     if (code === 'ELOOP') throw unsafeFile('symlink_blocked', requested)
-    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', requested) // it is a socket or a device
+    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', requested) // a socket or a device
     throw error
   }
   try {
@@ -129,7 +132,10 @@ export async function openFile(
   }
 }
 
-/** Throws unless the opened entry is a plain file with at most one name. It has no name if it was replaced just after it was opened. */
+/**
+ * Throws if the entry is not an ordinary file or has a second name (hard link). An entry without a name is accepted: another process
+ * replaced it just after it was opened.
+ */
 function checkStats(stats: Stats, requested: string): void {
   if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)
   if (!stats.isFile()) throw unsafeFile('not_a_file', requested)
@@ -138,22 +144,22 @@ function checkStats(stats: Stats, requested: string): void {
 
 export const isReadOnly = (stats: Stats) => (stats.mode & 0o222) === 0
 
-/** Reads the first `size` bytes of a file. Bytes that are appended meanwhile are ignored. */
+/** Reads the first `size` bytes of a file. Bytes that another process appends meanwhile are not read. */
 export async function readBytes(handle: FileHandle, size: number, requested: string, maxBytes: number): Promise<Uint8Array> {
   if (size > maxBytes) throw tooLarge(requested, maxBytes)
   const bytes = new Uint8Array(size)
   let filled = 0
   while (filled < size) {
     const { bytesRead } = await handle.read(bytes, filled, size - filled, filled)
-    if (bytesRead === 0) break // the file was truncated meanwhile
+    if (bytesRead === 0) break // another process has truncated the file meanwhile
     filled += bytesRead
   }
   return filled === size ? bytes : bytes.slice(0, filled)
 }
 
 /**
- * Throws when the entry must not be replaced or removed. Returns false when there is no such entry. Replacing and removing act on the name
- * and not on the target of a link, so an entry that is swapped after this check does no harm.
+ * Throws when the entry must not be replaced or removed. Returns false when the entry does not exist. Replacing and removing never follow a
+ * link. So even if a program swaps the entry after this check, no file outside of the folder is changed.
  */
 export async function checkReplaceable(folder: OpenFolder, name: string, requested: string): Promise<boolean> {
   const stats = await lstatIfExists(folder.inside(name))
@@ -163,7 +169,7 @@ export async function checkReplaceable(folder: OpenFolder, name: string, request
   return true
 }
 
-/** Creates a file durably. Fails when the name exists. */
+/** Creates a file and syncs it to disk. Fails when the name already exists. */
 export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: boolean): Promise<void> {
   const file = await open(path, draftFlags, 0o644)
   try {
@@ -175,7 +181,7 @@ export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: bo
   }
 }
 
-/** Writes and syncs a draft, then renames it. At any moment the file has either the old bytes or the new ones. */
+/** Writes and syncs a draft, then renames it to `name`. At any moment the file has either the old bytes or the new ones. */
 export async function writeAtomically(
   draft: string,
   bytes: Uint8Array,
@@ -187,7 +193,7 @@ export async function writeAtomically(
     await writeNewFile(draft, bytes, readOnly)
     await rename(draft, folder.inside(name))
   } catch (error) {
-    await unlink(draft).catch(() => {}) // `recoverSwaps` removes it later
+    await unlink(draft).catch(() => {}) // if this fails, `recoverSwaps` removes the draft later
     throw error
   }
   await folder.sync()
@@ -202,7 +208,7 @@ export async function lstatIfExists(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** The code of a system error, such as `ENOENT`; undefined for other errors. */
+/** The code of a system error, such as `ENOENT`. Undefined for other errors. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -5,17 +5,18 @@ import { isOrphanedDraft, isOwnDraft, newDraftId, removeTree } from './drafts.ts
 import { errorCode, lstatIfExists, type OpenFolder, openOrMakeSubfolder, openSubfolder, walk, writeNewFile } from './open.ts'
 import { privateFolder, safeSegments, unsafeFile } from './safe-paths.ts'
 
-/** Opens the private folder, which holds drafts and swaps. */
+/** Opens the private folder. It contains drafts, and swaps, which are replacements of folders that have begun. */
 export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root, privateFolder, privateFolder)
 
 /**
- * Replaces the contents of a folder by these files, completely or not at all, also when the process dies. The private folder shows the steps:
+ * Replaces the contents of a folder by these files. If the process dies, the folder has all old contents or all new ones. The private
+ * folder contains these entries in turn:
  *
- *   <id>.draft/           being filled; a crash leaves the folder unchanged
+ *   <id>.draft/           the new contents are being written. A crash leaves the folder unchanged
  *   <id>.swap/target      the path of the folder
- *   <id>.swap/new         the new contents, complete and durable: from now on the swap is finished, if need be by the next process
+ *   <id>.swap/new         the new contents, complete and durable. From now on the replacement is finished, after a crash by another process
  *   <id>.swap/old.<…>     the old contents
- *   <id>.<…>.gone         being removed
+ *   <id>.<…>.gone         old contents that are being removed
  */
 export async function replaceFolder(
   root: OpenFolder,
@@ -34,7 +35,8 @@ export async function replaceFolder(
         await drafts.sync()
         await moveIntoPlace(drafts, id, parent, name, aside)
       } catch (error) {
-        if (aside[0] !== undefined) await rename(aside[0], parent.inside(name)) // if this fails too, the next process finishes the swap
+        // if this fails too, the next process finishes the replacement
+        if (aside[0] !== undefined) await rename(aside[0], parent.inside(name))
         await discardDraft(drafts, id, 'swap')
         throw error
       }
@@ -62,7 +64,7 @@ async function checkFolder(parent: OpenFolder, name: string, requested: string):
   if (stats && !stats.isDirectory()) throw unsafeFile('not_a_folder', requested)
 }
 
-/** Writes the new contents and makes them durable. Then the draft becomes a swap. */
+/** Writes the new contents into a draft and makes them durable. Then it renames the draft to `<id>.swap`. */
 async function prepareSwap(
   drafts: OpenFolder,
   id: string,
@@ -85,7 +87,7 @@ async function prepareSwap(
   }
 }
 
-/** Moves the old folder aside and the new one into its place. `aside` collects the paths to which old folders were moved. */
+/** Moves the old folder into the swap and the new one to its place. `aside` collects the paths to which old folders were moved. */
 async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder, name: string, aside: string[]): Promise<void> {
   const swap = drafts.inside(`${id}.swap`)
   while (!(await renameIfFree(`${swap}/new`, parent.inside(name)))) {
@@ -98,19 +100,22 @@ async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder,
   await parent.sync()
 }
 
-/** Renames unless the target exists. Returns false when it exists. Then it must be moved aside first. */
+/** Renames `from` to `to`. Returns false if `to` exists. The caller then moves `to` aside and tries again. */
 async function renameIfFree(from: string, to: string): Promise<boolean> {
   if (await lstatIfExists(to)) return false
   try {
     await rename(from, to)
     return true
   } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false // the target was created meanwhile
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false // another process has created `to` meanwhile
     throw error
   }
 }
 
-/** Removes a draft or a swap. A swap becomes a draft first, so that no process finishes it. `recoverSwaps` retries after a failure. */
+/**
+ * Removes a draft or a swap. A swap is first renamed to a draft, so that no process finishes it. If removing fails, `recoverSwaps` removes
+ * the draft later.
+ */
 async function discardDraft(drafts: OpenFolder, id: string, as: 'draft' | 'swap'): Promise<void> {
   try {
     if (as === 'swap') await rename(drafts.inside(`${id}.swap`), drafts.inside(`${id}.draft`))
@@ -125,8 +130,8 @@ function ignoreSystemError(error: unknown): void {
 }
 
 /**
- * Finishes all swaps of other processes and removes the drafts of dead ones. Drafts of processes that may be alive stay until they are an
- * hour old. Their swaps need not wait, because only one process at a time replaces folders.
+ * Finishes all swaps of other processes and removes the drafts of dead processes. Drafts of processes that may be alive stay until they are
+ * an hour old. Swaps need not wait: only one process at a time replaces folders, so that the process of another swap is dead.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
   const drafts = await openSubfolder(root, privateFolder, privateFolder)
@@ -142,7 +147,10 @@ export async function recoverSwaps(root: OpenFolder): Promise<void> {
   }
 }
 
-/** The drafts that are older than an hour. They are compared with a new file, because the clock of the file system may differ from ours. */
+/**
+ * The drafts older than an hour. The age is measured against a new file, because the clock of the file system may differ from that of the
+ * process.
+ */
 async function olderThanAnHour(drafts: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []
   const hour = 3_600_000
@@ -163,12 +171,12 @@ async function finishSwap(root: OpenFolder, drafts: OpenFolder, id: string): Pro
     }
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // the swap stays, and a later process finishes it
-    // A link has taken the place of the folder, so the swap can not be finished: it is discarded.
+    // `file.unsafe`: a link is in the place of the folder, so that the swap can not be finished. It is discarded.
   }
   await discardDraft(drafts, id, 'swap')
 }
 
-/** Every folder above these files, outer folders first. */
+/** All folders above these files. A folder comes before its subfolders. */
 function foldersAbove(paths: Iterable<string>): readonly string[] {
   const folders = new Set<string>()
   for (const path of paths) {
@@ -178,7 +186,7 @@ function foldersAbove(paths: Iterable<string>): readonly string[] {
   return [...folders].sort()
 }
 
-/** Makes the names in a folder durable. It is safe only for folders in a draft, where there are no links. */
+/** Makes the names in a folder durable. This function follows links. Use it only for folders in a draft, which contain no links. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {
@@ -188,7 +196,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Runs `work` for 8 items at a time. When one fails, waits for the running ones before it throws. */
+/** Runs `work` for 8 items at a time. If one call fails, it waits for the calls that are running and then throws. */
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async () => {

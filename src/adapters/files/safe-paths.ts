@@ -2,10 +2,12 @@ import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import type { UnsafeFileReason } from '../../ports/files.ts'
 
-/** The folder for drafts, at the root of the files. The paths of the port can not reach it. */
+/** The folder for drafts, directly below the root of the files. Callers of the port `Files` can not use paths in it. */
 export const privateFolder = '.daybook'
 
-/** The most bytes that a read returns by default. A program can create a sparse file of a terabyte at no cost. */
+/**
+ * The maximum number of bytes that a read returns by default. A program can create a sparse file of a terabyte, which uses no disk space.
+ */
 export const defaultMaxBytes = 256 * 1024 * 1024
 
 const explanations: Record<Exclude<UnsafeFileReason, 'unsafe_path'>, string> = {
@@ -18,14 +20,14 @@ const explanations: Record<Exclude<UnsafeFileReason, 'unsafe_path'>, string> = {
   no_access: 'can not be opened: its permissions forbid it',
 }
 
-/** The failure for a file that is not opened. A model may read its message. */
+/** The failure for a file that must not be opened. A model may read the message. */
 export function unsafeFile(reason: keyof typeof explanations, path: string, explanation = explanations[reason]): Failure {
   return new Failure('file.unsafe', `${JSON.stringify(path)} ${explanation}`, { details: { reason, path } })
 }
 
 export const tooLarge = (path: string, maxBytes: number) => unsafeFile('too_large', path, `is larger than ${maxBytes} bytes`)
 
-/** The segments of a path. A path that must not be opened throws `file.unsafe` with the reason `unsafe_path`. */
+/** The segments of a path. A path that must not be used throws `file.unsafe` with the reason `unsafe_path`. */
 export function safeSegments(path: string): readonly string[] {
   const segments = path.split('/')
   const reserved = segments[0]?.toLowerCase() === privateFolder ? `leads into ${privateFolder}` : undefined
@@ -36,10 +38,10 @@ export function safeSegments(path: string): readonly string[] {
   return segments
 }
 
-/** The segments of a folder's path; '' is the root. */
+/** The segments of a folder's path. The path '' is the root, which has no segments. */
 export const folderSegments = (folder: string): readonly string[] => (folder === '' ? [] : safeSegments(folder))
 
-/** Checks the new contents of a folder. Every path must be safe, and no file may have the path of another file's folder. */
+/** Checks the new contents of a folder. Every path must be safe, and no path may be both a file and a folder with files. */
 export function checkContents(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
   const folders = new Set<string>()
   for (const path of files.keys()) {

@@ -3,11 +3,14 @@ import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
-/** Blobs as objects with keys like `daybook/blobs/ab/abcdef…`. An existing object is always complete, so that it is not sent again. */
+/**
+ * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so that an existing object is not sent
+ * again.
+ */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): BlobStore {
   return {
     async put(bytes) {
-      const copy = Uint8Array.from(bytes) // the caller may change the bytes meanwhile
+      const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are sent
       const sha256 = sha256Of(copy)
       if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), copy)
       return { sha256, size: copy.length }

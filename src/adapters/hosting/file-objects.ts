@@ -3,8 +3,9 @@ import type { Files } from '../../ports/files.ts'
 import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
 
 /**
- * Objects in files. Both `a` and `a/b` may be keys, but a file can not be a folder. Therefore every object is a file named `=` in its own
- * folder, and a segment that begins with `=` gets a second `=`. URIs are relative to the store, never absolute paths.
+ * Stores objects in files. Both `a` and `a/b` may be keys, but a path can not be a file and a folder. Therefore each object is a file named
+ * `=` in a folder named by its key. A segment of a key that begins with `=` gets a second `=`. URIs are relative to the store and contain
+ * no absolute path.
  */
 export function createFileObjects({ files }: { readonly files: Files }): ObjectStore {
   return {

@@ -16,7 +16,10 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { HostedFile, Hosting, HostingHandles, NewFile } from '../../ports/hosting.ts'
 import type { ObjectStore } from './objects.ts'
 
-/** The object under the key of a file. It repeats the name of the file, so that a pointer under a wrong key is not used. */
+/**
+ * The object that is stored under the key of a file. It contains the name of the file (`rn`), so that an object under a wrong key is
+ * detected.
+ */
 const Pointer = z.object({
   version: z.literal(1),
   rn: z.string(),
@@ -27,7 +30,10 @@ const Pointer = z.object({
 })
 type Pointer = z.infer<typeof Pointer>
 
-/** Stores bytes in the blob store, and a small pointer object under the key of each file. Hosting a file again replaces its pointer. */
+/**
+ * Hosts files. Their bytes are in the blob store. Under the key of each file is a small object that refers to the blob. Hosting a file
+ * again replaces this object.
+ */
 export function createHosting({ objects, blobs }: { readonly objects: ObjectStore; readonly blobs: BlobStore }): Hosting {
   function parseHandle(handle: string): ResourceName | undefined {
     const key = objects.keyOf(handle)
@@ -80,7 +86,10 @@ function nameOf({ owner, conversationId, turnId, stage, physicalPath }: NewFile)
   return { owner, conversationId, turnId, stage, physicalPath }
 }
 
-/** Throws for invalid names. An empty name could not be parsed again, and names with half a surrogate pair would have the same key. */
+/**
+ * Throws for invalid names. An empty name in a key could not be parsed. Names that differ only in half a surrogate pair would get the same
+ * key.
+ */
 function checkNames(names: readonly string[]): void {
   if (names.some((name) => name === '' || !name.isWellFormed())) {
     throw new Failure('hosting.failed', 'tenant, project, user, conversation and turn must each have a name, in well-formed Unicode')

@@ -1,4 +1,4 @@
-// The package `daybook/adapters/hosting`: files for users and blobs, in memory, on disk or in S3.
+// The package `daybook/adapters/hosting`: hosted files and blobs, in memory, on disk or in S3.
 
 export type { BlobStore } from '../../ports/blobs.ts'
 export type { Files } from '../../ports/files.ts'

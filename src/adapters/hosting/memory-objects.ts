@@ -1,6 +1,6 @@
 import { checkKey, isInTree, type ObjectStore, uriMapping } from './objects.ts'
 
-/** Objects in memory. They are for tests and for agents that may forget everything on exit. */
+/** An object store in memory, for tests and for agents whose files need not outlive the process. */
 export function createMemoryObjects(): ObjectStore {
   const contents = new Map<string, Uint8Array>()
   return {

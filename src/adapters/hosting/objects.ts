@@ -11,15 +11,15 @@ export interface ObjectStore {
   /** Lists the key `tree` itself and the keys below it. `a/b` is below `a`; `ab` is not. */
   list(tree: string): AsyncIterable<string>
   delete(key: string): Promise<void>
-  /** Deletes the keys that `list` returns. It is not atomic: after a crash, a second call deletes the rest. */
+  /** Deletes the keys that `list` returns, one by one. If the process dies meanwhile, call it again to delete the remaining keys. */
   deleteTree(tree: string): Promise<void>
-  /** The public URI of a key. It contains the name of the store, unless the store is on this machine. */
+  /** The public URI of a key. It contains the name of the store, except for stores on this machine. */
   uriOf(key: string): string
-  /** The inverse of `uriOf`; undefined for other spellings and for URIs of other stores. */
+  /** The inverse of `uriOf`. Undefined for a URI that `uriOf` of this store does not return. */
   keyOf(uri: string): string | undefined
 }
 
-/** Throws `file.unsafe` for an unsafe key. The message does not contain the key: a model may read it. */
+/** Throws `file.unsafe` for an unsafe key. A model may read the message, so that the message does not contain the key. */
 export function checkKey(key: string): void {
   const reason = unsafeReason(key)
   if (reason !== undefined) throw new Failure('file.unsafe', `the storage key ${reason}`, { details: { reason: 'unsafe_path' } })
@@ -27,7 +27,9 @@ export function checkKey(key: string): void {
 
 export const isInTree = (tree: string) => (key: string) => key === tree || key.startsWith(`${tree}/`)
 
-/** Makes `uriOf` and `keyOf` for URIs with this prefix. Segments are percent-encoded, and `keyOf` accepts only that spelling. */
+/**
+ * Makes `uriOf` and `keyOf` for URIs with this prefix. Segments are percent-encoded. `keyOf` accepts only the encoding that `uriOf` uses.
+ */
 export function uriMapping(prefix: string): Pick<ObjectStore, 'uriOf' | 'keyOf'> {
   const uriOf = (key: string) => prefix + key.split('/').map(encodeURIComponent).join('/')
   return {
@@ -44,6 +46,6 @@ function tryDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return undefined // `uriOf` does not make such a URI
+    return undefined // invalid percent-encoding
   }
 }

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close()
 })
 
-/** An S3 server that gives these responses in order, and then repeats the last one. */
+/** Starts an S3 server that sends these responses in order, and then the last one again and again. */
 async function scriptedS3(...answers: ((request: IncomingMessage, response: ServerResponse) => void)[]) {
   const requests: string[] = []
   const server = createServer((request, response) => {

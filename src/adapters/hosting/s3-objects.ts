@@ -13,17 +13,17 @@ export interface S3Options {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
-  /** The number of keys per page of a listing. By default it is the server's limit. */
+  /** The number of keys per page of a listing. Default: the limit of the server. */
   readonly pageSize?: number
-  /** The time limit for one attempt of a request, including its body. */
+  /** The time limit in milliseconds for one attempt of a request, including its body. */
   readonly timeoutMs?: number
-  /** The delay before the first retry. It doubles with each further retry. */
+  /** The delay in milliseconds before the first retry. It doubles with each further retry. */
   readonly retryDelayMs?: number
 }
 
 const maxKeyBytes = 1024
 
-/** Objects in a bucket of S3 or of a compatible server. */
+/** An object store in a bucket of S3 or of a compatible server. */
 export function createS3Objects(options: S3Options): ObjectStore {
   const prefix = options.prefix ? `${options.prefix.replace(/^\/+|\/+$/g, '')}/` : ''
   const request = createS3Requests(options)
@@ -39,7 +39,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
   const exists = async (key: string) => (await request({ method: 'HEAD', key: fullKey(key), missing: true })) !== undefined
 
   async function* list(tree: string): AsyncIterable<string> {
-    const from = `${fullKey(tree)}/` // with the slash, so that `ab` is not listed for `a`
+    const from = `${fullKey(tree)}/` // ends with a slash, so that `ab` is not listed for `a`
     if (await exists(tree)) yield tree
     let next: string | undefined
     do {
@@ -76,7 +76,10 @@ async function listPage(request: S3Requests, parameters: Readonly<Record<string,
   return parseListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
 }
 
-/** Parses a page of ListObjectsV2. Requests ask for percent-encoded keys, because XML can not hold every character. Some servers ignore that. */
+/**
+ * Parses a page of ListObjectsV2. Requests ask for percent-encoded keys, because XML can not contain every character. Some servers ignore
+ * this and send plain keys.
+ */
 function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
   if (!xml.includes('<ListBucketResult'))
     throw new Failure('hosting.failed', 'the answer to a list request is not a ListBucketResult: check the endpoint and the bucket')
@@ -106,5 +109,5 @@ function decodeText(text: string): string {
   })
 }
 
-/** Decodes a key as in a form, where `+` is a space. */
+/** Decodes a percent-encoded key in which `+` stands for a space, as in HTML forms. */
 const decodeKey = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))

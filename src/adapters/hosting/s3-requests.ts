@@ -6,11 +6,11 @@ import type { S3Options } from './s3-objects.ts'
 
 interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
-  /** The key of the object. Without a key the request is for the bucket. */
+  /** The key of the object. A request without a key concerns the bucket. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Whether a missing object gives undefined instead of a failure. */
+  /** If true, the result for a missing object is undefined. Otherwise a missing object is a failure. */
   readonly missing?: boolean
 }
 
@@ -22,7 +22,7 @@ export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
 
-/** Sends signed requests. Retries while the server is busy or broken, because every request is safe to repeat. */
+/** Sends signed requests. Retries after a network error and after the statuses 429 and 5xx. Every request may safely be repeated. */
 export function createS3Requests(options: S3Options): S3Requests {
   const { endpoint, bucket, timeoutMs = 60_000, retryDelayMs = 100 } = options
   if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
@@ -66,9 +66,9 @@ export function createS3Requests(options: S3Options): S3Requests {
 }
 
 interface S3Error {
-  /** Status, code and hint, as the failure's message shows them. */
+  /** Status, error code and hint, as the message of the failure shows them. */
   readonly text: string
-  /** Whether the next attempt may succeed. */
+  /** Whether another attempt may succeed. */
   readonly retryable: boolean
 }
 
@@ -84,7 +84,7 @@ function errorOf(status: number, code: string | undefined): S3Error {
   return { text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '), retryable: status >= 500 || status === 429 }
 }
 
-/** The code in an error response. Only the code is read, because the rest may contain the access key. */
+/** The error code in an error response. Nothing else is read, because the response may contain the access key. */
 function errorCodeIn(body: Uint8Array): string | undefined {
   const [, code] = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(new TextDecoder().decode(body.subarray(0, 4096))) ?? []
   return code
@@ -97,7 +97,7 @@ function networkError(error: unknown): S3Error {
   return { text: `nothing (${code ?? name})`, retryable: true }
 }
 
-/** The failure of a request. A model may read it, so that it contains neither the key nor the address nor credentials. */
+/** The failure of a request. A model may read the message, so that it contains no key, no address and no credentials. */
 function requestFailure({ method }: S3Request, { text }: S3Error, attempt: number): Failure {
   const times = attempt === 1 ? '' : `, ${attempt} times`
   return new Failure('hosting.failed', `S3 answered ${method} with ${text}${times}`, { details: { method, said: text } })

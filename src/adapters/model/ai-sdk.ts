@@ -9,8 +9,8 @@ import { imageTypes, knownModel, type MarkRules, markRulesOf, type ProviderRules
 import { streamCall } from './stream.ts'
 
 /**
- * A model of the AI SDK, with version 3 or 4 of its interface. Only the members that distinguish it from a `Model` are listed. The SDK is an
- * optional package, so that its own types are not used: users must be able to compile without it.
+ * A model of the AI SDK, version 3 or 4 of its interface. Only the members that distinguish it from a `Model` are declared. The types of
+ * the SDK are not used, because the SDK is an optional package: code must compile without it.
  */
 export interface SdkModel {
   readonly specificationVersion: 'v3' | 'v4'
@@ -21,40 +21,43 @@ export interface SdkModel {
 
 /** Options of a model of the AI SDK. */
 export interface ModelOptions {
-  /** The most tokens of prompt and answer together. Needed only for models that provider-rules.ts does not list. */
+  /** The maximum number of tokens of prompt and answer together. Needed only for models that provider-rules.ts does not list. */
   readonly window?: number
   readonly maxOutput?: number
-  /** How long the provider keeps a cached prefix: one of the values that it offers. Give the agent the same `expiry.ttlSeconds`. */
+  /**
+   * How long the provider keeps a cached prompt, in seconds. It must be a value that the provider offers. Set `expiry.ttlSeconds` of the
+   * agent to the same value.
+   */
   readonly cacheTtlSeconds?: number
-  /** Whether the model accepts images. Default: as listed for its provider. */
+  /** Whether the model accepts images. Default: according to the rules of its provider. */
   readonly images?: boolean
-  /** Whether the model accepts PDF documents. Default: as listed for its provider. */
+  /** Whether the model accepts PDF documents. Default: according to the rules of its provider. */
   readonly documents?: boolean
-  /** How much the model thinks before it answers. Default: as the provider chooses. */
+  /** How much the model thinks before it answers. Default: the provider decides. */
   readonly reasoning?: 'provider-default' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
-  /** A call fails with a timeout when the provider sends nothing for this long. Default: five minutes. */
+  /** A call fails with a timeout when the provider sends nothing for this many milliseconds. Default: five minutes. */
   readonly stallMs?: number
-  /** Replaces the system timer in tests. */
+  /** Starts the timer for `stallMs`. Tests replace it. */
   readonly startTimer?: StartTimer
 }
 
 interface SdkModelSource {
-  /** `provider/model`, as in prices and journals. */
+  /** `provider/model`, the name in prices and journals. */
   readonly name: string
   readonly provider: string
-  /** The provider's own id of the model. */
+  /** The id that the provider gives to the model. */
   readonly modelId: string
   readonly rules: ProviderRules
-  /** Loads the provider's package and makes the model. It is called when the model is used. */
+  /** Loads the package of the provider and makes the model. Called when the model is first used. */
   open(): Promise<SdkModel>
   /** Keys that must not appear in any error. */
   readonly secrets: readonly string[]
 }
 
-/** Five minutes. After that time Node's HTTP client closes a silent connection anyway. */
+/** Five minutes, because Node's HTTP client closes a silent connection after this time anyway. */
 const defaultIdleMs = 300_000
 
-/** Wraps an AI SDK model as a `Model`. Each request is one `doStream` call, with cache marks and options by the rules of the provider. */
+/** Wraps a model of the AI SDK as a `Model`. Each request is one call of `doStream`. The rules of the provider decide marks and options. */
 export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): Model {
   const { name, provider, modelId, secrets } = source
   const known = knownModel(source.rules, modelId)
@@ -108,7 +111,7 @@ function checkCacheTtl(name: string, { ttlSeconds }: MarkRules, wanted: number |
   }
 }
 
-/** The rules with `images` and `documents` switched on or off by the options. */
+/** The rules of the provider, with images and documents allowed or not allowed as the options say. */
 function withVisibleTypes(rules: ProviderRules, { images, documents }: ModelOptions): ProviderRules {
   const choose = (wanted: boolean | undefined, listed: readonly string[], all: readonly string[]) =>
     wanted === undefined ? listed : wanted ? (listed.length > 0 ? listed : all) : []
@@ -119,7 +122,7 @@ function withVisibleTypes(rules: ProviderRules, { images, documents }: ModelOpti
   }
 }
 
-/** The provider's options for the whole call. The options of a single part are in its cache mark. */
+/** The options of the provider for the whole call. The options of a single part are in its mark. */
 function providerOptions(
   { optionsName, callOptions }: ProviderRules,
   { form, takesCacheKey }: MarkRules,
@@ -134,8 +137,8 @@ function providerOptions(
 }
 
 /**
- * The key that the provider gets. It is a hash, so that the provider does not learn conversation ids. It is cut to 32 characters; OpenAI
- * allows at most 64.
+ * The cache key that is sent to the provider. It is a hash, so that the provider does not learn conversation ids. It has 32 characters,
+ * because OpenAI allows at most 64.
  */
 const hashCacheKey = (cacheKey: string) => createHash('sha256').update(cacheKey).digest('hex').slice(0, 32)
 

@@ -27,7 +27,8 @@ describe('selectMarks', () => {
   it('repeats the last mark of the previous call where entries are found only at a mark', () => {
     expect([...selectMarks(parts(1, 9), breakpoints, 6)]).toEqual([1, 6, 9])
     expect([...selectMarks(parts(1, 4, 9), breakpoints, 6)]).toEqual([4, 6, 9])
-    expect([...selectMarks(parts(1, 9), breakpoints, 11)]).toEqual([1, 9]) // the timeline is shorter now: that part is not cacheable any more
+    // the prompt is shorter now, so that the part with the earlier mark does not exist
+    expect([...selectMarks(parts(1, 9), breakpoints, 11)]).toEqual([1, 9])
     expect([...selectMarks(parts(1, 9), anthropic, 6)]).toEqual([1, 9])
   })
 
@@ -78,7 +79,7 @@ describe('the cost of 120 rounds with a cache that finds entries only at marks',
     foldEvery: 0,
   }
 
-  /** The simulated cost divided by the least possible cost. */
+  /** The simulated cost, divided by the lowest possible cost. */
   function costRatio(repeatLastMark: boolean): number {
     const calls = scriptedCalls(script)
     const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 1_800, count: roughTokens, lookBack: 1 })

@@ -3,9 +3,9 @@ import type { Part } from '../../core/render/types.ts'
 import type { MarkRules } from './provider-rules.ts'
 
 /**
- * The indices of the parts that get a cache mark in the request. One mark is reserved for the system text. If there are too many marks,
- * the last ones are kept, because each mark covers everything before it. Some providers find a cached prefix only at a mark (`lookBack` 1).
- * For these the last mark of the previous call is repeated, because the prefix was cached up to there.
+ * The indices of the parts that get a mark in the request. One mark of the provider's maximum is reserved for the system text. If too many
+ * parts have marks, the last marks are kept, because a mark covers everything before it. Some providers find a cached prompt only at a mark
+ * (`lookBack` 1). For these, the last mark of the previous call is set again, because the provider has cached the prompt up to it.
  */
 export function selectMarks(parts: readonly Part[], rules: MarkRules, previousEnd: number | undefined): ReadonlySet<number> {
   const available = rules.maxMarks - 1
@@ -16,10 +16,10 @@ export function selectMarks(parts: readonly Part[], rules: MarkRules, previousEn
   return new Set([...new Set([...repeated, ...wanted])].sort((a, b) => a - b).slice(-available))
 }
 
-/** The provider options that mark a part for one model; undefined when the provider caches without marks. */
+/** The provider options that mark a part. Undefined when the provider caches without marks. */
 export type MarkOptions = SharedV4ProviderOptions | undefined
 
-/** The options that mark a part for a model with these rules. `ttlSeconds` is the time to live of the cached prefix. */
+/** The options that mark a part for a model with these rules. `ttlSeconds` is how long the provider keeps the cached prompt. */
 export function markOptions(
   { form, ttlSeconds: [defaultTtl] }: MarkRules,
   optionsName: string,
@@ -42,8 +42,8 @@ export function markOptions(
 const inHours = (seconds: number) => `${seconds / 3_600}h`
 
 /**
- * Remembers the last marked part of the latest call of each conversation. It keeps the `limit` most recent conversations. The next call of
- * a forgotten conversation misses the cache once.
+ * Stores, for each conversation, the index of the last marked part of its latest call. Only the `limit` most recent conversations are kept.
+ * The next call of any other conversation may miss the cache once.
  */
 export function createCacheEnds(limit = 1_000) {
   const ends = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Calls `fire` once after this time, unless the returned function is called before. Tests replace the timer to fire by hand. */
+/** Calls `fire` after this time. Calling the returned function before then cancels the timer. Tests pass their own timer. */
 export type StartTimer = (milliseconds: number, fire: () => void) => () => void
 
 export const startSystemTimer: StartTimer = (milliseconds, fire) => {
@@ -16,15 +16,15 @@ export interface WaitOptions {
 export type Interruption = 'aborted' | 'stalled'
 
 /**
- * Waits for the promise until `idleMs` have passed or the signal aborts. After such an interruption the outcome of the promise is ignored,
- * also a rejection.
+ * Waits for the promise until `idleMs` have passed or the signal aborts. After such an interruption, the result or rejection of the promise
+ * is ignored.
  */
 export function withIdleTimeout<T>(
   promise: PromiseLike<T>,
   { signal, idleMs, startTimer }: WaitOptions,
 ): Promise<{ readonly value: T } | Interruption> {
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // a rejection is expected after an abort
+    Promise.resolve(promise).catch(() => {}) // after an abort the call often rejects
     return Promise.resolve('aborted')
   }
   return new Promise((resolve, reject) => {

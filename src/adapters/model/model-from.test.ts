@@ -127,7 +127,7 @@ describe('createAgent', () => {
     const decision = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
     const agent = createAgent({ model: { decision, gate: decision }, settings: { maxMoney: 0.000_001 } })
     const { exitReason } = await agent.run('c', 'Hi').result
-    expect(exitReason).toBe('budget') // the call for the title alone costs more than the limit
+    expect(exitReason).toBe('budget') // the call for the title already costs more than the limit
     await agent.close()
     await provider.close()
   })

@@ -12,19 +12,19 @@ export type ModelChoice = string | Model | SdkModel
 
 /** Options of a model that is given by name. */
 export interface NamedModelOptions extends ModelOptions {
-  /** Where keys and addresses are looked up. Default: `process.env`. */
+  /** The variables that contain keys and addresses. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Used instead of the key in the environment. */
+  /** The key of the provider. Default: the key in the environment. */
   readonly key?: string
-  /** Used instead of the address in the environment. */
+  /** The address of the provider. Default: the address in the environment. */
   readonly address?: string
-  /** Reads PDF for the offline model. Other models get the bytes. */
+  /** Reads PDF documents for the offline model. Other models get the bytes of documents. */
   readonly reader?: DocumentReader
 }
 
 /**
- * Makes a model from a name, an AI SDK model or a `Model`. Throws `model.unavailable` when a key, an address or the provider's package is
- * missing. The package is loaded at the first call.
+ * Makes a model from a name, a model of the AI SDK, or a `Model`. Throws `model.unavailable` when a key, an address or the package of the
+ * provider is missing. The package is loaded at the first call.
  */
 export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
   if (typeof choice === 'string') return isOffline(choice) ? offlineModel(options) : namedModel(choice, options)
@@ -49,7 +49,7 @@ function offlineModel({ reader }: NamedModelOptions): Model {
 
 function namedModel(wanted: string, options: NamedModelOptions): Model {
   const { provider, model, address: addressInName } = parseModelName(wanted)
-  const name = `${provider}/${model}` // the address is left out, because it may contain a secret
+  const name = `${provider}/${model}` // without the address, which may contain a secret
   const entry: Provider = providers[provider]
   const environment = options.environment ?? process.env
   const key = readKey(entry, environment, options.key)
@@ -82,7 +82,8 @@ function wrapSdkModel(model: SdkModel, options: ModelOptions): Model {
     const problem = `this model of ${provider} implements version ${specificationVersion} of the AI SDK's model interface`
     throw new Failure('model.unavailable', `${problem}; update its package to a version that implements v3 or v4`)
   }
-  const [provider = 'unknown'] = model.provider.split('.') // the provider that serves the model decides the price
+  // for example `vertex` of `vertex.anthropic.messages`: prices are listed by the service that is paid
+  const [provider = 'unknown'] = model.provider.split('.')
   return aiSdkModel(
     {
       name: `${provider}/${model.modelId}`,
@@ -124,10 +125,10 @@ export function parseModelName(name: string): ModelName {
   return { provider: provider as ProviderName, model, ...(addressAt !== -1 && { address: rest.slice(addressAt + 1) }) }
 }
 
-/** Whether a model id is harmless in URLs, logs and journals. */
+/** Whether a model id can be used in URLs, logs and journals without escaping. */
 const isValidModelId = (model: string) => /^[\w.:@/+~-]{1,200}$/.test(model) && !model.split('/').includes('..')
 
-/** Checks the address of a provider. Addresses are printed, so they must not contain credentials. */
+/** Checks the address of a provider. Addresses are printed, so that they must not contain credentials. */
 function checkAddress(address: string | undefined, name: string): string | undefined {
   if (address === undefined || address === '') return undefined
   const url = URL.canParse(address) ? new URL(address) : undefined
@@ -143,8 +144,8 @@ function checkAddress(address: string | undefined, name: string): string | undef
 }
 
 /**
- * The key without surrounding white space, which files often add. A key that can not be sent in a header throws `model.unavailable`: the
- * HTTP client's own error would repeat the key.
+ * The key without white space around it, which files with keys often have. A key that can not be sent in a header throws
+ * `model.unavailable`. Otherwise the HTTP client would throw an error that contains the key.
  */
 function readKey({ key: { variables } }: Provider, environment: Readonly<Record<string, string | undefined>>, given: string | undefined) {
   const candidates =
@@ -156,17 +157,17 @@ function readKey({ key: { variables } }: Provider, environment: Readonly<Record<
   return key
 }
 
-/** Throws when the package of a provider is not installed. The package is not loaded. */
+/** Throws when the package of a provider is not installed. Does not load the package. */
 function checkInstalled(packageName: string): void {
   try {
     createRequire(import.meta.url).resolve(packageName)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') return // installed, but only for `import`
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') return // the package is installed, but `require` can not load it
     throw new Failure('model.unavailable', missingPackageText(packageName), { cause: error })
   }
 }
 
-/** Runs `make` once and remembers its result. After a failure the next call tries again. */
+/** Runs `make` at the first call, and returns the same result at later calls. After a failure the next call runs `make` again. */
 function retryableOnce<T>(make: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined
   return () => {

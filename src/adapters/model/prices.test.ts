@@ -34,7 +34,8 @@ describe('the price of a call', () => {
     const haiku = (uncached: number) => priceOf({ ...usage, uncached }, 'anthropic/claude-haiku-5-5')
     expect(haiku(100_000)).toBeCloseTo(0.01, 12)
     expect(haiku(200_000)).toBeCloseTo(0.1, 12)
-    expect(priceOf({ ...usage, uncached: 300_000 }, 'openai/gpt-6-luna')).toBeUndefined() // no row for prompts of this length
+    // the table has no price for prompts of this length
+    expect(priceOf({ ...usage, uncached: 300_000 }, 'openai/gpt-6-luna')).toBeUndefined()
   })
 
   it('depends on the day of the call', () => {

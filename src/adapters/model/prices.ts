@@ -4,10 +4,13 @@ const usd = 'USD'
 const claude = { currency: usd, as_of: '2026-10-08', source: 'platform.claude.com, pricing and model pages' } as const
 const gpt = { currency: usd, source: 'developers.openai.com, pricing' } as const
 const gemini = { currency: usd, as_of: '2026-10-14', source: 'ai.google.dev, pricing' } as const
-/** For prompts with more tokens than this, OpenAI charges the whole request at a higher rate. */
+/** The number of prompt tokens above which OpenAI charges the whole request at a higher price. */
 const short = 272_000
 
-/** Prices in USD per million tokens, with the day and the page they were read on. The first row that fits a call applies. */
+/**
+ * Prices in USD per million tokens, with the day on which they were read and the address of the page. The first row that fits a call
+ * applies.
+ */
 export const prices: readonly Price[] = [
   { model: 'anthropic/claude-fable-5-1', input: 10, cacheRead: 0.25, cacheWrite: 12.5, cacheWriteLong: 20, output: 50, ...claude },
   { model: 'anthropic/claude-fable-5', input: 10, cacheRead: 1, cacheWrite: 12.5, cacheWriteLong: 20, output: 50, ...claude },
@@ -55,7 +58,7 @@ export const prices: readonly Price[] = [
   { model: 'google/gemini-3.8-flash', input: 0.75, cacheRead: 0.075, cacheWrite: 0.75, output: 3.75, until: '2026-12-31', ...gemini },
 ]
 
-/** The offline model costs nothing. It needs a row, because the cost of a model without a row is unknown. */
+/** The price of the offline model, which costs nothing. Without this row its cost would be unknown. */
 const offline: Price = {
   model: 'offline',
   currency: usd,
@@ -67,7 +70,7 @@ const offline: Price = {
   source: 'this package',
 }
 
-/** Makes a function that returns the price of a call in USD at the time `now()`. It returns undefined, not zero, when no row fits. */
+/** Makes a function that returns the price of a call in USD at the time `now()`. If no row fits, it returns undefined. */
 export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }): PriceOf {
   const chargeOf = createChargeOf(options.prices)
   return (usage, model) => {
@@ -76,5 +79,5 @@ export function createPriceOf(options: { readonly now: () => string; readonly pr
   }
 }
 
-/** Makes a function that returns the price of a call for each kind of tokens, at any time. */
+/** Makes a function that returns the price of a call at any time, separately for each kind of tokens. */
 export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom([...rows, offline])

@@ -12,7 +12,7 @@ interface PromptOptions {
   readonly read: ModelRequest['read']
 }
 
-/** The request as messages of the AI SDK: the system text and one user message with text and bytes. */
+/** The request as messages of the AI SDK: the system text, and one user message with texts, images and documents. */
 export async function buildPrompt(system: string, parts: readonly Part[], options: PromptOptions): Promise<LanguageModelV4Prompt> {
   const content = await Promise.all(
     parts.map(async (part, index) => {
@@ -26,7 +26,7 @@ export async function buildPrompt(system: string, parts: readonly Part[], option
 }
 
 async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
-  if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() } // providers reject requests with a lone surrogate
+  if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() } // providers reject half a surrogate pair
   const accepted = part.type === 'image' ? rules.images : rules.documents
   if (!accepted.includes(part.media_type)) return { type: 'text', text: placeholderText(part) }
   const data = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64')
@@ -34,17 +34,17 @@ async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<La
     type: 'file',
     mediaType: part.media_type,
     data: { type: 'data', data },
-    ...(part.type === 'document' && { filename: 'document.pdf' }), // always the same, so that the cache is not missed
+    ...(part.type === 'document' && { filename: 'document.pdf' }), // always the same name, because another name would be a cache miss
   }
 }
 
-/** The text in place of an image or document: what it is, why it is not shown, and what the model can do instead. */
+/** The text in place of an image or document that the model does not accept. It tells what the model can do instead. */
 function placeholderText({ type, media_type, blob }: BinaryPart): string {
   const instead = type === 'document' ? 'react.read of its path gives its text, where it has any' : 'say so if the user asks about it'
   return `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; ${instead}.]\n\n`
 }
 
-/** The parts without blank text, which some providers reject. The cache mark of a removed part moves to the part before it. */
+/** The parts without empty texts, which some providers reject. If a removed part has a mark, the part before it gets the mark. */
 export function nonEmptyParts(parts: readonly Part[]): readonly Part[] {
   const kept: Part[] = []
   for (const part of parts) {
@@ -55,7 +55,7 @@ export function nonEmptyParts(parts: readonly Part[]): readonly Part[] {
   return kept
 }
 
-/** Converts a prompt of `buildPrompt` for models of the AI SDK's version 3, where a file part holds its bytes directly. */
+/** Converts a prompt of `buildPrompt` to version 3 of the AI SDK, in which a file part contains its bytes directly. */
 export function toV3Prompt(prompt: LanguageModelV4Prompt): LanguageModelV3Prompt {
   return prompt.map((message) =>
     message.role === 'user'
@@ -66,5 +66,5 @@ export function toV3Prompt(prompt: LanguageModelV4Prompt): LanguageModelV3Prompt
           ),
         }
       : message,
-  ) as LanguageModelV3Prompt // buildPrompt makes only system and user messages, which are alike in both versions now
+  ) as LanguageModelV3Prompt // both versions have the same system and user messages, and `buildPrompt` makes no others
 }

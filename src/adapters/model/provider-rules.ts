@@ -2,48 +2,53 @@ import type { ProviderCacheRules, RulesOf } from '../../core/cache/rules.ts'
 import { isVersionOf } from '../../core/cost/price.ts'
 
 /**
- * Facts about a provider: how its models cache prompts, which media types they accept, and the context sizes of known models. Other facts
- * are elsewhere: how a provider is opened is in providers.ts, prices are in prices.ts, and the reading of errors is in service-error.ts.
+ * Data about a provider: how its models cache prompts, which media types they accept, and the context sizes of known models. Other data is
+ * in providers.ts (packages and keys), prices.ts and service-error.ts (errors).
  */
 export interface ProviderRules {
-  /** The key under which the AI SDK expects options for this provider. */
+  /** The name under which the AI SDK expects options for this provider. */
   readonly optionsName: string
   readonly marks: readonly MarkRules[]
-  /** The image types that the models accept. Images of other types are replaced by a line of text; the same holds for `documents`. */
+  /** The image types that the models accept. An image of another type is replaced by a line of text. `documents` works in the same way. */
   readonly images: readonly string[]
   readonly documents: readonly string[]
-  /** Where the provider's raw usage has the number of tokens that were written to the cache for an hour. */
+  /** The path in the provider's raw usage to the number of tokens that were cached for an hour. */
   readonly longWritesPath?: readonly string[]
-  /** Options for this provider that are sent with every call. */
+  /** Options that are sent to this provider with every call. */
   readonly callOptions?: Readonly<Record<string, boolean>>
-  /** The context size, in tokens, of models that are not listed. */
+  /** The context size, in tokens, of models that `models` does not list. */
   readonly window: number
   readonly models: readonly KnownModel[]
 }
 
-/** How models of a provider cache a prompt. The first entry whose pattern matches the model id applies. */
+/** How some models of a provider cache prompts. Of several rules, the first whose pattern matches the model id applies. */
 export interface MarkRules {
   readonly models: RegExp
   /**
-   * With `cache-control` (Anthropic) and `breakpoint` (OpenAI since GPT-5.6), a mark on a part caches the prompt up to there. They differ
-   * in how the mark is written. With `automatic`, the provider finds the longest known prefix without marks.
+   * How a part is marked:
+   *
+   * - `cache-control` (Anthropic) and `breakpoint` (OpenAI since GPT-5.6): an option on a part. The provider caches the prompt up to this
+   *   part.
+   * - `automatic`: no marks. The provider caches every prompt and finds the longest cached beginning itself.
    */
   readonly form: 'cache-control' | 'breakpoint' | 'automatic'
-  /** The most marks in a request, including the mark on the system text. */
+  /** The maximum number of marks in a request, including the mark on the system text. */
   readonly maxMarks: number
-  /** The times to live that a cache entry may have. The first is the default. */
+  /** The possible times for which the provider keeps a cached prompt. The first is the default. */
   readonly ttlSeconds: readonly number[]
-  /** The shortest prefix that is cached, in tokens; a shorter one causes no error. A known model may have its own minimum. */
+  /** The length in tokens from which a prompt is cached. Marks on shorter prompts have no effect. `KnownModel` may have another minimum. */
   readonly minimumTokens: number
-  /** Over how many parts the provider looks back from a mark for a cached prefix. The marked part counts: 1 means only at the mark. */
+  /**
+   * How many parts before and including a mark the provider searches for the end of a cached prompt. With 1 it searches only at the mark.
+   */
   readonly lookBack: number
-  /** Whether calls have a key by which the provider routes a conversation to the machine that has its cache. */
+  /** Whether a call has a cache key. With it the provider routes all calls of a conversation to the machine that has its cache. */
   readonly takesCacheKey?: true
 }
 
 interface KnownModel {
   readonly id: string
-  /** Tokens of prompt and answer together. */
+  /** The maximum number of tokens of prompt and answer together. */
   readonly window: number
   readonly maxOutput: number
   readonly minimumTokens?: number
@@ -61,7 +66,8 @@ const anthropic: ProviderRules = {
   images: imageTypes,
   documents: pdfTypes,
   longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
-  callOptions: { includePings: true }, // so that the idle timeout does not fire while the model thinks
+  // the provider then sends events while the model thinks, so that the idle timeout does not end the call
+  callOptions: { includePings: true },
   window: 200_000,
   models: [
     { id: 'claude-fable-5-1', window: million, maxOutput: 128_000, minimumTokens: 512 },
@@ -97,7 +103,7 @@ const openai: ProviderRules = {
   ],
   images: imageTypes,
   documents: pdfTypes,
-  callOptions: { store: false }, // OpenAI must not keep a copy of the conversation
+  callOptions: { store: false }, // OpenAI then stores no copy of the conversation
   window: 128_000,
   models: [
     { id: 'gpt-6-astra', window: 1_050_000, maxOutput: 128_000 },
@@ -133,8 +139,8 @@ const google: ProviderRules = {
 }
 
 /**
- * The rules for servers with the chat completions API. Many of their models fail on anything but text, so images must be switched
- * on by option.
+ * The rules for servers with OpenAI's chat completions API. Many of their models accept only text. Therefore images are sent only if the
+ * option `images` is set.
  */
 const compatible: ProviderRules = {
   optionsName: 'compatible',
@@ -145,13 +151,15 @@ const compatible: ProviderRules = {
   models: [],
 }
 
-/** The rules for AI SDK models of other providers. Images are sent, because most models that are passed in this way accept them. */
+/** The rules for other models of the AI SDK. Images are sent, because most of these models accept them. */
 const unknown: ProviderRules = { ...compatible, optionsName: 'unknown', images: imageTypes, window: 128_000 }
 
 export const providerRules = { anthropic, openai, google, ollama: compatible, compatible, unknown } as const
 export type RulesName = keyof typeof providerRules
 
-/** Finds the rules for the provider name of an AI SDK model: `anthropic.messages`, `vertex.anthropic.messages`, `openai.responses`. */
+/**
+ * The rules for a model of the AI SDK, by the name of its provider: `anthropic.messages`, `vertex.anthropic.messages`, `openai.responses`.
+ */
 export function rulesNameOf(provider: string): RulesName {
   const [first = ''] = provider.split('.')
   if (provider.split('.').includes('anthropic')) return 'anthropic'
@@ -164,11 +172,11 @@ export function rulesNameOf(provider: string): RulesName {
 export const markRulesOf = (rules: ProviderRules, model: string): MarkRules =>
   rules.marks.find(({ models }) => models.test(model)) ?? automaticCache
 
-/** The entry of a model in the table. Dated versions such as `gpt-4o-2024-11-20` share the entry of their base model. */
+/** The entry of a model in the table. Dated versions such as `gpt-4o-2024-11-20` have the entry of their base model. */
 export const knownModel = (rules: ProviderRules, model: string): KnownModel | undefined =>
   rules.models.find(({ id }) => isVersionOf(model, id))
 
-/** The cache rules of `provider/model` for the cache report; undefined for providers that do not report cached tokens. */
+/** The cache rules of `provider/model`, for the cache report. Undefined for providers that do not report cached tokens. */
 export const cacheRulesOf: RulesOf = (name) => {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))

@@ -1,11 +1,11 @@
 import type { SdkModel } from './ai-sdk.ts'
 import type { RulesName } from './provider-rules.ts'
 
-/** How a provider is opened: its environment variables and its AI SDK package. The package is loaded when the model is first used. */
+/** How to open a model of a provider: environment variables and AI SDK package. The package is loaded when the model is first used. */
 export interface Provider {
   readonly rules: RulesName
   readonly packageName: string
-  /** The environment variables that may hold the key. Messages to users name the first. */
+  /** The environment variables that may contain the key. Messages to users mention the first one. */
   readonly key: { readonly variables: readonly string[]; readonly required: boolean }
   readonly address: { readonly variable: string; readonly usual?: string }
   open(options: OpenOptions): Promise<SdkModel>
@@ -20,7 +20,7 @@ export interface OpenOptions {
 /** The names of the providers, as in `anthropic/claude-sonnet-5-5`. */
 export type ProviderName = 'anthropic' | 'openai' | 'google' | 'ollama' | 'compatible'
 
-/** All providers by name. For a new one, "How to add" in ARCHITECTURE.md lists all places to change. */
+/** All providers by name. "How to add" in ARCHITECTURE.md lists the files to change for a new provider. */
 export const providers: Readonly<Record<ProviderName, Provider>> = {
   anthropic: {
     rules: 'anthropic',

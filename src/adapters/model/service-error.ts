@@ -3,22 +3,25 @@ import { isObject, parseJson } from '../../core/json.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { redact, safeName } from './redact.ts'
 
-/** Facts about a call that its errors contain, and the keys that no error may contain. */
+/** Data about a call for its error messages. */
 export interface CallInfo {
   readonly provider: string
   readonly model: string
-  /** The keys that we know. They are removed from every field of an error, because some providers repeat them. */
+  /** The keys of this process. They are removed from every field of an error, because some providers repeat them in messages. */
   readonly secrets: readonly string[]
   now(): number
 }
 
-/** What kind of error it is, and whether the same call may succeed later. */
+/** The kind of an error, and whether the same call may succeed later. */
 export interface Classification {
   readonly kind: ServiceErrorKind
   readonly retryable: boolean
 }
 
-/** Turns an error of a provider or its library into data that is safe to store and show: no headers, address, request, key or stack. */
+/**
+ * Turns an error of a provider or of its package into data that is safe to store and show. The data has no headers, address, request, key
+ * or stack.
+ */
 export function toServiceError(error: unknown, stage: ServiceError['stage'], info: CallInfo): ServiceError {
   const facts = readErrorFacts(error)
   const reason = classify(facts)
@@ -34,7 +37,7 @@ export function toServiceError(error: unknown, stage: ServiceError['stage'], inf
   }
 }
 
-/** An error that we detected ourselves. It has only the standard message of its kind. */
+/** An error that Daybook itself has detected. Its message is the standard message of its kind. */
 export function standardError(
   { kind, retryable }: Classification,
   stage: ServiceError['stage'],
@@ -58,8 +61,8 @@ const messages: { readonly [K in ServiceErrorKind]: string } = {
 }
 
 /**
- * The kinds of errors whose message quotes the provider. The others quote nothing: messages about keys may repeat the key, and broken
- * connections have no text.
+ * The kinds of errors whose message quotes the provider. Messages about wrong keys are not quoted, because they may contain the key. Broken
+ * connections have no message to quote.
  */
 const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
   'content_filter',
@@ -76,17 +79,18 @@ function messageOf(kind: ServiceErrorKind, { message }: ErrorFacts, secrets: rea
 }
 
 const malformedNames = /JSONParse|TypeValidation|EmptyResponseBody|InvalidResponseData|NoContentGenerated/
-/** The message of the Anthropic SDK when it can not read the first event of a stream. */
+/** The message of the Anthropic package when it can not read the first event of a stream. */
 const unreadableStart = /^Expected a normalized \w+ stream error$/
 const sdkRejection = /UnsupportedFunctionality|InvalidArgument|InvalidPrompt|NoSuchModel/
 const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
-/** The kind of an error. Status and code decide; the message decides only where providers give nothing better. */
+/** The kind of an error. Status and code decide. The text of the message is used only where providers send no such code. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // must come first, because these messages quote the stream
+  // first, because these messages quote the stream, which may contain any words
+  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response')
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return permanent('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKeyWords.test(words)) return permanent('authentication')
   if (status === 429) return /insufficient_quota/.test(words) ? permanent('rate_limited') : temporary('rate_limited')
@@ -97,12 +101,12 @@ function classify({ name, message, type, code, status = statusFromCode(code), ne
   if (filterWords.test(words)) return permanent('content_filter')
   if (status !== undefined && status >= 400) return permanent('invalid_request')
   if (network !== undefined) return temporary(timeoutCode.test(network) ? 'timeout' : 'connection')
-  if (status !== undefined) return temporary('malformed_response') // a status below 400 with an unreadable body
+  if (status !== undefined) return temporary('malformed_response') // a status below 400 whose body can not be read
   if (sdkRejection.test(name)) return permanent('invalid_request')
   return permanent('unknown')
 }
 
-/** The HTTP status in the code of an error. Errors inside a stream, which began with status 200, have their status there. */
+/** The HTTP status in the code of an error. A stream begins with status 200, so that later errors have their status in their code. */
 function statusFromCode(code: unknown): number | undefined {
   const status = typeof code === 'number' || (typeof code === 'string' && /^\d{3}$/.test(code)) ? Number(code) : 0
   return status >= 400 && status < 600 ? status : undefined
@@ -113,19 +117,19 @@ const overflowCode = (type: unknown, code: unknown) =>
 const temporary = (kind: ServiceErrorKind): Classification => ({ kind, retryable: true })
 const permanent = (kind: ServiceErrorKind): Classification => ({ kind, retryable: false })
 
-/** The facts of an error in one form, whether it is an HTTP response, an event of a stream or a network error. */
+/** An error as data, in the same form for HTTP responses, events of a stream and network errors. */
 interface ErrorFacts {
   /** The name of the error class. */
   readonly name: string
   readonly message: string
   readonly status?: number
-  /** The provider's class of errors. */
+  /** The type of error that the provider reports, such as `rate_limit_error`. */
   readonly type?: unknown
-  /** The provider's code for this error. */
+  /** The code that the provider reports. */
   readonly code?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** The error code of the system, such as `ECONNREFUSED`. */
+  /** The error code of the operating system or the HTTP client, such as `ECONNREFUSED`. */
   readonly network?: string
 }
 
@@ -156,7 +160,7 @@ function innermostError(body: unknown): Readonly<Record<string, unknown>> {
 
 const nonEmptyText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
 
-/** The first error code of the system in the chain of causes. The chain may be circular, so that the search stops after eight steps. */
+/** The first system error code in the chain of `cause` fields. The search stops after eight steps, because the chain may be circular. */
 function networkCode(error: unknown): string | undefined {
   let current = error
   for (let depth = 0; depth < 8 && isObject(current); depth++) {

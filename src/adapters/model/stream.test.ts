@@ -9,11 +9,11 @@ import type { FakeProviderName } from '../../testing/fake-providers/fake-provide
 import type { SdkModel } from './ai-sdk.ts'
 import { modelFrom } from './model-from.ts'
 
-/** Contains characters of two, three and four bytes, so that chunks are cut inside each kind. */
+/** Contains characters of two, three and four bytes, so that some chunks end inside a character of each length. */
 const words = 'Zürich – 21 °C, 东京 🏔️'
 const usage = { input: 30, output: 9 }
 
-/** Complete streams in the providers' formats: the pieces of text, an ending, and the frames that a test puts after it. */
+/** Makes complete streams in the format of each provider: the pieces of text, an end, and then the events in `after`. */
 const streams: Readonly<Record<FakeProviderName, (pieces: readonly string[], after: readonly unknown[]) => readonly unknown[]>> = {
   anthropic: (pieces, after) => [
     {
@@ -83,7 +83,7 @@ const models: Readonly<Record<FakeProviderName, (fetch: Fetch) => SdkModel>> = {
 const sse = (frames: readonly unknown[], end = '\n\n') =>
   new TextEncoder().encode(frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}${end}`).join(''))
 
-/** A fetch whose response arrives in chunks of `chunkSize` bytes. */
+/** Makes a fetch whose response arrives in chunks of `chunkSize` bytes. */
 const inChunks =
   (bytes: Uint8Array, chunkSize: number): Fetch =>
   async () => {

@@ -16,7 +16,7 @@ import { type CallInfo, type Classification, standardError, toServiceError } fro
 import { parseUsage } from './usage.ts'
 
 interface StreamOptions extends WaitOptions {
-  /** `provider/model`. */
+  /** `provider/model` */
   readonly name: string
   readonly provider: string
   readonly modelId: string
@@ -38,12 +38,12 @@ const interruptions: { readonly [I in Interruption]: Classification } = {
   stalled: { kind: 'timeout', retryable: true },
 }
 
-/** An answer with more characters than this per allowed token shows that the provider ignores the limit. A token has far fewer. */
+/** An answer with more characters than this per allowed token is cut off: the provider ignores the limit. Real tokens are much shorter. */
 const maxCharactersPerToken = 64
 
 /**
- * Makes one call and yields its events. The last event is a `finish` or an `error`. A failure of the provider becomes the `error` event;
- * only a `Failure` of our own is thrown. The connection is closed when the generator ends, for whatever reason.
+ * Makes one call and yields its events. The last event is `finish` or `error`. An error of the provider becomes the `error` event. Only a
+ * `Failure` of Daybook itself is thrown. Whenever the generator ends, the connection is closed.
  */
 export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOptions, options: StreamOptions): AsyncGenerator<ModelEvent> {
   const connection = new AbortController()
@@ -64,7 +64,7 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
     for (;;) {
       const step = await withIdleTimeout(reader.read(), options)
       if (typeof step === 'string') return yield errorEvent(interruptions[step])
-      if (step.value.done) return yield errorEvent(connectionLost) // a complete stream has a finish part
+      if (step.value.done) return yield errorEvent(connectionLost) // a complete stream ends with a finish part, so that this one broke off
       const part = step.value.value
       if (part.type === 'error') {
         const error = toServiceError(part.error, stage(), info)
@@ -82,11 +82,11 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
       yield delta
     }
   } catch (error) {
-    if (error instanceof Failure) throw error // it is our own
+    if (error instanceof Failure) throw error // an error of Daybook, not of the provider
     yield options.signal.aborted ? errorEvent(interruptions.aborted) : { type: 'error', error: toServiceError(error, stage(), info) }
   } finally {
     connection.abort()
-    await close().catch(() => {}) // cancelling a broken stream rejects, which does not matter
+    await close().catch(() => {}) // cancelling a broken stream rejects; the stream has ended anyway
   }
 }
 
@@ -102,7 +102,7 @@ function deltaOf(part: StreamPart): Extract<ModelEvent, { readonly text: string 
   return { type: part.type === 'text-delta' ? 'text.delta' : 'reasoning.delta', text: part.delta }
 }
 
-/** Adds the token counts that the provider reported to an error event. A call that fails half-way is billed for what it read and wrote. */
+/** Adds the token counts that the provider reported to an error event. Providers also charge for a call that fails before its end. */
 function withUsage(
   event: ModelErrorEvent,
   reported: SdkUsage | undefined,
@@ -117,8 +117,8 @@ const USAGE_WAIT_MS = 1_000
 const USAGE_WAIT_PARTS = 16
 
 /**
- * The token counts of a stream after its error part. Some SDK providers still send a finish part, for which this function waits briefly.
- * Undefined when none comes.
+ * The token counts that a stream sends after its error part. Some packages still send a finish part, and this function waits briefly for
+ * it. Undefined when no finish part arrives.
  */
 async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, options: WaitOptions): Promise<SdkUsage | undefined> {
   const briefly = { ...options, idleMs: Math.min(options.idleMs, USAGE_WAIT_MS) }
@@ -129,18 +129,18 @@ async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, 
       if (step.value.value.type === 'finish') return step.value.value.usage
     }
   } catch {
-    // The stream broke after its error part. The caller reports the error part.
+    // The stream broke after its error part. The caller reports the error of that part.
   }
   return undefined
 }
 
-/** What the provider says about its response: which model wrote it, and under which id. */
+/** The id of a response, and the model that wrote it, as the provider reports them. */
 interface ResponseMetadata {
   id?: string | undefined
   modelId?: string | undefined
 }
 
-/** The event for a regular end; undefined when the finish part reports a failure. */
+/** The event for a complete response. Undefined when the finish part reports a failure. */
 function finishEvent(
   part: Extract<StreamPart, { type: 'finish' }>,
   metadata: ResponseMetadata,
@@ -169,7 +169,7 @@ function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>): Fin
     case 'content-filter':
       return 'content_filter'
     case 'tool-calls':
-      return 'other' // we never send tools
+      return 'other' // requests contain no tools, so that a call of a tool is unexpected
     case 'other':
       return raw === undefined ? undefined : 'other' // without a raw reason the stream broke off
     case 'interrupted':
@@ -177,7 +177,7 @@ function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>): Fin
       return undefined
     default:
       unified satisfies never
-      return 'other' // a provider of another author may send any value; the answer is complete
+      return 'other' // packages of other authors may send other values; the response is complete
   }
 }
 
@@ -186,7 +186,10 @@ function classifyFinish({ finishReason: { unified } }: Pick<FinishPart, 'finishR
   return unified === 'error' ? providerFailed : connectionLost
 }
 
-/** The name of the model that answered. It is the requested name, unless another model than a dated version of it answered. */
+/**
+ * The name of the model that answered: the requested name if the model or a dated version of it answered, otherwise the name of the other
+ * model.
+ */
 function modelNameOf({ name, provider, modelId, secrets }: StreamOptions, answeringModel: string | undefined): string {
   const other = safeName(answeringModel, secrets)
   return other === undefined || other.startsWith(modelId) ? name : `${provider}/${other}`

@@ -20,7 +20,7 @@ it('counts any text as plain text: control tokens, lone surrogates, the empty st
     fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), (text) => {
       const tokens = count(text)
       expect(Number.isSafeInteger(tokens)).toBe(true)
-      expect(tokens).toBeLessThanOrEqual(Buffer.byteLength(text)) // a token has at least one byte
+      expect(tokens).toBeLessThanOrEqual(Buffer.byteLength(text)) // every token has at least one byte
     }),
     { numRuns: 50 },
   )
@@ -29,6 +29,6 @@ it('counts any text as plain text: control tokens, lone surrogates, the empty st
 it('counts text without word breaks in reasonable time', async () => {
   const count = await loadTokenCounter()
   for (const text of ['a'.repeat(200_000), ' '.repeat(200_000), '漢字仮名交じり文'.repeat(10_000), '👩‍👩‍👧'.repeat(10_000)]) {
-    expect(count(text)).toBeGreaterThan(0) // without the limit on pieces each of these takes minutes
+    expect(count(text)).toBeGreaterThan(0) // without `maxPieceLength` each of these texts would take minutes
   }
 })

@@ -1,15 +1,17 @@
 import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 
-/** The most characters that the tokenizer gets at once. It needs quadratic time for text without word breaks, such as Chinese. */
+/**
+ * The maximum number of characters that the tokenizer gets at once. For text without word breaks, such as Chinese, its time is quadratic.
+ */
 const maxPieceLength = 256
 
 /** With these options, text that looks like a control token of a model, such as `<|endoftext|>`, is counted as plain text. */
 const asText = { disallowedSpecial: new Set<string>() }
 
 /**
- * Loads a token counter for the o200k encoding. It is exact for OpenAI's models and closer than `roughTokens` for all others. Loading takes
- * a moment and 20 MB, so that agents use it only on request: `createAgent({ tokens: await loadTokenCounter() })`. Returns `roughTokens` when
- * the package `gpt-tokenizer` is not installed.
+ * Loads a token counter for the encoding o200k. It is exact for OpenAI's models, and more exact than `roughTokens` for other models. It
+ * needs 20 MB and takes a moment to load. Therefore an agent uses it only on request: `createAgent({ tokens: await loadTokenCounter() })`.
+ * If the package `gpt-tokenizer` is not installed, the result is `roughTokens`.
  */
 export async function loadTokenCounter(): Promise<TokenCounter> {
   try {
@@ -22,8 +24,8 @@ export async function loadTokenCounter(): Promise<TokenCounter> {
 }
 
 /**
- * Cuts a text into pieces of at most `maxPieceLength` characters. It cuts before a space, as a tokenizer does. A piece without a space is
- * cut at its end, but not inside a surrogate pair.
+ * Cuts a text into pieces of at most `maxPieceLength` characters. It cuts before a space, where a tokenizer cuts too. A piece without a
+ * space is cut at its end, but never inside a surrogate pair.
  */
 function splitPieces(text: string): readonly string[] {
   const pieces: string[] = []

@@ -11,7 +11,7 @@ import { modelFrom } from './model-from.ts'
 import { type ProviderRules, providerRules, type RulesName } from './provider-rules.ts'
 import { parseUsage } from './usage.ts'
 
-/** Usage as the providers report it, including fields that we do not read. */
+/** Usage in the form in which the providers report it, including fields that `parseUsage` ignores. */
 const usages: Readonly<Record<string, readonly (readonly [what: string, wire: object | undefined, expected: ModelUsage | undefined])[]>> = {
   anthropic: [
     [
@@ -137,7 +137,7 @@ describe.each(Object.keys(usages))('the usage reported by %s in a stream', (name
   })
 })
 
-/** The agent only streams; responses in one piece are parsed alike. */
+/** The agent always streams. This test shows that responses without streaming are parsed to the same usage. */
 describe.each(Object.keys(usages))('the usage reported by %s with a response in one piece', (name) => {
   it.each((usages[name] ?? []).filter(([, wire, expected]) => wire && expected))('%s', async (_, wire, expected) => {
     const model = (modelsInOnePiece[name] as (usage: object) => GeneratingModel)(wire as object)

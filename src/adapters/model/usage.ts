@@ -3,8 +3,8 @@ import { isObject } from '../../core/json.ts'
 import { MAX_CALL_TOKENS, type ModelUsage } from '../../core/model-event.ts'
 
 /**
- * The token counts of a call: `uncached`, `cacheRead`, `cacheWrite` and `output` do not overlap. Undefined when the provider sent no counts
- * or impossible ones. Then callers estimate the tokens and do not assume zero.
+ * The token counts of a call. `uncached`, `cacheRead`, `cacheWrite` and `output` do not overlap. Undefined when the provider sent no counts
+ * or impossible ones. Callers then estimate the tokens.
  */
 export function parseUsage(
   reported: LanguageModelV4Usage | undefined,
@@ -14,7 +14,8 @@ export function parseUsage(
   const { inputTokens, outputTokens, raw } = withAllFields(reported)
   const { total, noCache } = inputTokens
   if ([total, inputTokens.cacheRead, inputTokens.cacheWrite, outputTokens.total, outputTokens.reasoning].some(isAbsurd)) return undefined
-  if (isNothing(total ?? noCache) || !Number.isFinite(noCache ?? 0)) return undefined // a negative `noCache` means 0: the SDK computes it as a difference
+  // the SDK computes `noCache` as a difference, so that it may be negative; this counts as 0
+  if (isNothing(total ?? noCache) || !Number.isFinite(noCache ?? 0)) return undefined
   if (hasOutput && isNothing(outputTokens.total)) return undefined
   const cacheRead = tokenCount(inputTokens.cacheRead)
   const cacheWrite = tokenCount(inputTokens.cacheWrite)
@@ -30,7 +31,7 @@ export function parseUsage(
   }
 }
 
-/** The usage with empty counts for what it lacks. Some SDK providers leave out what the type requires. */
+/** The usage with empty objects in place of missing fields. Some packages leave out fields that the type requires. */
 function withAllFields(reported: Partial<LanguageModelV4Usage> | undefined) {
   const { inputTokens, outputTokens, raw } = reported ?? {}
   const input: Partial<LanguageModelV4Usage['inputTokens']> = inputTokens ?? {}
@@ -42,7 +43,7 @@ const isAbsurd = (value: unknown) =>
   (value ?? undefined) !== undefined && !(typeof value === 'number' && value >= 0 && value <= MAX_CALL_TOKENS)
 const isNothing = (value: unknown) => (value ?? 0) === 0
 
-/** The value as a whole number of at least 0; 0 when it is not a number. */
+/** The value rounded to a whole number, at least 0. A value that is not a number gives 0. */
 const tokenCount = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0)
 
 const fieldAt = (value: unknown, path: readonly string[]): unknown =>
