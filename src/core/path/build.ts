@@ -1,13 +1,16 @@
 import { type Area, formatPath, type ToolRecord } from './logical.ts'
 
-// These functions build the logical paths at which blocks are written, in canonical form. They do not check ids: the runtime makes ids of
-// the characters `[A-Za-z0-9_-]`.
+// These functions build the logical paths of new blocks, in canonical form. They do not check the ids in them: the runtime makes ids only
+// from the characters `[A-Za-z0-9_-]`.
 
 const record = (turn: string, name: string) => `ar:${turn}.${name}`
 
 export const promptPath = (turn: string) => record(turn, 'user.prompt')
 
-/** The path of a completion. The latest completion of a turn has no number; earlier ones are numbered from 1. */
+/**
+ * The path of an answer of a turn. The newest answer has a path without a number. When a newer answer comes, the older ones get the numbers
+ * 1, 2 and so on.
+ */
 export const completionPath = (turn: string, n?: number) =>
   record(turn, n === undefined ? 'assistant.completion' : `assistant.completion.${n}`)
 
@@ -25,7 +28,7 @@ export const externalPath = (turn: string, kind: string, messageId: string) => r
 export const feedbackPath = (turn: string) => record(turn, 'feedback.latest')
 export const systemMessagePath = (turn: string, key: string) => record(turn, `system.message.${key}`)
 
-/** The path of the turn index, which has no block: the index is computed when it is read. */
+/** The path of the turn index. No block is stored at this path: the index is computed when the agent reads the path. */
 export const turnIndexPath = (turn: string) => record(turn, 'react.turn.index')
 
 export const summaryPath = (turn: string) => formatPath({ space: 'su', kind: 'record', turn, record: 'conv.range.summary' })
@@ -37,13 +40,16 @@ export const filePath = (turn: string, area: Area, rel: string) =>
 
 export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })
 
-/** A path to these sources, ascending, in at most `limit` characters. When the exact path is longer, it is a range with all of them. */
+/**
+ * A path to the given sources in at most `limit` characters. `sids` must be ascending. If a path with exactly these sources is too long,
+ * the result is the range from the lowest to the highest SID.
+ */
 export function shortSourcesPath(sids: readonly number[], limit: number): string {
   const exact = sourcesPath(sids)
   return exact.length <= limit ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
 }
 
-/** The path of an answer that was shown to the user but not accepted as final. The outcome, at its own path, says why. */
+/** The path of an answer that the user saw, but that did not become the final answer. The block at `attemptOutcomePath` says why. */
 export const attemptPath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}`)
 export const attemptOutcomePath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}.outcome`)
 

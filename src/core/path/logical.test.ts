@@ -139,9 +139,9 @@ describe('a path with the id of its own conversation', () => {
     ['conv:fi:conv_c1.t1.files/a.md', 'fi:t1.files/a.md'],
     ['ar:conv_c1.plan.latest:p', 'ar:plan.latest:p'],
     ['so:conv_c1.sources_pool[1]', 'so:sources_pool[1]'],
-    ['fi:conv_c1x.t1.files/a.md', 'fi:conv_c1x.t1.files/a.md'], // another conversation
+    ['fi:conv_c1x.t1.files/a.md', 'fi:conv_c1x.t1.files/a.md'], // `conv_c1x` is another conversation
     ['fi:conv_c2.t1.files/conv_c1.md', 'fi:conv_c2.t1.files/conv_c1.md'],
-    ['ks:conv_c1.x', 'ks:conv_c1.x'], // knowledge belongs to no conversation
+    ['ks:conv_c1.x', 'ks:conv_c1.x'], // a `ks:` path belongs to no conversation
     ['conv_c1.t1.files/a.md', 'conv_c1.t1.files/a.md'],
     ['fi:t1.files/a.md', 'fi:t1.files/a.md'],
   ])('%s becomes %s', (given, expected) => {

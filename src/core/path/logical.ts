@@ -4,16 +4,16 @@ import { formatSelector, parseSelector } from './selector.ts'
 import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
 
 /**
- * A logical path: the address of anything that the agent can name.
+ * A logical path: the address of a block, file, source or skill that the agent can name.
  *
- *   ar:<turn>.<record>                     records of a turn            fi:<turn>.files/<rel>             the turn's files
- *   ar:plan.latest:<plan id>               the newest plan snapshot     fi:<turn>.outputs/<rel>           its produced files
+ *   ar:<turn>.<record>                     records of a turn            fi:<turn>.files/<rel>             files of the turn
+ *   ar:plan.latest:<plan id>               the newest plan snapshot     fi:<turn>.outputs/<rel>           files that tools produced
  *   tc:<turn>.<call>.call|result|…         a tool call's records        fi:<turn>.user.attachments/<name> the user's files
- *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           source rows
+ *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           sources of the pool
  *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
  *
- * The part after the colon may begin with `conv_<id>.`. Then the path leads into that conversation. `dropOwnConversation` removes the id of
- * the conversation itself. Therefore a turn id never begins with `conv_`.
+ * The part after the colon may begin with `conv_<id>.`. Then the path leads into the conversation with this id, and a turn id may not begin
+ * with `conv_`. `dropOwnConversation` removes the prefix from paths into the own conversation.
  */
 export type LogicalPath =
   | RecordPath
@@ -26,9 +26,9 @@ export type LogicalPath =
   | KnowledgePath
   | SkillPath
 
-/** A path that may lead into another conversation. */
+/** The member that all paths have which can lead into another conversation. */
 export interface InConversation {
-  /** Set only for a path into another conversation. */
+  /** The id of the other conversation. Undefined for a path into the own conversation. */
   readonly conversationId?: string
 }
 
@@ -37,11 +37,11 @@ export interface RecordPath extends InConversation {
   readonly space: 'ar' | 'su' | 'ws'
   readonly kind: 'record'
   readonly turn: string
-  /** Everything after the turn: `user.prompt`, `react.plan.plan:turn_1:ab12`. Ids in it may contain dots and colons. */
+  /** The text after the turn id and its dot: `user.prompt`, `react.plan.plan:turn_1:ab12`. Ids in this text may contain dots and colons. */
   readonly record: string
 }
 
-/** `ar:plan.latest:<plan id>`: the newest version of a plan. */
+/** `ar:plan.latest:<plan id>`: the newest block of a plan. */
 export interface LatestPlanPath extends InConversation {
   readonly space: 'ar'
   readonly kind: 'latest-plan'
@@ -49,7 +49,7 @@ export interface LatestPlanPath extends InConversation {
 }
 
 const toolRecords = ['call', 'result', 'notice', 'code'] as const
-/** The blocks of a tool call that have a path. */
+/** A tool call has up to four blocks with a path: the call, its result, its notice and its program. */
 export type ToolRecord = (typeof toolRecords)[number]
 
 /** `tc:<turn>.<call>.result`: a block of a tool call. */
@@ -60,7 +60,7 @@ export interface ToolPath extends InConversation {
   readonly record: ToolRecord
 }
 
-/** The folders of a turn. */
+/** The folders of a turn, by the names that they have on disk. */
 export type Area = 'files' | 'outputs' | 'attachments'
 
 /** `fi:<turn>.files/app/main.py`: a file of a turn. */
@@ -69,11 +69,11 @@ export interface FilePath extends InConversation {
   readonly kind: 'file'
   readonly turn: string
   readonly area: Area
-  /** In Unicode form NFC and safe by `unsafeReason`: `parsePath` rejects anything else. */
+  /** The path below the area, in Unicode form NFC. `parsePath` returns only paths that `unsafeReason` calls safe. */
   readonly rel: string
 }
 
-/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area. A folder can be pulled or checked out, but it is not an artifact. */
+/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area. The agent can pull or check out a folder. It can read only files. */
 export interface FolderPath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'folder'
@@ -83,10 +83,7 @@ export interface FolderPath extends InConversation {
   readonly rel: string
 }
 
-/**
- * The program of a call in its older form, `fi:<turn>.code.<call>`. It is parsed but never written: the canonical form is
- * `tc:<turn>.<call>.code`.
- */
+/** The older path of the program of a tool call, `fi:<turn>.code.<call>`. `formatPath` writes it as `tc:<turn>.<call>.code`. */
 export interface CodePath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'code'
@@ -94,11 +91,11 @@ export interface CodePath extends InConversation {
   readonly call: string
 }
 
-/** `so:sources_pool[1,3]`: sources by their ids. */
+/** `so:sources_pool[1,3]`: sources by their SIDs. */
 export interface SourcesPath extends InConversation {
   readonly space: 'so'
   readonly sids: readonly number[]
-  /** The path named more sources than `maximumSids`; `sids` holds only some of them. */
+  /** True when the path names more sources than `maximumSids`. Then `sids` contains only some of them. */
   readonly truncated?: true
 }
 
@@ -108,16 +105,19 @@ export interface KnowledgePath {
   readonly rel: string
 }
 
-/** The longest text that is parsed as a path. The longest selector that `parseSelector` reads completely is shorter. */
+/** `parsePath` rejects longer texts. A list of sources that `parseSelector` reads completely is always shorter. */
 export const maximumPathLength = 200_000
 
-/** Parses a logical path in any of its spellings, in linear time. Undefined when the text is not a logical path. */
+/** Parses a logical path in its canonical form or an older form, in linear time. Undefined when the text is not a safe logical path. */
 export function parsePath(text: string): LogicalPath | undefined {
   const path = parsePathUnchecked(text)
   return path !== undefined && isSafe(path) ? path : undefined
 }
 
-/** Like `parsePath`, but also accepts unsafe relative paths. Callers use it to report why a path is unsafe. */
+/**
+ * Parses a logical path, but also accepts a file path with `..` or another danger. Callers pass the result to `unsafeReason`, which tells
+ * why the path is unsafe.
+ */
 export function parsePathUnchecked(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
   const plain = text.startsWith('conv:') ? text.slice('conv:'.length) : text
@@ -127,7 +127,7 @@ export function parsePathUnchecked(text: string): LogicalPath | undefined {
   return parseBody?.(plain.slice(colon + 1))
 }
 
-/** The canonical form of a path. Only this form is written. */
+/** The canonical form of a path. Blocks and prompts contain paths only in this form. */
 export function formatPath(path: LogicalPath): string {
   switch (path.space) {
     case 'ar':
@@ -151,8 +151,8 @@ export function formatPath(path: LogicalPath): string {
 }
 
 /**
- * Removes `conv_<id>.` from a path if it is the id of the conversation itself. Other texts are returned unchanged. In particular, a path
- * into another conversation keeps its id.
+ * Removes `conv_<id>.` from a path if this is the id of the own conversation. A path into another conversation keeps its id. A text of
+ * another form is returned unchanged.
  */
 export function dropOwnConversation(text: string, conversationId: string): string {
   const [prefix, space] = /^(?:conv:)?(ar|su|ws|tc|fi|so):conv_/.exec(text) ?? []
@@ -161,11 +161,17 @@ export function dropOwnConversation(text: string, conversationId: string): strin
   return text.startsWith(own, prefix.length) ? `${space}:${text.slice(prefix.length + own.length)}` : text
 }
 
-/** Whether a path leads into another conversation. Call `dropOwnConversation` before the path is parsed. */
+/**
+ * Whether a path leads into another conversation. The caller must pass the text to `dropOwnConversation` before it parses the path.
+ * Otherwise a path with the own id counts as a path into another conversation.
+ */
 export const isInOtherConversation = (path: LogicalPath | undefined): boolean =>
   path !== undefined && 'conversationId' in path && path.conversationId !== undefined
 
-/** The canonical form of a path in any spelling, for keys of an index. Undefined when the text is not a logical path. */
+/**
+ * The canonical form of a path. Different spellings of one path give the same text, which can be the key of a map. Undefined when the text
+ * is not a logical path.
+ */
 export function canonicalPath(text: string): string | undefined {
   const path = parsePath(text)
   return path === undefined ? undefined : formatPath(path)
@@ -204,7 +210,7 @@ const parsers: ReadonlyMap<string, BodyParser> = new Map<string, BodyParser>([
   ['skill', parseSkill],
 ])
 
-/** A parser that also accepts `conv_<id>.` before the body. */
+/** Wraps a parser, so that it also accepts `conv_<id>.` before the text that it parses. */
 function allowConversationPrefix(parse: (body: string) => Exclude<LogicalPath, KnowledgePath | SkillPath> | undefined): BodyParser {
   return (body) => {
     if (!body.startsWith('conv_')) return parse(body)
@@ -214,15 +220,15 @@ function allowConversationPrefix(parse: (body: string) => Exclude<LogicalPath, K
   }
 }
 
-/** Splits text into the id before the first dot and the rest after it. Undefined when there is no such id. */
+/** Splits a text at its first dot. Undefined when the text before the dot is not an id. */
 function splitId(body: string): { readonly id: string; readonly rest: string } | undefined {
   const dot = body.indexOf('.')
   const id = body.slice(0, Math.max(0, dot))
   return isId(id) ? { id, rest: body.slice(dot + 1) } : undefined
 }
 
-// A record may contain any visible characters, because plan and message ids may come from outside. White space is excluded, because a path
-// must stay on one line of the prompt.
+// A record name may contain all visible characters, because plan and message ids in it may come from applications. It contains no white
+// space, because a path must stay on one line of the prompt.
 const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
 const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
 

@@ -45,7 +45,7 @@ describe('logical and physical paths', () => {
   it('accepts a turn id of any form when the turn is known', () => {
     expect(toLogical('t1/files/a')).toBeUndefined()
     expect(toLogical('t1/files/a', new Set(['t1']))).toBe('fi:t1.files/a')
-    expect(toLogical('conv_1/files/a', new Set(['conv_1']))).toBeUndefined() // as an address it would lead into another conversation
+    expect(toLogical('conv_1/files/a', new Set(['conv_1']))).toBeUndefined() // a turn id may not begin with conv_
   })
 
   it('tools 18.7: converting to a physical path and back gives the same logical path, also with .files/ inside it', () => {

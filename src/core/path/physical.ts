@@ -3,8 +3,8 @@ import { type Area, formatPath, parsePath, parsePathUnchecked } from './logical.
 import { isTurnFolder, unsafeReason, unwritableReason } from './safety.ts'
 
 /**
- * The path below OUT_DIR of a logical file path. For `fi:T.files/R` it is `T/files/R`. Undefined for paths of other kinds and for files of
- * another conversation.
+ * The physical path of a file: for `fi:T.files/R` it is `T/files/R`. Undefined when the logical path is not that of a file in this
+ * conversation.
  */
 export function toPhysical(logical: string): string | undefined {
   const path = parsePath(logical)
@@ -12,7 +12,10 @@ export function toPhysical(logical: string): string | undefined {
   return `${path.turn}/${path.area}/${path.rel}`
 }
 
-/** The inverse of `toPhysical`. Undefined when the text is not a safe path of a file in a turn's folder. */
+/**
+ * The logical path of a file: for `T/files/R` it is `fi:T.files/R`. Undefined when the text is not a safe physical path. `T` must begin
+ * with `turn_` or be in `knownTurns`.
+ */
 export function toLogical(physical: string, knownTurns?: ReadonlySet<string>): string | undefined {
   const parts = splitPhysical(physical, knownTurns)
   if (parts === undefined || unsafeReason(physical) !== undefined) return undefined
@@ -21,7 +24,7 @@ export function toLogical(physical: string, knownTurns?: ReadonlySet<string>): s
 
 const physicalShape = /^([^/]+)\/(files|outputs|attachments)\/(.+)$/s
 
-/** The parts of `<turn>/<area>/<rel>`, without a safety check. */
+/** Splits `<turn>/<area>/<rel>`. It does not check `rel`, which may contain `..`. Undefined when the text has another form. */
 export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>) {
   const [, turn, area, rel] = physicalShape.exec(physical) ?? []
   if (turn === undefined || area === undefined || rel === undefined || !isTurnFolder(turn, knownTurns)) return undefined
@@ -31,11 +34,11 @@ export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>
 /** An area of a turn that the agent may write to. */
 export type WritableArea = Exclude<Area, 'attachments'>
 
-/** The context in which a write target is resolved. */
+/** The turn that writes, and the rules for paths without turn or area. */
 export interface TargetScope {
   readonly currentTurn: string
   readonly knownTurns?: ReadonlySet<string>
-  /** The area of a path that names none; by default `files`. */
+  /** The area for a path that names no area, such as `report.md`. The default is `files`. */
   readonly defaultArea?: WritableArea
 }
 
@@ -45,25 +48,32 @@ export type Target =
       readonly ok: true
       readonly physical: string
       readonly logical: string
-      /** Set when `physical` differs from the input. `notify` is true when the model named another turn or area and must be told. */
+      /**
+       * Set when `physical` differs from the input. `notify` is true when the input named another turn or `attachments/`. Then the model
+       * must be told where the file is.
+       */
       readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
     }
   | { readonly ok: false; readonly code: TargetProblem; readonly message: string }
 
-/** Why a write target is refused. */
+/** Why the path is not accepted as the target of a write. */
 export type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'unsafe_path'
 
 interface Placement {
   readonly area: WritableArea
   readonly rel: string
-  /** The model named another turn or area, so it must be told where the file is written. */
+  /** True when the path named another turn or `attachments/`. Then the model must be told where the file is. */
   readonly moved: boolean
 }
 
-// Longer input can not be valid: a path has at most 1,024 bytes, plus a prefix such as `fi:` and a turn id.
+// A longer input can not be valid. The relative path has at most 1,024 bytes, and the prefix (`fi:`, a turn id, the area) is much shorter
+// than the remaining 3,072.
 const maximumInput = 4096
 
-/** Resolves the path that the model wants to write to. The result is below `files/` or `outputs/` of the current turn, or an error. */
+/**
+ * Resolves the path that the model wants to write to. The result is a path below `files/` or `outputs/` of the current turn, or the reason
+ * why the path is rejected.
+ */
 export function normalizeTarget(input: string, scope: TargetScope): Target {
   if (input.length > maximumInput) return reject('unsafe_path', 'The path is too long.')
   if (input.trim() === '') return reject('missing_path', 'A path is required.')
@@ -83,13 +93,16 @@ export function normalizeTarget(input: string, scope: TargetScope): Target {
 
 const reject = (code: TargetProblem, message: string): Target => ({ ok: false, code, message })
 
-/** True when a colon comes before the first slash, as in a logical path. `C:\` matches too: see `hasDriveLetter`. */
+/**
+ * Whether a colon comes before the first slash, as in a logical path. This is also true for a Windows path such as `C:\x`, so callers test
+ * `hasDriveLetter` first.
+ */
 const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
 /**
- * Resolves a logical file path: the file is written at the same relative path in the current turn. The model is always told, because a
- * logical path names a finished version and is not a place to write.
+ * Resolves a logical path to the same relative path in the current turn. `moved` is always true, because a logical path names a file that
+ * exists already. The model must be told that the file is written to another place.
  */
 function placeLogical(path: string): Placement | undefined {
   const file = parsePathUnchecked(path)

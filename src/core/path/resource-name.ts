@@ -1,24 +1,24 @@
 import type { Scope } from '../scope.ts'
 import { unsafeReason } from './safety.ts'
 
-/** The full name of a hosted file: its owner, conversation and turn, and its path below OUT_DIR. */
+/** The full name of a hosted file: its owner, conversation and turn, and its physical path. */
 export interface ResourceName {
   readonly owner: Scope
   readonly conversationId: string
   readonly turnId: string
-  /** A `file` was made by the agent, an `attachment` was sent by the user. */
+  /** `file` for files that the agent made, `attachment` for files that the user sent. */
   readonly stage: 'file' | 'attachment'
   readonly physicalPath: string
 }
 
 const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 
-/** The longest text that is parsed as a resource name. Every real name is shorter. */
+/** Longer texts are not parsed. Every name that `formatResourceName` makes is shorter. */
 const maximumLength = 8192
 
 /**
  * The name as text: `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`. Each part is percent-encoded.
- * Throws when a part contains a lone surrogate.
+ * Throws when a part contains half of a surrogate pair, which has no UTF-8 form.
  */
 export function formatResourceName({ owner, conversationId, turnId, stage, physicalPath }: ResourceName): string {
   const { tenant, project, user } = owner
@@ -26,7 +26,7 @@ export function formatResourceName({ owner, conversationId, turnId, stage, physi
   return `ef:${parts.map(percentEncode).join(':')}`
 }
 
-/** Parses a resource name. Each name has one spelling: every text that `formatResourceName` does not produce gives undefined. */
+/** Parses a resource name. Undefined for every text that `formatResourceName` would not produce, so each name has exactly one spelling. */
 export function parseResourceName(text: string): ResourceName | undefined {
   if (text.length > maximumLength || !text.startsWith('ef:')) return undefined
   const parts = text.slice(3).split(':').map(percentDecode)
@@ -38,7 +38,7 @@ export function parseResourceName(text: string): ResourceName | undefined {
   return formatResourceName(name) === text ? name : undefined
 }
 
-/** Encodes everything but letters, digits and `_ . - ~`. */
+/** Encodes all characters except letters, digits and `_ . - ~`. */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -52,29 +52,29 @@ function percentDecode(text: string): string | undefined {
 }
 
 /**
- * The key under which the pointer of a hosted file is stored:
+ * The key of a hosted file in the object store:
  *
- *   daybook/tenants/<tenant>/projects/<project>/<stage>s/<user>/<conversation>/<turn>/<path below OUT_DIR>
+ *   daybook/tenants/<tenant>/projects/<project>/<stage>s/<user>/<conversation>/<turn>/<physical path>
  *
- * In the parts before the path, every byte but lower-case letters, digits, `_` and `-` is written as `~` and two hex digits. Therefore no
- * part contains a separator, and two different parts stay different on a disk that ignores case.
+ * In the parts before the physical path, `escapePart` writes all bytes except `a-z`, `0-9`, `_` and `-` as `~` and two hex digits.
+ * Therefore no part contains a slash. Two different parts also stay different on a disk that ignores upper and lower case.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
   return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
 }
 
-/** The common beginning of the keys of all files of a conversation in one stage. */
+/** The prefix that the keys of all files of a conversation with this stage have in common. */
 export function conversationPrefix({ owner, stage, conversationId }: Pick<ResourceName, 'owner' | 'stage' | 'conversationId'>): string {
   const { tenant, project, user } = owner
   return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversationId)}`
 }
 
-/** The common beginning of the keys of all files of a turn in one stage. */
+/** The prefix that the keys of all files of a turn with this stage have in common. */
 export const turnPrefix = (name: Omit<ResourceName, 'physicalPath'>): string => `${conversationPrefix(name)}/${escapePart(name.turnId)}`
 
 const stageOfArea = { files: 'file', attachments: 'attachment' } as const
 
-/** The inverse of `storageKey`. Undefined for every text that `storageKey` does not produce. */
+/** The resource name with this storage key. Undefined for every text that `storageKey` would not produce. */
 export function parseStorageKey(key: string): ResourceName | undefined {
   const segments = key.split('/')
   const [root, tenants, , projects, , area] = segments

@@ -1,6 +1,6 @@
 /**
- * Why a text is not a safe path below OUT_DIR; undefined when it is safe. The reason continues a sentence that begins with "The path".
- * Only the text is checked. The `Files` port protects against links and other dangers on the disk.
+ * Why a text is not a safe physical path; undefined when it is safe. The reason continues a sentence that begins with "The path". This
+ * function checks only the text. The `Files` port rejects links and devices on the disk.
  */
 export function unsafeReason(physical: string): string | undefined {
   if (physical === '') return 'is empty'
@@ -18,8 +18,8 @@ export function unsafeReason(physical: string): string | undefined {
 }
 
 /**
- * Why a path may not be written; undefined when it may. It has to be safe and below `files/` or `outputs/` of the current turn, because
- * earlier turns and attachments are read-only.
+ * Why the agent may not write to a path; undefined when it may. The path must be safe and below `files/` or `outputs/` of the current turn.
+ * Earlier turns and attachments are read-only.
  */
 export function unwritableReason(physical: string, currentTurn: string): string | undefined {
   const isInside = physical.startsWith(`${currentTurn}/files/`) || physical.startsWith(`${currentTurn}/outputs/`)
@@ -36,33 +36,41 @@ function unsafeSegment(segment: string): string | undefined {
 }
 
 const maximumBytes = 1024
-/** The longest name that file systems accept for a file or folder. */
+/** The longest name, in UTF-8 bytes, that file systems accept for a file or folder. */
 export const maximumSegmentBytes = 255
 
-// A name with control, bidi or zero-width characters, lone surrogates or line separators looks different from what it is.
+// These characters are invisible or change the order in which a name is shown: control, bidi and zero-width characters, line separators,
+// halves of surrogate pairs. With them, two names can look the same.
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-// A name must mean the same in a URL, but URL parsers read `%2e%2e` as `..` and some servers decode separators.
+// Paths become parts of URLs. A URL parser reads `%2e%2e` as `..`, and some servers decode `%2f` to a slash.
 const encodedDots = /^(?:\.|%2e){1,2}$/i
 const encodedSeparator = /%(?:2f|5c|00)/i
 
-// Some disks ignore case, drop trailing dots and spaces, or have short names such as `git~1`. All names that lead to `.git` there match.
+// Some disks ignore case or drop dots and spaces at the end of a name. Windows also has short names such as `git~1`. The pattern matches
+// all names that lead to the folder `.git` on such disks.
 const gitFolder = /^(?:\.git|git~1)[. ]*$/i
 
 const encoder = new TextEncoder()
 
-/** Whether a text has more than `bytes` bytes in UTF-8. A UTF-16 unit takes at most three, so short texts need not be encoded. */
+/**
+ * Whether a text has more than `bytes` bytes in UTF-8. One character of a JavaScript string takes at most 3 bytes, so a short text need not
+ * be encoded.
+ */
 function isLongerThan(bytes: number, text: string): boolean {
   if (text.length * 3 <= bytes) return false
   return text.length > bytes || encoder.encode(text).length > bytes
 }
 
-/** The form of turn, call and conversation ids. They contain no dot and no slash, so that a path can be parsed from left to right. */
+/** Turn, call and conversation ids contain no dot and no slash. Therefore the first dot or slash of a path ends its first id. */
 const idShape = /^[A-Za-z0-9_-]+$/
 
 export const isId = (text: string): boolean => idShape.test(text)
 
-/** Whether a segment names a turn: it begins with `turn_` or is a known turn id. In `notes/files/a.md` the first segment does not. */
+/**
+ * Whether the first segment of a path is a turn id: it begins with `turn_` or is in `knownTurns`. For `notes`, as in `notes/files/a.md`,
+ * this is false.
+ */
 export function isTurnFolder(segment: string, knownTurns?: ReadonlySet<string>): boolean {
   return isId(segment) && !segment.startsWith('conv_') && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
 }

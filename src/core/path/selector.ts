@@ -1,11 +1,16 @@
-/** The most comma-separated tokens that a selector is read up to, and the most ids that it gives: `1-1000000000` is one token. */
+/**
+ * The limit for the comma-separated tokens that are read from a selector, and for the SIDs that it gives. Both need a limit, because one
+ * token such as `1-1000000000` can name many SIDs.
+ */
 export const maximumSids = 10_000
 
-/** The ids that a selector names. */
+/** The SIDs that a selector such as `1, 3-5` names. */
 interface Selection {
-  /** The ids in ascending order, each once. */
+  /** The SIDs in ascending order, each once. */
   readonly sids: readonly number[]
-  /** The selector exceeds `maximumSids`. Then `sids` holds the lowest ids of the tokens that were read. */
+  /**
+   * True when the selector has too many tokens or names too many SIDs. Then `sids` contains the lowest SIDs of the tokens that were read.
+   */
   readonly truncated: boolean
 }
 
@@ -14,7 +19,7 @@ interface Range {
   readonly to: number
 }
 
-/** Parses a list of source ids such as `1, 3-5`; also accepts `3:5` and `5-3`. Skips tokens that are neither an id nor a range. */
+/** Parses a list of SIDs such as `1, 3-5`. A range may also be written as `3:5` or `5-3`. Tokens of another form are skipped. */
 export function parseSelector(text: string): Selection {
   const { ranges, cut } = parseRanges(text)
   const sids: number[] = []
@@ -29,7 +34,7 @@ export function parseSelector(text: string): Selection {
   return { sids, truncated: cut }
 }
 
-/** Formats `[3, 5, 6]` as `3, 5-6`. The ids may be in any order; duplicates and invalid ids are left out. */
+/** Formats `[3, 5, 6]` as `3, 5-6`. The SIDs may be in any order. Duplicates and numbers that are not positive integers are left out. */
 export function formatSelector(sids: Iterable<number>): string {
   const ordered = [...new Set(sids)].filter((sid) => Number.isSafeInteger(sid) && sid > 0).sort((a, b) => a - b)
   const ranges: Range[] = []
@@ -55,7 +60,8 @@ function parseRanges(text: string): { readonly ranges: readonly Range[]; readonl
   return { ranges, cut: false }
 }
 
-// Numbers of up to 15 digits are exact. `parseRange` skips longer texts than 64 characters; two numbers with spaces fit into that.
+// JavaScript represents every number of up to 15 digits exactly. `parseRange` skips tokens of more than 64 characters, so that the pattern
+// never runs on a long text.
 const tokenShape = /^\s*(\d{1,15})\s*(?:[-:]\s*(\d{1,15})\s*)?$/
 
 function parseRange(text: string, start: number, end: number): Range | undefined {

@@ -1,6 +1,9 @@
 import { isId } from './safety.ts'
 
-/** The path of a skill: its full id, its number in the catalogue, or a key if the id is hidden from the agent. */
+/**
+ * The path of a skill. `named` has the full id, `listed` the number in the list of skills, and `hidden` a key that stands for an id which
+ * the agent may not see.
+ */
 export type SkillPath =
   | { readonly space: 'sk'; readonly kind: 'named'; readonly namespace: string; readonly id: string }
   | { readonly space: 'sk'; readonly kind: 'listed'; readonly number: number }
@@ -9,7 +12,7 @@ export type SkillPath =
 const listed = /^(?:SK)?0*([1-9][0-9]{0,8})$/i
 const hidden = /^hidden-guidance-([0-9a-f]{10})$/
 
-/** Parses the part after `sk:`, `skill:` or `skills.`. A skill id without a namespace belongs to `public`. */
+/** Parses the text after `sk:`, `skill:` or `skills.`. A skill id without a dot belongs to the namespace `public`. */
 export function parseSkill(body: string): SkillPath | undefined {
   const number = listed.exec(body)?.[1]
   if (number !== undefined) return { space: 'sk', kind: 'listed', number: Number(number) }

@@ -6,27 +6,27 @@ import { latestPlanPath } from '../path/build.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, openPlans, planById, planState } from './plans.ts'
 
-/** The turn and the time of a `react.plan` call, and the id that a new plan would get. */
+/** The turn and the time of a `react.plan` call, and the id for a new plan. */
 export interface PlanMoment {
   readonly turnId: string
-  /** The time of the call. It is not the time of the turn, because it orders several changes of one turn. */
+  /** The time of the call. Several calls of one turn need different times, because plans are sorted by the time of their last change. */
   readonly ts: string
-  /** The id of the plan that this change may create. */
+  /** The id of the new plan, if the call creates one. */
   readonly newId: string
 }
 
 export type PlanMode = 'new' | 'activate' | 'replace' | 'close'
 
-/** The effect of a `react.plan` call, or the rule that the call broke. */
+/** The effect of a `react.plan` call, or a notice about the rule that the call broke. */
 export type PlanChange =
   | {
       readonly ok: true
       readonly mode: PlanMode
-      /** The snapshots to append, in this order. */
+      /** The changed plans. Each is appended as a block, in this order. */
       readonly snapshots: readonly Plan[]
-      /** The id of the new, activated or closed plan. */
+      /** The id of the plan that the call created, activated or closed. */
       readonly planId: string
-      /** The id of the plan that the call named. */
+      /** The `plan_id` that the call gave. Undefined for the mode `new`. */
       readonly targetPlanId?: string
     }
   | { readonly ok: false; readonly violation: Notice }
@@ -37,7 +37,7 @@ const maxStepLength = 400
 
 export const makePlanId = (turnId: string, random: string): string => `plan:${turnId}:${random}`
 
-/** Determines the effect of a `react.plan` call. The parameters are as the model wrote them. Never throws. */
+/** Determines the effect of a `react.plan` call. `params` are not validated: they are as the model wrote them. Never throws. */
 export function changePlan(timeline: Timeline, params: JsonObject, moment: PlanMoment): PlanChange {
   const mode = typeof params.mode === 'string' ? params.mode.trim().toLowerCase() : ''
   switch (mode) {
@@ -109,7 +109,10 @@ function created(steps: string[], { turnId, ts, newId }: PlanMoment): Plan {
   return { plan_id: newId, steps, status: {}, current: true, created_ts: ts, last_ts: ts, origin_turn_id: turnId, last_turn_id: turnId }
 }
 
-/** The labels of the steps. A step is a string, or in older plans an object with a `label`. Undefined when the steps are invalid. */
+/**
+ * The labels of the steps. A step is a string, or in older plans an object with a `label`. Undefined when a step has another type, when all
+ * are blank or when there are too many.
+ */
 function parseSteps(steps: Json | undefined): string[] | undefined {
   if (!Array.isArray(steps) || steps.length > maxSteps) return undefined
   const labels = (steps as readonly Json[]).map(labelOf)
@@ -129,7 +132,7 @@ type Target = { readonly ok: true; readonly target: Plan } | (PlanChange & { rea
 function findTarget(timeline: Timeline, planId: Json | undefined, mode: PlanMode): Target {
   const prefix = latestPlanPath('')
   const given = typeof planId === 'string' ? planId.trim() : ''
-  // The announcement also shows the plan's path, so the model may send that.
+  // The announce shows the plan id and also the path of the plan, so the model may send either of them.
   const id = given.startsWith(prefix) ? given.slice(prefix.length) : given
   const open = openPlans(timeline).map(({ plan_id }) => plan_id)
   const choice = open.length === 0 ? 'There is no open plan: use mode "new".' : `Open plans: ${open.slice(-8).join(', ')}.`

@@ -18,7 +18,7 @@ const keep = (timeline: Timeline, plans: readonly Plan[]): Timeline =>
     plans.map((plan) => planBlock('t1', plan.last_ts ?? '', plan)),
   )
 
-/** Carries out a `react.plan` call; returns its change and the timeline after it. */
+/** Makes a `react.plan` call. Returns the change and the timeline after the change. */
 function call(timeline: Timeline, n: number, params: JsonObject) {
   const change = changePlan(timeline, params, at(n))
   if (!change.ok) throw new Error(change.violation.message)

@@ -5,7 +5,7 @@ import { warning } from '../decision/violations.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
-// The plans of a conversation, read from the snapshots in its timeline, and the steps that a round reports as done.
+// This file reads the plans of a conversation from the plan blocks in its timeline. It also reads which steps a round reports as done.
 
 export type PlanState = 'open' | 'closed' | 'superseded' | 'complete'
 
@@ -15,16 +15,19 @@ export function planState(plan: Plan): PlanState {
   return plan.steps.length > 0 && plan.steps.every((_, index) => isFinished(stepStatus(plan, index + 1))) ? 'complete' : 'open'
 }
 
-/** The status of a step. The first step has the number 1. A step without a recorded status is pending. */
+/** The status of a step. Steps are counted from 1. A step without a recorded status is pending. */
 export function stepStatus(plan: Plan, step: number): StepStatus {
   const key = String(step)
   return (Object.hasOwn(plan.status, key) ? plan.status[key] : undefined) ?? 'pending'
 }
 
-/** True for steps that need no more work, whether they succeeded or failed. */
+/** Whether a step needs no more work, because it succeeded or failed. */
 export const isFinished = (status: StepStatus): boolean => status === 'done' || status === 'failed'
 
-/** The newest snapshot of every plan, oldest plan first. Hidden snapshots count, too: hiding only affects the prompt. */
+/**
+ * The newest block of every plan, in the order in which the plans were created. Hidden blocks count too, because hiding only shortens the
+ * prompt.
+ */
 export function plansOf(timeline: Timeline): readonly Plan[] {
   const newest = new Map<string, Plan>()
   for (const block of planBlocks(timeline)) {
@@ -37,14 +40,17 @@ export function plansOf(timeline: Timeline): readonly Plan[] {
 export const planById = (timeline: Timeline, planId: string): Plan | undefined =>
   plansOf(timeline).find(({ plan_id }) => plan_id === planId)
 
-/** The plans that are neither closed, superseded nor complete, sorted by the time of their last change. */
+/** The plans that are not closed, superseded or complete. The plan that was changed last comes last. */
 export function openPlans(timeline: Timeline): readonly Plan[] {
   return plansOf(timeline)
     .filter((plan) => planState(plan) === 'open')
     .sort(byTime)
 }
 
-/** The plan whose steps the notes of a round may mark. When it is closed or complete, no other plan becomes current by itself. */
+/**
+ * The plan whose steps the notes of a round may mark as done. When this plan is closed or complete, no other plan becomes current until the
+ * agent activates one.
+ */
 export const currentPlan = (timeline: Timeline): Plan | undefined => openPlans(timeline).findLast(({ current }) => current === true)
 
 function byTime(a: Plan, b: Plan): number {
@@ -54,8 +60,8 @@ function byTime(a: Plan, b: Plan): number {
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * The positions of the plan blocks among the first `searched` blocks of a buffer. Plans are needed in every round, and a buffer only
- * grows. So each block is looked at only once.
+ * The positions of the plan blocks among the first `searched` blocks of a buffer. Every round needs the plans. Blocks are only added to a
+ * buffer, so each block has to be examined only once.
  */
 const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
 
@@ -69,24 +75,24 @@ function planBlocks(timeline: Timeline): readonly Block[] {
     const type = blockAt(timeline, known.searched)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
   }
-  // A position may lie beyond this timeline, when a longer one shares its buffer.
+  // Several timelines share one buffer. A position that a longer timeline added gives undefined in this timeline.
   return known.positions.flatMap((position) => blockAt(timeline, position) ?? [])
 }
 
-/** What the marks in the notes of a round change in a plan. `✓ 1. Find sources` marks step 1 as done. */
+/** What the marks in the notes of a round change in a plan. For example, the line `✓ 1. Find sources` marks step 1 as done. */
 export interface PlanAcks {
-  /** The steps that get another status than in the latest snapshot of the plan, sorted by number. */
+  /** The steps whose status differs from the newest block of the plan, sorted by number. */
   readonly changes: readonly { readonly step: number; readonly status: StepStatus }[]
   /** The text of the `react.plan.ack` block. Empty when nothing changed. */
   readonly text: string
-  /** The new snapshot of the plan. Undefined when nothing changed. */
+  /** The changed plan, for a new block. Undefined when nothing changed. */
   readonly plan?: Plan
   readonly warnings: readonly Notice[]
 }
 
 /**
- * Reads the marks in the notes of an accepted round. They apply to the current plan, before the tool runs. Undefined when there are no
- * notes or no current plan, or when the round itself changes plans with `react.plan`.
+ * Reads the marks in the `notes` that the model wrote with a tool call. They change the current plan before the tool runs. Undefined when
+ * there are no notes or no current plan, or when the tool is `react.plan` itself.
  */
 export function readRoundAcks(
   timeline: Timeline,
@@ -98,8 +104,8 @@ export function readRoundAcks(
 }
 
 /**
- * The changes that the marks in the notes make to a plan. A mark that repeats the known status changes nothing. Of two marks for one
- * step, the last counts.
+ * The changes that the marks in the notes make to a plan. A mark that repeats the current status changes nothing. Of two marks for one
+ * step, the last one counts.
  */
 export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
   const marks = parseMarks(notes)
@@ -109,7 +115,7 @@ export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly 
   const warnings = unknown.length === 0 ? [] : [unknownStep(unknown, plan)]
   if (changes.length === 0) return { changes, text: '', warnings }
   const merged = { ...plan.status, ...Object.fromEntries(changes.map((change) => [String(change.step), change.status])) }
-  const status = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== 'pending')) // a step without a status is pending
+  const status = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== 'pending')) // pending is the default
   return {
     changes,
     text: changes.map((change) => ackLine(change.step, change.status, plan.steps[change.step - 1] ?? '')).join('\n'),
@@ -126,7 +132,7 @@ const statusOfMark: Readonly<Record<string, StepStatus>> = {
   '□': 'pending',
 }
 
-/** Matches a mark at the start of a line and a step number: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
+/** Matches a mark and a step number at the start of a line: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
 const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d+)(?=[.:)\s]|$))/u
 
 /** The number and status of each marked step, sorted by number. */
