@@ -6,7 +6,10 @@ import { createRoundNumbers, roundsOf } from '../timeline/timeline.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
 import type { Slice } from './types.ts'
 
-/** A slice in which every draft is shown as one part: cache points depend only on the order and kind of blocks. */
+/**
+ * A slice in which every draft is shown as one part. Cache points depend only on the order and type of blocks, so the content does not
+ * matter.
+ */
 function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {
   const blocks = withIds(drafts)
   const start = blocks.findIndex((block) => block.type === 'turn.header' && block.turn_id === currentTurn)
@@ -155,7 +158,7 @@ describe('user input', () => {
   })
 })
 
-/** A turn as it happens: rounds of any width, and now and then a word from the user. */
+/** One step of a turn: a round with some calls, or a followup. With `crossed`, the results come in the reverse order of the calls. */
 const step = fc.oneof(
   {
     weight: 5,

@@ -1,36 +1,40 @@
 import type { Slice } from './types.ts'
 
 /**
- * The cache points of a prompt: a provider caches the prompt up to a point that is marked. A point is the position of a block in
- * `slice.shown`, and the mark is set *after* this block:
+ * The cache points of a prompt. A point is the position of a block in `slice.shown`. A mark after this block tells the provider to cache
+ * the prompt up to the end of the block.
  *
  *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce
- *                  ▲ previous turn            ▲ pre-tail        ▲ tail     ▲ user input     (never cached)
+ *                  ▲ prevTurn                 ▲ preTail         ▲ tail     ▲ userInput      (never cached)
  *
- * The tail moves with every round. The provider still finds the prompt that it cached up to an earlier tail, because that prompt is a
- * prefix of the new one. The pre-tail point stays a few rounds behind the tail. An edit between the two (`react.hide`) then invalidates
- * only these rounds. Rounds of previous turns count, too.
+ * In this file, `tail` is the end of the last round. It moves with every round. The provider still finds the prompt that it cached up to an
+ * earlier tail, because the earlier prompt is the beginning of the new one. The pre-tail point stays a few rounds behind the tail.
+ * `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few rounds from its cache. Rounds of previous
+ * turns count too.
  */
 export interface CachePoints {
-  /** The last block of the previous turns. Undefined once the current turn has hidden something and the pre-tail point is later. */
+  /**
+   * The last block of the previous turns. Undefined when the current turn has hidden blocks and the pre-tail point is later than this
+   * block.
+   */
   readonly prevTurn: number | undefined
-  /** The end of the round that is a few rounds behind the last one. Undefined when there are too few rounds. See `frozenUntil`. */
+  /** The end of the round that is `offsetRounds` rounds before the last one. Undefined when there are too few rounds. */
   readonly preTail: number | undefined
-  /** The end of the last round, or the last block when there are no rounds. Undefined only when nothing is shown. */
+  /** The end of the last round. Without rounds, the last block. Undefined when no block is shown. */
   readonly tail: number | undefined
   /**
-   * The end of the input that came after the last round: the request of a new turn, or a followup or attachments during a turn. A
-   * provider searches only a limited number of parts before a mark for a cached prefix, and an input may hold many images. The mark at
-   * this point lets the next call find the prefix, however many parts the input has.
+   * The end of the user input after the last round: the request of a new turn, or a followup or attachments during a turn. An input may
+   * contain many images, each of which is a part. A provider looks for a cached beginning only a limited number of parts before a mark.
+   * With the mark at this point, the next call finds it, however many parts the input has.
    */
   readonly userInput: number | undefined
-  /** The points that get a mark: the last three distinct ones of the points above, ascending. */
+  /** The points that get a mark: the last three of the points above, ascending and without duplicates. */
   readonly marks: readonly number[]
 }
 
 /** Settings that decide where cache points are placed. */
 export interface CachePolicy {
-  /** With fewer rounds than this there is no pre-tail point. */
+  /** With fewer rounds than this, there is no pre-tail point. */
   readonly minRounds: number
   /** How many rounds the pre-tail point is behind the tail. */
   readonly offsetRounds: number
@@ -40,27 +44,30 @@ export interface CachePolicy {
 export const defaultCachePolicy: CachePolicy = { minRounds: 2, offsetRounds: 4, markUserInput: true }
 
 export interface TurnEdits {
-  /** True when `react.hide` has already succeeded in the current turn. */
+  /** Whether `react.hide` has already succeeded in the current turn. */
   readonly hasHidden: boolean
 }
 
-/** The cache points of a slice. Points never move backwards while a turn only grows. */
+/** The cache points of a slice. When blocks are only appended, no point moves backwards. */
 export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits = { hasHidden: false }): CachePoints {
   const tail = tailOf(slice)
   const preTail = preTailOf(slice, policy)
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
   const prevTurn = turn.hasHidden && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
   const userInput = policy.markUserInput ? userInputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
-  // Of more than three points, the earliest gets no mark. A tail that is not after `prevTurn` gets none either when there is a later
-  // input: it would only take the place of another mark.
+  // Only three points get a mark, so a useless one must not take a place. If a user input comes later, a tail at or before `prevTurn` is
+  // useless.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
   return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, usefulTail, userInput) }
 }
 
-/** The greatest number of marks in one prompt. Providers allow four marks, and the system message has one of them. */
+/** The highest number of marks in the timeline part of a prompt. Providers allow four, and the system text uses one. */
 export const maxMarks = 3
 
-/** The position of the last block that `react.hide` and revealing must not change, because it is cached. -1 when all may change. */
+/**
+ * The position of the last block that `react.hide` and `react.read` may not change: the prompt up to this block is cached. -1 when they may
+ * change all blocks.
+ */
 export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
   return Math.max(preTail ?? -1, prevTurn ?? -1)
 }
@@ -80,8 +87,8 @@ function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
 const endOf = (slice: Slice, round: number): number => withPathGroup(slice, slice.roundEnds[round] as number)
 
 /**
- * The position of the last block that belongs together with the block at `position`: blocks that follow it at the same path or in the
- * same round. A cache point never separates them.
+ * The position of the last block that must stay together with the block at `position`. These are the blocks right after it with the same
+ * path or of the same round. A cache point never separates them.
  */
 function withPathGroup({ shown }: Slice, position: number): number {
   const path = shown[position]?.block.path
@@ -105,7 +112,10 @@ function userInputAfter(slice: Slice, point: number): number | undefined {
 
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
-/** Sorts the positions, removes duplicates and returns the last `maxMarks`. The positions are nearly always sorted already. */
+/**
+ * Sorts the positions, removes duplicates and returns the last `maxMarks`. Insertion sort, because the positions are nearly always sorted
+ * already.
+ */
 export function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
   const sorted: number[] = []
   for (const position of positions) {

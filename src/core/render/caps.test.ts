@@ -12,7 +12,7 @@ const much = 'far too much '.repeat(1_500)
 const many = <T>(make: (n: number) => T): readonly T[] => Array.from({ length: 90 }, (_, n) => make(n))
 const manyNumbers = Array.from({ length: 150 }, (_, n) => 1e15 + n)
 
-/** Every meta field that some renderer reads, and far too much in each. */
+/** Every meta field that a renderer reads, each with a value far above its limit. */
 const meta = {
   tool_call_id: much,
   tool_id: much,
@@ -51,10 +51,10 @@ const digest = {
   summary: much,
 }
 
-/** Texts that are longer than the longest that may be shown. */
+/** Texts that are longer than the highest limit. */
 const words: readonly string[] = ['far too much '.repeat(14_000), 'x'.repeat(170_000), '[TURN x]\n'.repeat(20_000)]
 
-/** Every payload that some renderer reads. */
+/** Every payload that a renderer reads. */
 const payloads: { readonly [name: string]: string } = {
   digest: JSON.stringify(digest),
   'digest with an error': JSON.stringify({ ...digest, error: { code: much, message: much } }),
@@ -119,7 +119,7 @@ const variants = (type: BlockType): readonly Block[] =>
 
 type Fragment = keyof Caps | readonly [count: keyof Caps, each: keyof Caps]
 
-/** The fragments of each type of block: the sum of their caps is the most that a block may show. */
+/** For each block type, the limits that its text consists of. The sum of these limits is the maximum length of the rendered block. */
 const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
   'turn.header': ['labels', 'id', 'id'],
   'user.prompt': ['labels', 'path', 'userText', 'path'],

@@ -1,6 +1,6 @@
 /**
- * How much of each thing may enter a prompt. A cap counts characters unless its name says otherwise. Every renderer limits everything
- * it prints by one of these caps; caps.test.ts proves it.
+ * Upper limits for the texts and lists in a prompt. Most limits count characters. A name ending in `Bytes` counts bytes, a plural noun
+ * counts items. Every text that a renderer prints has one of these limits; caps.test.ts checks it.
  */
 export const caps = {
   // names and addresses
@@ -8,7 +8,7 @@ export const caps = {
   name: 255,
   mime: 127,
   path: 1_024,
-  labels: 512, // room for the fixed text of one block: headings, keys and hints
+  labels: 512, // for the fixed text of one block: headings, keys and hints
 
   // messages of the user and the agent
   userText: 160_000,
@@ -19,7 +19,7 @@ export const caps = {
   completion: 64_000,
   feedback: 2_000,
   systemMessage: 4_000,
-  sourcesUsed: 100, // counts sids
+  sourcesUsed: 100, // counts SIDs
 
   // tools
   code: 12_000,
@@ -33,7 +33,7 @@ export const caps = {
   noticeDetails: 4_000,
   errorMessage: 1_000,
   toolResult: 12_000,
-  readResult: 64_000, // a second limit: `react.read` already cuts what it reads
+  readResult: 64_000, // `react.read` has limits of its own, which are usually lower
   sourceRows: 64_000,
   readPaths: 50,
   shape: 4_000,
@@ -58,7 +58,7 @@ export const caps = {
   documentBytes: 10 * 1024 * 1024,
   messageBytes: 25 * 1024 * 1024,
 
-  // tails
+  // the source pool and the announce, at the end of the prompt
   sourcesShown: 60,
   sourceTitle: 36,
   sourcePlace: 120,

@@ -133,7 +133,7 @@ describe('the prompt', () => {
 
   it('has at most three marks, in order, and ignores points outside of the slice', () => {
     const points = () => [9, -1, 3, 99, 5, 5, 1, 0.5]
-    expect(render(rounds(6), { currentTurnId: 't1', points }).marks).toEqual([2, 3, 5]) // positions 3, 5 and 9
+    expect(render(rounds(6), { currentTurnId: 't1', points }).marks).toEqual([2, 3, 5]) // after the blocks at positions 3, 5 and 9
   })
 
   it('a mark inside a round ends the part there', () => {

@@ -5,37 +5,43 @@ import { textPart } from './text.ts'
 import type { Part, RenderSettings, Slice } from './types.ts'
 import { createWalk, currentTurnIdOf, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'
 
-/** The message that a model reads. The tails come last: the sources and the announcement, which may change in every round. */
+/**
+ * The message that a model reads. First come the parts of the blocks, then the tail: the source pool and the announce, which may change in
+ * every round.
+ */
 export interface Prompt {
   readonly parts: readonly Part[]
-  /** The indices of the parts that have a cache mark, ascending. The tails never have one. */
+  /** The indices of the parts with a mark, ascending. The parts of the tail have no mark. */
   readonly marks: readonly number[]
-  /** How many parts come before the tails. */
+  /** The number of parts before the tail. */
   readonly stableParts: number
-  /** For each mark, the position of the shown block after which it is set. */
+  /** For each mark, the position of the block after which it is set: an index into `Slice.shown`. */
   readonly points: readonly number[]
-  /** For each mark, one hash of everything up to and including the marked part. */
+  /** For each mark, one hash of all parts up to and including the marked part. */
   readonly segments: readonly number[]
 }
 
 export interface RenderOptions {
   readonly currentTurnId: string
-  /** Returns the positions of the blocks after which a cache mark is set. The slice is valid only during this call. */
+  /** Returns the positions of the blocks after which a mark is set. The slice is valid only during this call. */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
   readonly announce?: string | undefined
 }
 
 /**
- * Renders timelines to prompts. The renderer keeps the rendered blocks of the last timeline. When that timeline has only grown, only the
- * new blocks are rendered. When it was edited, the blocks that did not change keep their parts.
+ * Renders timelines to prompts. The renderer keeps the parts of all blocks of the last timeline. If the next timeline only has additional
+ * blocks, only these are rendered. If blocks in the middle changed, the other blocks keep their parts.
  */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
-  /** Like `slice`, without copying. The returned slice is valid until the next call with another timeline. */
+  /** Returns the same slice as `slice`, but does not copy the lists. It is valid until the renderer is called with another timeline. */
   peek(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
-  /** Hashes of the shown blocks. The returned object also covers blocks that are appended later, until the timeline is edited. */
+  /**
+   * Hashes of the shown blocks. The returned object also has the hashes of blocks that are appended later. It becomes invalid when an
+   * earlier block is hidden or removed.
+   */
   fingerprints(timeline: Timeline): Fingerprints
 }
 
@@ -71,19 +77,19 @@ function tailParts(sources: string | undefined, announce: string | undefined): r
   return parts
 }
 
-/** Removes points that are not positions of shown blocks. Returns the last three of the others, ascending and without duplicates. */
+/** Returns the last three points that are positions of shown blocks, ascending and without duplicates. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {
   return lastDistinct(...points.filter((point) => Number.isInteger(point) && point >= 0 && point < shownCount))
 }
 
-/** The shown blocks of one timeline, laid out as parts. */
+/** The parts of all shown blocks of a timeline. */
 interface Layout extends Pick<Walk, 'slice' | 'peek'> {
   readonly shown: readonly RenderedBlock[]
   readonly fingerprints: Fingerprints
   readonly buffer: BlockBuffer
   size(): number
   extend(timeline: Timeline): void
-  /** A new list of all parts and the tails. `ends` are the positions of blocks after which a mark is set. */
+  /** A new list of all parts, with the tail at its end. `ends` are the positions of the blocks after which a mark is set. */
   parts(ends: readonly number[], tails: readonly Part[]): MarkedParts
 }
 
@@ -94,8 +100,9 @@ interface MarkedParts {
 }
 
 /**
- * Lays out the blocks of a walk as parts. Consecutive blocks of one round form a run. A run becomes one text part, followed by its
- * images. A run is closed when the next one starts. Only the last run is open and can still grow, so only this run is coalesced again.
+ * Makes the parts of a prompt from the shown blocks. Consecutive blocks of one round are called a run. A run becomes one text part,
+ * followed by its images. A run is closed when the next run starts. Only the last run is open: the next block may still belong to it. So
+ * only the parts of the last run are made again.
  *
  *   blocks      header    prompt    call  result with image    call  result       call …
  *   parts       [ 0 ]     [ 1 ]     [ 2: round 0 ][ 3: image ]  [ 4: round 1 ]    open run: round 2
@@ -104,7 +111,7 @@ interface MarkedParts {
 function createLayout(walk: Walk): Layout {
   const { shown } = walk
   const closedParts: Part[] = []
-  const lastPart: number[] = [] // for each position, the index of the part that ends with this block; -1 when the run goes on
+  const lastPart: number[] = [] // for each position, the index of the part that ends with the block; -1 if the run continues after it
   const fingerprints = createFingerprints(shown)
   let openFrom = 0 // the position of the first block in the open run
   let openParts: readonly Part[] | undefined
@@ -124,7 +131,7 @@ function createLayout(walk: Walk): Layout {
     openFrom = laidOut
   }
 
-  /** All parts, where a run is split at each point that lies inside of it. Otherwise a run is one text part. */
+  /** Makes all parts again and splits a run where a mark is set inside it. This is needed only when a mark is not at the end of a run. */
   function partsSplitAt(ends: readonly number[], tails: readonly Part[]): MarkedParts {
     const splits = new Set(ends)
     const parts: Part[] = []

@@ -44,7 +44,7 @@ const line = fc.record({
   joined: fc.boolean(),
 })
 
-/** The parts of all runs, as a prompt holds them. */
+/** The parts of all runs, in the order in which a prompt contains them. */
 function partsOf(lines: readonly RunBlock[]): readonly Part[] {
   const runs: RunBlock[][] = []
   lines.forEach((each, position) => {
@@ -71,7 +71,7 @@ describe('the hash of the sent parts', () => {
   })
 })
 
-/** Steps of a conversation: a round is added, a turn begins, or the block with this number is hidden. */
+/** Steps of a conversation: `round` adds a round, `turn` begins a turn, and a number hides the block with this index. */
 const steps = fc.array(fc.oneof(fc.constant('round' as const), fc.constant('turn' as const), fc.nat(30)), { maxLength: 15 })
 
 describe('the record of a prompt', () => {

@@ -5,15 +5,15 @@ import { textPart } from './text.ts'
 import type { Part } from './types.ts'
 import type { RenderedBlock } from './walk.ts'
 
-/** A block of a run. Consecutive blocks of one round form a run, and every other block is a run of its own. */
+/** A block of a run. Consecutive blocks of one round form a run. A block that belongs to no round is a run of its own. */
 export type RunBlock = Pick<RenderedBlock, 'parts' | 'round' | 'joined'>
 
 export const sameRun = (a: RunBlock, b: RunBlock): boolean => a.round !== undefined && a.round === b.round
 
 /**
- * Joins the blocks of one run into one text part, followed by their images and documents. `end` is exclusive. A round becomes one text
- * part however many results it has, because a provider searches only a limited number of parts before a mark for a cached prefix. The
- * text ends with a blank line, so that consecutive parts read as separate paragraphs.
+ * Joins the blocks `from` to `end` (exclusive) of one run into one text part, followed by their images and documents. A round becomes one
+ * text part even if it has many results. The reason: a provider looks for a cached beginning only a limited number of parts before a mark.
+ * The text ends with a blank line, so that the next part begins a new paragraph.
  */
 export function coalesce(blocks: readonly RunBlock[], from = 0, end = blocks.length): readonly Part[] {
   let text = ''
@@ -30,7 +30,7 @@ export function coalesce(blocks: readonly RunBlock[], from = 0, end = blocks.len
 const runEnd = '\n\n'
 const separatorBefore = ({ joined }: RunBlock): string => (joined ? '\n' : '\n\n')
 
-/** The text that a block adds to its run. Trailing newlines are removed: the separator between blocks supplies the line breaks. */
+/** The text that a block adds to its run. Newlines at its end are removed, because `coalesce` puts a separator between the blocks. */
 function ownText({ parts }: RunBlock): string {
   let text: string | undefined
   for (const part of parts) if (part.type === 'text') text = text === undefined ? part.text : `${text}\n${part.text}`
@@ -43,23 +43,23 @@ function trimTrailingNewlines(text: string): string {
   return end === text.length ? text : text.slice(0, end)
 }
 
-/** Hashes of the shown blocks. A position is an index into these blocks. Each block is hashed only once. */
+/** Hashes of the shown blocks. A position is an index into the list of these blocks. Each block is hashed only once. */
 export interface Fingerprints {
   /** The number of shown blocks. */
   count(): number
   /** The hash of the block at `position` alone. */
   block(position: number): number
-  /** One hash of the first `count` blocks together. */
+  /** One hash of the first `count` blocks together, without separators. */
   chain(count: number): number
-  /** The shortened hashes of the single blocks, beginning with the block at position `from`. */
+  /** The shortened hash of each block from position `from` on. */
   blocks(from: number): readonly number[]
-  /** One hash of everything that is sent up to and including the block at `position`. This block has to be the last of its run. */
+  /** One hash of all parts that are sent up to and including the block at `position`. This block must be the last one of its run. */
   sent(position: number): number
-  /** The texts of the single blocks, beginning with the block at position `from`. */
+  /** The text of each block from position `from` on. */
   texts(from: number): readonly string[]
 }
 
-/** Hashes these blocks on demand. The list may grow later, but must not change otherwise. */
+/** The hashes are computed when they are needed. Blocks may be appended to the list later. The blocks in it must not change. */
 export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   const own: number[] = []
   const chained = [0]
@@ -99,9 +99,9 @@ export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   }
 }
 
-/** The parts that `coalesce` makes of one run: the hash state of the text part, and the binary parts. */
+/** The state of the hash of one run. `text` hashes the text part that `coalesce` makes of the run. */
 interface Run {
-  /** The hash of everything that is sent before the run. */
+  /** The hash of all parts that are sent before the run. */
   readonly before: number
   readonly text: HashState
   readonly binaries: Part[]
@@ -110,8 +110,8 @@ interface Run {
 const startRun = (before: number): Run => ({ before, text: startHash(), binaries: [] })
 
 /**
- * Adds a block to the hash of its run and returns the hash of the block alone. Both usually hash the same text. Then one pass over the
- * text updates both hashes.
+ * Adds a block to the hash of its run and returns the hash of the block alone. Usually both hashes cover the same text. Then the text is
+ * read only once for both.
  */
 function addToRun(run: Run, block: RunBlock): number {
   const added = ownText(block)
@@ -138,7 +138,7 @@ function hashThrough({ before, text, binaries }: Run): number {
   return hash
 }
 
-/** For each part, one hash of everything that is sent up to and including it, like `Fingerprints.sent`. `before` is the start value. */
+/** For each part, one hash of all parts up to and including this part. `before` is the hash of the parts that come before the list. */
 export function chainParts(before: number, parts: readonly Part[]): number[] {
   let chained = before
   return parts.map((part) => {
@@ -152,13 +152,16 @@ const shownText = (parts: readonly Part[]): string => (parts.length === 1 ? part
 const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
 
-/** Makes the record of a prompt for the journal. The record holds only the hashes that differ from the previous prompt. */
+/** Makes the record of a prompt for the journal. The record contains only the hashes of blocks that differ from the prompt before. */
 export interface FingerprintRecorder {
-  /** `before` is the record of the previous prompt. With `texts`, the record also holds the texts of the blocks. */
+  /** `before` is the record of the prompt before. With `texts`, the record also contains the texts of these blocks. */
   record(current: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
 }
 
-/** The recorder remembers the last prompt. When an earlier block was edited, it records only the blocks from the edited one on. */
+/**
+ * The recorder remembers the hashes of the last prompt. If a block in the middle changed, the record contains only the blocks from the
+ * changed one on.
+ */
 export function createFingerprintRecorder(): FingerprintRecorder {
   let last: RecordedPrompt | undefined
 
@@ -180,13 +183,13 @@ interface RecordedPrompt {
   readonly chain: number
 }
 
-/** How many blocks a recorded prompt shows. */
+/** The number of blocks in a recorded prompt. */
 export const shownCount = ({ from, hashes }: ShownFingerprints): number => from + hashes.length
 
 function commonBlocks(before: ShownFingerprints, current: Fingerprints, last: RecordedPrompt | undefined): number {
   const count = shownCount(before)
   if (count <= current.count() && current.chain(count) === before.chain) return count
-  if (last?.chain !== before.chain) return 0 // another process made the record, so the hashes of its single blocks are not known
+  if (last?.chain !== before.chain) return 0 // another process made the record `before`, so the hashes of its blocks are unknown
   let common = 0
   while (common < Math.min(last.count, current.count()) && last.fingerprints.block(common) === current.block(common)) common++
   return common

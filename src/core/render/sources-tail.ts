@@ -6,19 +6,19 @@ import { isCitable, type SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { oneLine } from './text.ts'
 
-/** The text of the sources, and its tokens. The tokens are counted when they are needed. */
+/** The section of a prompt that lists the sources. Its tokens are counted when `tokens` is called. */
 export interface SourcesTail {
   readonly text: string
   tokens(): number
 }
 
-/** Returns the tail of a pool in at most `maxTokens`, or as short as it can be. */
+/** Returns the section for a pool in at most `maxTokens` tokens. If even the section without rows has more tokens, returns that. */
 export type SourcesTailRenderer = (pool: SourcePool, currentTurnId: string, maxTokens: number) => SourcesTail
 
-/** How many rows are shown at most. The first number with which the tail fits is used. */
+/** The numbers of rows to try, one after the other, until the section has few enough tokens. */
 const rowLimits = [caps.sourcesShown, 30, 15, 7, 3, 1, 0]
 
-/** The function keeps its last texts: the tail is needed in every round, but the pool seldom changes. */
+/** The returned function keeps its last texts, because every round needs the section, but the pool seldom changes. */
 export function createSourcesTail(estimator: Estimator, hasTool: (id: string) => boolean): SourcesTailRenderer {
   let last: { readonly pool: SourcePool; readonly turnId: string; readonly tails: SourcesTail[] } | undefined
   return (pool, turnId, maxTokens) => {
@@ -39,8 +39,8 @@ function createTail(text: string, estimator: Estimator): SourcesTail {
 }
 
 /**
- * The part of a prompt that lists the sources the agent may cite and load. Providers never cache it: every new source changes it. It names
- * the tools that every agent has, and other tools only if `hasTool` is true for them.
+ * The section of a prompt that lists the sources which the agent may cite and read. It has no mark, because every new source changes it. It
+ * always names the tools that every agent has. It names an optional tool only if `hasTool` returns true for it.
  */
 export function sourcesTail(
   { rows }: SourcePool,
@@ -60,7 +60,10 @@ export function sourcesTail(
   ])
 }
 
-/** The line that names the rows that are not shown. A path that was cut could not be read, so a long one is replaced by a shorter one. */
+/**
+ * The line for the rows that are not shown, with a path to read them. If the exact path is too long for the line, a path with longer ranges
+ * takes its place. A path that was cut in the middle could not be read.
+ */
 function moreLine(rows: readonly SourceRow[], notShown: readonly number[], visible: ReadonlySet<SourceRow>): string {
   const start = `… ${notShown.length} more, read `
   const exact = sourcesPath(notShown)
@@ -70,7 +73,9 @@ function moreLine(rows: readonly SourceRow[], notShown: readonly number[], visib
   return start + (spans.length <= limit ? spans : shortSourcesPath(notShown, 0))
 }
 
-/** A path with one range for all rows between two visible ones. Numbers in a range that no row has do no harm. */
+/**
+ * A path with one range for each sequence of rows that are not shown. A range may contain SIDs that no row has; `react.read` ignores them.
+ */
 function spansBetween(rows: readonly SourceRow[], visible: ReadonlySet<SourceRow>): string {
   const spans: { readonly from: number; to: number }[] = []
   rows.forEach((row, index) => {
@@ -100,7 +105,10 @@ function footer(rows: readonly SourceRow[], hasTool: (id: string) => boolean): r
   ].map((columns) => `  ${columns.join('      ')}`)
 }
 
-/** Chooses the rows to show, sorted by sid. When there are too many, rows of the current turn come before newer rows of other turns. */
+/**
+ * Chooses the rows to show, sorted by SID. If there are more than `maxRows`, rows of the current turn come first, then the newest of the
+ * other turns.
+ */
 function chooseRows(rows: readonly SourceRow[], currentTurnId: string | undefined, maxRows: number): readonly SourceRow[] {
   if (rows.length <= maxRows) return rows
   const isCurrent = ({ turn_id }: SourceRow) => currentTurnId !== undefined && turn_id === currentTurnId

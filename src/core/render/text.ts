@@ -10,7 +10,7 @@ import type { TextPart } from './types.ts'
 
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
-/** Joins the given lines. An undefined line is left out, without an empty line in its place. */
+/** Joins the lines. An undefined line is skipped and leaves no empty line. */
 export function joinLines(...lines: readonly (string | undefined)[]): string {
   let text: string | undefined
   for (const line of lines) if (line !== undefined) text = text === undefined ? line : `${text}\n${line}`
@@ -18,12 +18,12 @@ export function joinLines(...lines: readonly (string | undefined)[]): string {
 }
 
 /**
- * Puts a text on one line of at most `limit` characters. A name or an id with line breaks could otherwise imitate a heading of the
- * prompt.
+ * Puts a text on one line of at most `limit` characters. Without this, a name or id that contains line breaks could imitate a heading of
+ * the prompt.
  */
 export function oneLine(text: string, limit: number): string {
   if (text.length <= limit && !/\s/.test(text)) return text
-  // A long text is cut first, because collapsing all of its white space would take long.
+  // Cut a long text before its white space is collapsed, because collapsing all of it would take long.
   const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text
   const flat = head.replace(/\s+/g, ' ').trim()
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
@@ -33,21 +33,24 @@ export function oneLine(text: string, limit: number): string {
 export const shownPath = ({ path }: Pick<Block, 'path'>, limits: Pick<Caps, 'path'>): string | undefined =>
   path === undefined ? undefined : pathWithin(path, limits.path)
 
-/** A path in at most `limit` characters. A list of sources is not cut inside, because the model could not read the rest: it becomes a range. */
+/**
+ * A path in at most `limit` characters. A list of sources becomes a range, because `react.read` could not parse a list that ends in the
+ * middle.
+ */
 export function pathWithin(path: string, limit: number): string {
   if (path.length <= limit || !path.startsWith('so:')) return oneLine(path, limit)
   const parsed = parsePath(path)
   return parsed?.space === 'so' && parsed.sids.length > 0 ? oneLine(shortSourcesPath(parsed.sids, limit), limit) : oneLine(path, limit)
 }
 
-/** Cuts a text that is longer than `limit` characters, and says after the cut how to read the rest. */
+/** Cuts a text that is longer than `limit` characters. After the cut it says how to read the whole text. */
 export function clip(text: string, limit: number, path?: string): string {
   if (text.length <= limit) return text
   const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
   return `${cutAt(text, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
 }
 
-/** The last lines: as many as fit into `maxChars` characters. */
+/** The last lines, as many as fit into `maxChars` characters. */
 export const lastLinesWithin = (lines: readonly string[], maxChars: number): readonly string[] =>
   lastWithin(lines, maxChars, (line) => line.length + 1)
 
@@ -63,20 +66,21 @@ export function lastWithin<T>(items: readonly T[], max: number, sizeOf: (item: T
   return items.slice(first)
 }
 
-// Three ways to make long content short: a preview of a text, the shape of a JSON value, and a JSON value with its long parts cut.
+// The next functions shorten long content. `preview` shortens a text, `shapeOf` describes the structure of a JSON value, and `shortenJson`
+// cuts the long parts of a JSON value.
 
 interface PreviewOptions {
   readonly what: 'TOOL RESULT' | 'TOOL CALL' | 'ARTIFACT' | 'CODE' | 'INTERNAL NOTE'
   readonly text: string
-  /** A text of more characters than this is shown as a preview. */
+  /** A text with more characters than this is shown as a preview. */
   readonly limit: number
-  /** The path at which the whole text can be read; undefined when it has none. */
+  /** The path at which the model can read the whole text. Undefined when there is none. */
   readonly path: string | undefined
-  /** The parsed text, if the text is JSON. The preview then also shows its shape. */
+  /** The parsed text, if the text is JSON. The preview then also shows the shape of the value. */
   readonly json?: Json | undefined
 }
 
-/** Returns a short text as it is. For a long text, returns its size, its shape, its beginning, and how to read the rest. */
+/** Returns a short text unchanged. For a long text, returns its size, its shape, its beginning, and how to read the whole text. */
 export function preview({ what, text, limit, path, json }: PreviewOptions, limits: Caps): string {
   if (text.length <= limit) return text
   const shown = cutAt(text, limit)
@@ -97,14 +101,14 @@ export function preview({ what, text, limit, path, json }: PreviewOptions, limit
 const encoder = new TextEncoder()
 const byteLength = (text: string) => encoder.encode(text).length
 
-/** A newline at the end begins no line. */
+/** The number of lines. A newline at the end of the text does not begin another line. */
 function countLines(text: string): number {
   let count = text === '' || text.endsWith('\n') ? 0 : 1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
   return count
 }
 
-/** The structure of a JSON value without its content. It lets the model ask for the right piece of the value. */
+/** Describes the structure of a JSON value: keys, types and sizes. With it the model can ask for the piece that it needs. */
 export function shapeOf(value: Json, limits: Caps): string {
   const lines: string[] = []
   let size = 0
@@ -117,7 +121,7 @@ export function shapeOf(value: Json, limits: Caps): string {
   return cutAt(lines.join('\n'), limits.shape)
 }
 
-/** Adds the lines that describe a value. Returns false when there is no room for more lines. */
+/** Adds the lines that describe a value. Returns false when the limit for the whole description is reached. */
 function describe(value: Json, label: string, indent: string, depth: number, limits: Caps, add: (line: string) => boolean): boolean {
   if (!add(`${indent}${label}${kindOf(value)}`)) return false
   if (typeof value !== 'object' || value === null || depth >= limits.shapeDepth) return true
@@ -129,7 +133,7 @@ function describe(value: Json, label: string, indent: string, depth: number, lim
   return more <= 0 || add(`${indent}  ... ${more} more`)
 }
 
-/** Groups consecutive items that have the same keys. Returns the first item of each group, with a label such as `[0-399]`. */
+/** Groups consecutive items that have the same keys. Returns the first item of each group with a label such as `[0-399]`. */
 function groupAlike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
   const groups: { from: number; to: number; structure: string }[] = []
   items.forEach((item, index) => {
@@ -155,11 +159,11 @@ function kindOf(value: Json): string {
 }
 
 export interface ShortenLimits {
-  /** The most characters of a string. */
+  /** The highest number of characters in a string. */
   readonly text: number
-  /** The most items of a list. */
+  /** The highest number of items in a list. */
   readonly items: number
-  /** The most keys of an object. */
+  /** The highest number of keys in an object. */
   readonly keys: number
 }
 
@@ -170,8 +174,8 @@ const MAX_DEPTH = 16
 export const cutText = (text: string, limit: number, mark = MARK): string => (text.length <= limit ? text : cutAt(text, limit) + mark)
 
 /**
- * Copies a value and cuts its long strings, lists and objects. A mark shows each cut. A string that starts with `ref:` is an address and
- * is never cut.
+ * Copies a value and cuts its long strings, lists and objects. Each cut is shown by a text such as `...[truncated]`. A string that starts
+ * with `ref:` is a reference and is never cut, because a part of a path leads nowhere.
  */
 export function shortenJson(value: Json, limits: ShortenLimits): { readonly value: Json; readonly truncated: boolean } {
   let truncated = false
@@ -196,17 +200,17 @@ export function shortenJson(value: Json, limits: ShortenLimits): { readonly valu
   return { value: shortened, truncated }
 }
 
-// Removes what must not reach a model: long runs of base64, and the handles by which the runtime hosts files.
+// The next functions remove texts that must not reach a model: long base64, and the names under which the runtime hosts files.
 
-/** The least number of base64 characters that are removed. A shorter run may be a key, a hash or a long word. */
+/** A text with fewer base64 characters is kept. It may be a key, a hash or a long word. */
 const minRunChars = 2_048
-/** A shorter line is not taken for a line of base64. */
+/** A line with fewer characters does not count as a line of base64. */
 const minLineChars = 60
-const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/ // the escaped forms occur inside JSON strings
+const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/ // `\\n` and `\\r\\n` match the escaped line breaks in JSON strings
 
 /**
- * Replaces bytes that a tool printed as base64. They cost thousands of tokens, and no model can read them. The base64 may be one line,
- * or consecutive lines of at least 60 characters. It has at least 2,048 characters in all.
+ * Replaces bytes that a tool printed as base64. They cost thousands of tokens, and no model can read them. A group of consecutive base64
+ * lines is replaced if it has at least `minRunChars` characters in all.
  */
 export function scrubBase64(text: string): string {
   if (text.length < minRunChars) return text
@@ -242,7 +246,7 @@ function base64Groups(text: string): readonly Base64Group[] {
   return groups
 }
 
-/** Finds lines of base64. Only every 60th character is tested, because a line of at least 60 characters contains one of them. */
+/** Finds lines of base64. It is enough to test every 60th character, because a line with at least 60 characters contains one of those. */
 function* base64Lines(text: string): Generator<{ readonly start: number; readonly end: number }> {
   let floor = 0
   for (let probe = minLineChars - 1; probe < text.length; probe += minLineChars) {
@@ -251,7 +255,7 @@ function* base64Lines(text: string): Generator<{ readonly start: number; readonl
     let end = probe + 1
     while (start > floor && isBase64(text, start - 1)) start--
     while (isBase64(text, end)) end++
-    // This character belongs to an escaped line break.
+    // `\n`, `\r` and `\t` in JSON strings: the letter is not a part of the base64 after it.
     if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++
     if (end - start < minLineChars) continue
     while (text[end] === '=' && isPadding(text, end)) end++
@@ -272,7 +276,10 @@ const hostingFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', '
 const isAbsolutePhysicalPath = (field: string, value: unknown) =>
   field === 'physical_path' && typeof value === 'string' && unsafeReason(value) !== undefined
 
-/** A replacer for `JSON.stringify` that drops hosting fields and absolute paths. It is only for records that the runtime wrote. */
+/**
+ * A replacer for `JSON.stringify` that removes hosting fields and absolute paths. Use it only for records that the runtime wrote. In the
+ * output of a tool, a field such as `key` may have another meaning.
+ */
 export function omitHostingFields(field: string, value: unknown): unknown {
   return hostingFields.has(field) || isAbsolutePhysicalPath(field, value) ? undefined : value
 }
@@ -280,8 +287,8 @@ export function omitHostingFields(field: string, value: unknown): unknown {
 const mayHoldHandles = /"(?:hosted_uri|rn|local_path|physical_path)"/
 
 /**
- * Removes hosting handles from the JSON text that a tool returned. A field called `key` may mean anything, so it is removed only from
- * an object that also has a `hosted_uri` or `rn`.
+ * Removes hosting fields from the JSON text that a tool returned. Tools also use field names such as `key` for other purposes. So these
+ * fields are removed only from objects with a `hosted_uri` or `rn`.
  */
 export function stripHostingHandles(text: string): string {
   const value = mayHoldHandles.test(text) ? parseJson(text) : undefined

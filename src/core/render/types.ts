@@ -1,14 +1,14 @@
 import type { BlobRef, Block } from '../block/block.ts'
 import type { Caps } from './caps.ts'
 
-/** One element of the message that a model reads. Stored bytes are only referenced; an adapter loads them. */
+/** One element of the message that a model reads. For stored bytes it contains only the hash. The model adapter loads the bytes. */
 export type Part = TextPart | BinaryPart
 
 /** A text of a prompt. */
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
-  /** The provider may cache everything up to and including this part. */
+  /** Set on a part with a mark: the provider may cache the prompt up to the end of this part. */
   readonly cache?: true
 }
 
@@ -17,58 +17,67 @@ export interface BinaryPart {
   readonly type: 'image' | 'document'
   readonly media_type: string
   readonly blob: BlobRef
-  /** Providers bill images by width and height, and documents by pages. Undefined when the block does not tell. */
+  /**
+   * The size in pixels, or the number of pages of a document: providers bill by these numbers. Undefined when the block does not tell them.
+   */
   readonly width?: number
   readonly height?: number
   readonly pages?: number
-  /** The bytes of a block that is not stored yet. Its `blob` then has a size and an empty hash. */
+  /** The bytes, for a block that is not stored yet. Then `blob` has a size and an empty hash. */
   readonly base64?: string
   readonly cache?: true
 }
 
-/** A block as the model sees it. Blocks that render to nothing are not in a slice. */
+/** A block as the model sees it. A block that renders to no parts is not in the list `Slice.shown`. */
 export interface ShownBlock {
   readonly block: Block
-  /** Never empty. */
+  /** Contains at least one part. */
   readonly parts: readonly Part[]
-  /** The block's round, as an index into `Slice.roundEnds`. Undefined for headers, user input and summaries. */
+  /** The round of the block, as an index into `Slice.roundEnds`. Undefined for headers, user input and summaries. */
   readonly round: number | undefined
 }
 
 /**
- * The blocks of a timeline that the model sees, oldest first. A position is an index into `shown`. Cache points and hiding both use
- * these positions, so that hiding never changes a block before a frozen cache point.
+ * The blocks of a timeline that the model sees, oldest first. A *position* is an index into `shown`. Cache points and `react.hide` use the
+ * same positions. So `react.hide` can tell which blocks are before a cache point and must not change, because a changed block makes the
+ * cached prompt useless.
  */
 export interface Slice {
   readonly shown: readonly ShownBlock[]
-  /** The position of the current turn's header. Undefined when the slice has no such header. */
+  /** The position of the header of the current turn. Undefined when the header is not in `shown`. */
   readonly turnStart: number | undefined
   /**
-   * For each round, the position at which it is complete. Rounds are ordered by their first blocks. Rounds of imported blocks may
-   * interleave. A round is not complete before every earlier round is, so these positions never decrease.
+   * For each round, the position of its last block. Rounds are in the order of their first blocks. The blocks of two rounds may be mixed,
+   * for example in imported timelines. Then the earlier round counts as finished first, so these positions never decrease.
    */
   readonly roundEnds: readonly number[]
 }
 
 export interface RenderSettings {
   readonly caps: Caps
-  /** Whether the agent has this tool. Tools that not every agent has are named only if this is true. Undefined: it has none of them. */
+  /**
+   * Whether the agent has this tool. A prompt names an optional tool only if this function returns true for it. Without the function, it
+   * names none.
+   */
   readonly hasTool?: ((id: string) => boolean) | undefined
 }
 
 /**
- * What decides how a block is rendered, besides the block itself. It depends only on the settings and on earlier blocks. A later block
- * never changes how an earlier one looks, so the cached prefix stays valid.
+ * The values that decide how a block is rendered, besides the block itself. They depend only on the settings and on earlier blocks.
+ * Therefore a later block never changes the text of an earlier one, and the cached beginning of the prompt stays valid.
  */
 export interface RenderContext extends RenderSettings {
-  /** The call that a tool block belongs to, and the tool that was called. */
+  /** The id of the call that a tool block belongs to. `toolId` is the tool that was called. */
   readonly callId: string | undefined
   readonly toolId: string | undefined
-  /** The status in the summary heading that this block continues with one more artifact. Undefined when it continues none. */
+  /**
+   * Set when the block before ends a summary of tool results to which this block adds one line. It is the status in the heading of that
+   * summary.
+   */
   readonly continuedStatus: string | undefined
-  /** True when the plan was last shown with exactly these steps and states. Then it is not shown again. */
+  /** True when the prompt already shows the plan with exactly these steps and states. Then it is not shown again. */
   readonly repeatsPlan: boolean
-  /** The block's number among the attachments of its round or input, or the reason why its bytes are not sent. Undefined without bytes. */
+  /** For a block with an image or document: its number within the round or the user's input, or the reason why it is not sent. */
   readonly attachment: number | RefusalReason | undefined
 }
 

@@ -13,32 +13,31 @@ import type { Part, RenderContext, RenderSettings, ShownBlock, Slice } from './t
 
 export const defaultSettings: RenderSettings = { caps }
 
-/** A shown block with the context in which it was rendered. */
+/** A block with its parts, and with the context in which it was rendered. */
 export interface RenderedBlock extends ShownBlock {
   readonly context: RenderContext
-  /** True when no blank line separates the block from the previous one. */
+  /** True when no blank line separates this block from the block before. */
   readonly joined: boolean
 }
 
 /**
- * One pass over a timeline, oldest block first. The walk renders each block. It remembers what the rendering of later blocks depends
- * on, such as the tool of each call, the plans that were shown and the number of images. It never looks ahead. When the timeline has
- * grown, the walk continues where it stopped.
+ * Renders the blocks of a timeline, oldest first. It remembers what the rendering of later blocks depends on, such as the tool of each
+ * call, the plans that were shown and the number of images. When the timeline has grown, `extend` continues after the last rendered block.
  */
 export interface Walk {
   readonly buffer: BlockBuffer
   readonly size: number
   readonly shown: readonly RenderedBlock[]
-  /** Renders the blocks that `timeline` has beyond `size`. */
+  /** Renders the blocks of `timeline` from position `size` on. */
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
-  /** Like `slice`, without copying. The returned slice is valid until the next `extend`. */
+  /** Returns the same slice as `slice`, but does not copy the lists. It is valid until the next call of `extend`. */
   peek(turnId: string | undefined): Slice
 }
 
 /**
- * Starts a walk. `before` is an earlier walk over mostly the same blocks. A block that has the same context in both walks keeps its
- * rendered parts.
+ * Renders all blocks of `start`. `before` is the walk over an earlier state of the timeline. A block that has the same context in both
+ * walks keeps its rendered parts.
  */
 export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'shown'>): Walk {
   let rendered = before && new Map(before.shown.map((line) => [line.block, line]))
@@ -46,7 +45,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   const roundEnds: number[] = []
   const headers = new Map<string, number>() // turn id -> position
   const tools = new Map<string, string>() // call id -> tool id
-  const plans = new Map<string, string>() // plan id -> states as last shown
+  const plans = new Map<string, string>() // plan id -> steps and states as last shown
   const attachments = createAttachmentLimiter(settings.caps)
   const roundOf = createRoundNumbers()
   const emptyContext: RenderContext = {
@@ -58,9 +57,9 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     repeatsPlan: false,
     attachment: undefined,
   }
-  let openSummary: SummaryLine | undefined // the heading's call and status, while digests of that call follow
+  let openSummary: SummaryLine | undefined // the last shown heading of a summary, until a block follows that is not a line of this summary
   let lastWasStub = false
-  let inSummary = false // true from a summary to the last of the blocks that it preserved
+  let inSummary = false // true from a summary to the last block that the compaction preserved after it
   let copied: Slice | undefined
   let borrowed: Slice = { shown, turnStart: undefined, roundEnds }
 
@@ -111,7 +110,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function push(block: Block, parts: readonly Part[], context: RenderContext, joined: boolean) {
-    const round = inSummary ? undefined : roundOf(block) // a block that a summary preserved belongs to a round that is no longer shown
+    const round = inSummary ? undefined : roundOf(block) // a block that a compaction preserved belongs to a round that is no longer shown
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
     for (let later = round; later < Math.max(round + 1, roundEnds.length); later++) roundEnds[later] = position
@@ -139,11 +138,11 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
 
   const walk = { buffer: start.buffer, size: 0, shown, extend, slice, peek }
   extend(start)
-  rendered = undefined // blocks that are added later are new, so the earlier walk can be released
+  rendered = undefined // later blocks are new, so the parts of the earlier walk are not needed any more
   return walk
 }
 
-/** The running turn, or the turn of the last block when none is running. */
+/** The id of the running turn. If no turn is running, the turn of the last block. */
 export function currentTurnIdOf(timeline: Timeline): string | undefined {
   return timeline.openTurn?.turn_id ?? blockAt(timeline, timeline.size - 1)?.turn_id
 }
@@ -160,7 +159,10 @@ const preservedTypes: ReadonlySet<BlockType> = new Set([
 ])
 const isPreserved = (block: Block) => preservedTypes.has(block.type) || block.meta?.preserved_by_compaction === true
 
-/** The header of a turn whose own header was compacted away. It has no time, because only the lost header had the turn's start. */
+/**
+ * The header for a turn whose header block was compacted. It shows no time, because only the compacted block had the start time of the
+ * turn.
+ */
 const syntheticHeader = oncePerBlock(
   ({ turn_id }: Block): Block => ({ id: `header_${turn_id}`, type: 'turn.header', author: 'system', turn_id, ts: '', text: '' }),
 )
@@ -171,7 +173,7 @@ function callInPath(path: string | undefined): string | undefined {
   return parsed?.space === 'tc' ? parsed.call : undefined
 }
 
-/** True when both contexts make a block render to the same parts. */
+/** Whether a block renders to the same parts in both contexts. */
 function sameContext(a: RenderContext, b: RenderContext): boolean {
   return (
     a.caps === b.caps &&
@@ -185,7 +187,7 @@ function sameContext(a: RenderContext, b: RenderContext): boolean {
 }
 
 function renderParts(block: Block, context: RenderContext): readonly Part[] {
-  const parts = blockRenderers[block.type](block, context) // there is a renderer, because blocks of unknown types are never shown
+  const parts = blockRenderers[block.type](block, context) // there is a renderer for every shown type, see `shownTypes`
   return parts.some(holdsBase64) ? parts.map(withoutBase64) : parts
 }
 

@@ -2,7 +2,7 @@ import { oncePerBlock } from '../block/reader.ts'
 import { type IncomingSource, isSid, type SourceRow } from './source.ts'
 import { normalizeUrl } from './url.ts'
 
-/** The sources of a conversation, sorted by sid. `next_sid` only grows, so that the sid of a removed source is not reused. */
+/** The sources of a conversation, sorted by SID. `next_sid` only grows, so the SID of a removed source is never given to another source. */
 export interface SourcePool {
   readonly rows: readonly SourceRow[]
   readonly next_sid: number
@@ -10,21 +10,27 @@ export interface SourcePool {
 
 export const emptyPool: SourcePool = { rows: [], next_sid: 1 }
 
-/** The pool after `mergeSources`, and which sids the incoming rows got. */
+/** The pool after `mergeSources`, and the SIDs that the incoming rows got. */
 export interface MergeResult {
   readonly pool: SourcePool
-  /** The new and changed rows. Only these have to be stored. */
+  /** The new and changed rows. Only these rows have to be stored. */
   readonly changed: readonly SourceRow[]
-  /** The pool's sid of each incoming row, in the same order. */
+  /** The SID of each incoming row, in the same order. */
   readonly sids: readonly number[]
-  /** Maps the number that the tool gave a row to the row's sid in the pool. If the tool used a number twice, the first row is valid. */
+  /**
+   * Maps the number that the tool gave to a row to the SID of the row in the pool. If the tool used one number for two rows, the first row
+   * counts.
+   */
   readonly renumbered: ReadonlyMap<number, number>
 }
 
-/** Adds rows to the pool. A known source keeps its sid and is completed. A new source gets the next sid, not the number of the tool. */
+/**
+ * Adds rows to the pool. A source that the pool already has keeps its SID and gets the fields that were missing. A new source gets the next
+ * SID; the number that the tool gave it is ignored.
+ */
 export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
   const known = new Map(pool.rows.map((row) => [row.sid, row]))
-  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // the oldest row of a key is kept
+  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of rows with the same key, the oldest counts
   const renumbered = new Map<number, number>()
   const touched = new Set<number>()
   let next = firstFreeSid(pool.rows, pool.next_sid)
@@ -41,7 +47,7 @@ export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource
     return sid
   })
 
-  const rows = [...known.values()] // these are sorted by sid: the rows of the pool come first, then the new ones
+  const rows = [...known.values()] // sorted by SID, because the rows of the pool come first and new rows have higher SIDs
   return { pool: { rows, next_sid: next }, changed: rows.filter(({ sid }) => touched.has(sid)), sids, renumbered }
 }
 
@@ -52,25 +58,24 @@ export function applyMerge(pool: SourcePool, { rows, next_sid }: SourcePool): So
   return { rows: ordered, next_sid: firstFreeSid(ordered, Math.max(pool.next_sid, next_sid)) }
 }
 
-/** Removes a row. Its sid is not reused. */
+/** Removes a row. Its SID is not given to another source. */
 export function removeSource(pool: SourcePool, sid: number): SourcePool {
   return { ...pool, rows: pool.rows.filter((row) => row.sid !== sid) }
 }
 
-/** Marks rows as cited; unknown sids are ignored. */
+/** Marks rows as cited. SIDs that the pool does not have are ignored. */
 export function markUsed(pool: SourcePool, sids: Iterable<number>): SourcePool {
   const used = new Set(sids)
   return { ...pool, rows: pool.rows.map((row) => (used.has(row.sid) && row.used !== true ? { ...row, used: true } : row)) }
 }
 
-/** The rows of a selection. */
 interface SelectedSources {
-  /** The found rows, in the order of the sids. */
+  /** The found rows, in the order of the given SIDs. */
   readonly rows: readonly SourceRow[]
   readonly missing: readonly number[]
 }
 
-/** The rows with these sids, and the sids that the pool does not have. */
+/** The rows with these SIDs, and the SIDs that the pool does not have. */
 export function selectSources(pool: SourcePool, sids: Iterable<number>): SelectedSources {
   const bySid = sourcesBySid(pool)
   const unique = [...new Set(sids)]
@@ -82,23 +87,23 @@ export function selectSources(pool: SourcePool, sids: Iterable<number>): Selecte
 
 export const sourcesBySid = (pool: SourcePool): ReadonlyMap<number, SourceRow> => new Map(pool.rows.map((row) => [row.sid, row]))
 
-/** The pool as an exported timeline holds it: rows without body and hosting handles, and with a short text. */
+/** The rows that an exported timeline contains: without `content` and hosting fields, and with a shortened `text`. */
 export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool.rows.map(compactRow)
 
-/** The next sid. It is above the sid of every row, even if `counter` is too low: a pool from a snapshot has no counter. */
+/** The next SID. It is higher than the SID of every row, even if `counter` is too low. An imported pool may have no counter. */
 const firstFreeSid = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
 
-/** The key by which a source is recognised: the path of a file, or the normalised URL of anything else. */
+/** The key by which a known source is recognised: the physical path of a file, or the normalised URL of any other source. */
 export function sourceKey(row: { readonly url?: string; readonly physical_path?: string }): string {
   return row.physical_path === undefined ? normalizeUrl(row.url ?? '') : `local:${row.physical_path}`
 }
 
-/** Like `sourceKey`, but remembers the key of each row, because parsing all URLs takes longer than the rest of a merge. */
+/** The key of a row, computed once per row. Parsing the URLs of all rows would take longer than the whole merge. */
 const keyOfRow = oncePerBlock((row: SourceRow) => sourceKey(row))
 
 const scores = ['weighted_rank', 'objective_relevance', 'query_relevance'] as const
 
-/** The known row with everything that the incoming row adds; the same object when it adds nothing. */
+/** The known row with all fields that the incoming row adds. Returns the same object when it adds none. */
 function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   const added = new Map<string, unknown>()
   for (const [field, value] of Object.entries(incoming)) {
@@ -107,7 +112,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   if (isBetterTitle(incoming.title, known.title)) added.set('title', incoming.title)
   if (isLonger(incoming.text, known.text)) added.set('text', incoming.text)
 
-  // `content_length` belongs to one body and must not be combined with another body.
+  // `content_length` is the length of one `content` and must not be combined with the `content` of the other row.
   if (!isMissing(known.content) || !isMissing(incoming.content)) added.delete('content_length')
   if (isLonger(incoming.content, known.content)) {
     added.set('content', incoming.content)
@@ -123,7 +128,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
 const isMissing = (value: unknown) => value === undefined || value === null || value === ''
 const isLonger = (candidate: string | undefined, known: string | undefined) => (candidate?.length ?? 0) > (known?.length ?? 0)
 
-/** Whether `candidate` is the better title. A URL stands for a missing title, so any other title is better. */
+/** Whether `candidate` is the better title. Tools use the URL as title if they know no other, so any other title is better than a URL. */
 function isBetterTitle(candidate: string | undefined, known: string | undefined): boolean {
   const isReal = isTitle(candidate)
   return isReal === isTitle(known) ? isLonger(candidate, known) : isReal
@@ -131,7 +136,7 @@ function isBetterTitle(candidate: string | undefined, known: string | undefined)
 
 const isTitle = (title: string | undefined) => !isMissing(title) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(title ?? '')
 
-// The last four fields serve to find the file of a source when only the timeline is available.
+// With the last four fields, a reader of an exported timeline can find the file of a source.
 const compactFields = [
   'title',
   'url',
@@ -154,7 +159,10 @@ function compactRow(row: SourceRow): CompactRow {
   return { sid: row.sid, ...(Object.fromEntries(fields) as Omit<CompactRow, 'sid'>), ...text } // `fields` has only these keys
 }
 
-/** Cuts a text after 500 code points, so that no surrogate pair is split. A text that was already cut stays as it is. */
+/**
+ * Cuts a text after `maximumText` code points, so that no surrogate pair is split. A text that already ends with the truncation mark is not
+ * cut again.
+ */
 function shorten(text: string): string {
   if (text.length <= maximumText) return text
   let end = 0

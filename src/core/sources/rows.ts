@@ -1,7 +1,7 @@
 import { isObject } from '../json.ts'
 import { addressOf, isWebAddress, sidOf } from './source.ts'
 
-/** A row of a search or fetch result, with its number and its address. */
+/** A row of a search or fetch result, with its number and its URL. */
 export interface ResultRow {
   readonly [field: string]: unknown
   readonly sid: number
@@ -9,8 +9,9 @@ export interface ResultRow {
 }
 
 /**
- * The rows of a search result, which is a list of rows, or of a fetch result, which is an object with addresses as keys. A row has a `sid` and
- * the address of a web page; one such row among objects is enough. Any other value has no rows: a `sid` alone may be anything.
+ * The rows of a search result (a list of rows) or of a fetch result (an object with URLs as keys). A row is an object with a `sid` and the
+ * URL of a web page. All items must be objects, and at least one must be such a row. Otherwise the result is empty, because `sid` alone may
+ * mean something else.
  */
 export function sourceRowsIn(value: unknown): readonly ResultRow[] {
   if (Array.isArray(value)) return rowsOf(value, () => undefined)

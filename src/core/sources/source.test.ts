@@ -202,7 +202,7 @@ describe('a row of a tool', () => {
     'javascript:alert(1)',
     'file:///etc/passwd',
     `https://a.b/${'x'.repeat(4_000)}`,
-    'java\nscript:alert(1)', // browsers leave out control characters and spaces
+    'java\nscript:alert(1)', // browsers ignore control characters and spaces in a scheme
     '\u0001java\tscript:alert(1)',
     'vbscript :x',
   ])('does not lead to %.40s', (url) => expect(parseToolSource({ url, title: 'T' })).toBeUndefined())

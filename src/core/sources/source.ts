@@ -5,21 +5,21 @@ const sourceTypes = ['web', 'file', 'attachment', 'manual'] as const
 /** Where a source comes from. */
 export type SourceType = (typeof sourceTypes)[number]
 
-/** The fields of a source. Unknown fields are kept unchanged. */
+/** The fields of a source. Fields with other names are kept unchanged. */
 export interface SourceFields {
   readonly source_type?: SourceType
   readonly title?: string
   readonly url?: string
   /** A short excerpt. */
   readonly text?: string
-  /** The whole body. It is never part of an exported timeline. */
+  /** The whole text of the source. Exported timelines do not contain it. */
   readonly content?: string
   readonly content_length?: number
   readonly mime?: string
   readonly size_bytes?: number
   readonly base64?: string
   readonly artifact_path?: string
-  /** A path below OUT_DIR, in Unicode form NFC and safe by `unsafeReason`. */
+  /** A physical path in Unicode form NFC that `unsafeReason` calls safe. */
   readonly physical_path?: string
   readonly turn_id?: string
   readonly rn?: string
@@ -37,27 +37,35 @@ export interface SourceFields {
   readonly modified_time_iso?: string
   readonly fetched_time_iso?: string
   readonly fetch_status?: string
-  /** Whether an answer or an artifact cited the source. */
+  /** Whether an answer or an artifact cites the source. */
   readonly used?: boolean
   readonly [field: string]: unknown
 }
 
-/** A row of the pool. Its `sid` identifies the source as long as the conversation exists. */
+/** A row of the pool. Its `sid` means this source as long as the conversation exists. */
 export interface SourceRow extends SourceFields {
   readonly sid: number
 }
 
-/** A row to merge into the pool. Its `sid` is the number that the tool gave it. It serves only to renumber the tool's citations. */
+/**
+ * A row to add to the pool. Its `sid` is the number that the tool gave it. This number is used only to replace the numbers in the tool's
+ * citations.
+ */
 export type IncomingSource = SourceFields & { readonly sid?: number } & ({ readonly url: string } | { readonly physical_path: string })
 
-/** True for a valid sid, which is a positive integer. */
+/** Whether a value can be a SID, which is a positive integer. */
 export const isSid = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0 // safe integers are numbers
 
 const maximumBase64 = 4000
-/** The most characters of an address, and of a field that is not known here. A longer one is content in the wrong place. */
+/**
+ * The highest number of characters in an address or in a field with an unknown name. Longer values are content that is in the wrong field.
+ */
 const maximumText = 4000
 
-/** Parses a row from a tool or a file. Undefined when it has neither a URL nor a safe path. Known fields of a wrong type are left out. */
+/**
+ * Parses a row from a tool or a file. Undefined when it has neither a URL nor a safe path. Known fields with a value of the wrong type are
+ * left out.
+ */
 export function parseSourceRow(value: unknown): IncomingSource | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const remaining = new Map<string, unknown>(Object.entries(value))
@@ -74,9 +82,9 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   return url === undefined ? undefined : { ...fields, url }
 }
 
-/** A row of a pool that was imported, without the fields that no row may have. It is kept without an address, too: answers may cite it. */
+/** An imported row without the fields that a row of the pool may not have. A row without a URL is kept too, because answers may cite it. */
 export function cleanPoolRow(row: SourceRow): SourceRow {
-  const fields = Object.entries(row).filter(([name, field]) => name === 'sid' || isPoolField(name, field)) // the order of the fields is kept
+  const fields = Object.entries(row).filter(([name, field]) => name === 'sid' || isPoolField(name, field)) // keeps the order of the fields
   return Object.fromEntries(fields) as SourceRow // `sid` is among the fields
 }
 
@@ -86,17 +94,21 @@ function isPoolField(name: string, field: unknown): boolean {
   return name !== 'local_path' && isValidField(name, field)
 }
 
-/** Fields that only the runtime sets. They lead to files of a conversation, or they say what the conversation did with the source. */
+/** Fields that only the runtime may set. Some lead to files of the conversation, the others say how the conversation used the source. */
 const runtimeFields: ReadonlySet<string> = new Set([
   ...['physical_path', 'local_path', 'artifact_path', 'rn', 'hosted_uri', 'key', 'turn_id', 'used'],
 ])
 
-/** Addresses that are no places on the web: they hold their content, run as a program, or lead into the machine of the reader. */
+/**
+ * Schemes that do not lead to a place on the web. Such an address contains the content itself, runs as a program, or leads to the reader's
+ * machine.
+ */
 const refusedAddress = /^(?:data|javascript|vbscript|blob|file):/i
 
 /**
- * Parses a row that a tool returned. Undefined when the row has no address. Fields that only the runtime sets are left out, so that a tool
- * can not lead a reader to a file. Fields of other names are kept when they hold a short text, a number or a truth value.
+ * Parses a row that a tool returned. Undefined when the row has no address. Fields that only the runtime may set are left out, so a tool
+ * can not make a source lead to a file of the conversation. Fields with unknown names are kept if their value is a short text, a number or
+ * a boolean.
  */
 export function parseToolSource(value: unknown): IncomingSource | undefined {
   if (!isObject(value)) return undefined
@@ -104,40 +116,49 @@ export function parseToolSource(value: unknown): IncomingSource | undefined {
   const url = addressOf(value)
   const row = url === undefined ? undefined : parseSourceRow({ ...Object.fromEntries(fields), url, sid: sidOf(value.sid) })
   if (url === undefined || row?.title !== url) return row
-  const { title: _address, ...untitled } = row // an address is no title
+  const { title: _address, ...untitled } = row // a URL is not a title
   return { ...untitled, url }
 }
 
-/** The address in a row of a tool; undefined when it has none. The field `value` holds an address only in some formats. */
+/**
+ * The address in a row that a tool returned; undefined when there is none. The field `value` counts only if it is a web address, because in
+ * most formats it has another meaning.
+ */
 export function addressOf(row: { readonly [field: string]: unknown }): string | undefined {
   const address = [row.url, row.href, isWebAddress(row.value) ? row.value : undefined].find(isFilled)?.trim()
   if (address === undefined || address.length > maximumText) return undefined
   return refusedAddress.test(address.replace(ignoredInAddresses, '')) ? undefined : address
 }
 
-/** Control characters and spaces. Browsers leave them out before they read the scheme of an address. */
+/**
+ * Control characters and white space. Browsers ignore them when they read the scheme of an address, so `java\nscript:` would run as a
+ * program.
+ */
 const ignoredInAddresses = /[\p{Cc}\s]+/gu
 
-/** The number in a row of a tool. Some tools write it as a text. */
+/** The number in a row that a tool returned. Some tools write the number as a string. */
 export function sidOf(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   return isSid(number) ? number : undefined
 }
 
-/** Whether a value is the address of a page on the web. */
+/** Whether a value is the address of a web page. */
 export const isWebAddress = (value: unknown): value is string =>
   typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
 
 function isToolField(name: string, field: unknown): boolean {
-  if (name === 'href' || name === 'value') return false // the address is in `url`
+  if (name === 'href' || name === 'value') return false // `addressOf` has already put the address into `url`
   if (name === 'source_type') return field === 'web' || field === 'manual'
-  if (fieldChecks.has(name) || readByName.has(name)) return true // `parseSourceRow` checks these
+  if (fieldChecks.has(name) || readByName.has(name)) return true // `parseSourceRow` checks these fields
   return typeof field === 'string' ? field.length <= maximumText : typeof field === 'boolean' || Number.isFinite(field)
 }
 
 const readByName: ReadonlySet<string> = new Set(['title', 'description', 'text', 'body'])
 
-/** Returns the first of these fields that has text and removes it. The field `names[0]` is removed in any case; the others stay. */
+/**
+ * Returns the first of the named fields that has text, and removes it from `remaining`. Always removes the field `names[0]`. Other fields
+ * without text stay.
+ */
 function takeText(remaining: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
   const name = names.find((candidate) => isFilled(remaining.get(candidate)))
   const value = name === undefined ? undefined : remaining.get(name)
@@ -146,7 +167,10 @@ function takeText(remaining: Map<string, unknown>, ...names: readonly [string, .
   return typeof value === 'string' ? value : undefined
 }
 
-/** Removes both path fields of a row and returns the first safe path. `local_path` is the older field and may be absolute. */
+/**
+ * Removes both path fields of a row and returns the first safe path. `local_path` is the older name of the field; its value may be an
+ * absolute path.
+ */
 function takePhysicalPath(remaining: Map<string, unknown>): string | undefined {
   const candidates = [remaining.get('physical_path'), remaining.get('local_path')]
   remaining.delete('physical_path')
@@ -161,14 +185,14 @@ const isFilled = (value: unknown): value is string => typeof value === 'string' 
 const isText = (value: unknown) => typeof value === 'string'
 const isNumber = (value: unknown) => Number.isFinite(value)
 
-/** A check for each known field that `parseSourceRow` does not read by name. */
+/** A check for each known field. `title`, `url`, `text` and the paths are missing, because `parseSourceRow` reads them itself. */
 const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>([
   ['sid', isSid],
   ['source_type', (value) => sourceTypes.some((type) => type === value)],
   ['base64', (value) => typeof value === 'string' && value.length <= maximumBase64],
   ['used', (value) => typeof value === 'boolean'],
   ...['content', 'mime', 'artifact_path', 'turn_id', 'domain', 'favicon', 'authority', 'provider'].map(asText),
-  ...['rn', 'hosted_uri', 'key'].map((field) => [field, () => false] as const), // a row of the pool has no hosting handles
+  ...['rn', 'hosted_uri', 'key'].map((field) => [field, () => false] as const), // a pool row has no hosting fields
   ...['published_time_iso', 'modified_time_iso', 'fetched_time_iso', 'fetch_status'].map(asText),
   ...['content_length', 'size_bytes', 'provider_rank', 'weighted_rank', 'objective_relevance', 'query_relevance'].map(asNumber),
 ])
@@ -182,15 +206,13 @@ function asNumber(field: string) {
 
 const isValidField = (field: string, value: unknown) => value !== undefined && (fieldChecks.get(field)?.(value) ?? true)
 
-/** The types of files that become sources by default. */
+/** The media types of files that become sources by default. */
 export const defaultEligibleMimes: readonly string[] = ['image/*']
 
-/** A wider list for `isEligibleMime`, with text and PDF. Neither list has office files or archives. */
+/** More media types for `isEligibleMime`: text and PDF are added. Office files and archives are in neither list. */
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
-/**
- * Whether a file of this type may become a source. `allow` holds types and `kind/*` patterns. Web pages and skills need no such check.
- */
+/** Whether a file of this media type may become a source. `allow` contains media types and patterns such as `image/*`. */
 export function isEligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
   const type = (mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (!type.includes('/')) return false
@@ -199,7 +221,7 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
     .some((pattern) => (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern))
 }
 
-/** Whether an answer may cite this source. Only web pages can be cited; files are embedded instead. */
+/** Whether an answer may cite this source. Only web pages can be cited. Files can be embedded in an answer. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return isWebAddress(row.url)

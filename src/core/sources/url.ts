@@ -1,6 +1,6 @@
 /**
- * Gives different URLs of the same page one spelling: `HTTPS://Example.COM/a/?utm_source=x&b=2#f` becomes `https://example.com/a?b=2`.
- * The order of parameters stays, and ports other than the scheme's default stay. Text that is not a URL is only trimmed.
+ * Gives different URLs of one page the same spelling: `HTTPS://Example.COM/a/?utm_source=x&b=2#f` becomes `https://example.com/a?b=2`.
+ * Parameters keep their order. A port stays if it is not the default of the scheme. A text that is not a URL is only trimmed.
  */
 export function normalizeUrl(text: string): string {
   const trimmed = text.trim()
@@ -13,7 +13,7 @@ export function normalizeUrl(text: string): string {
 
 const tracking = new Set(['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'utm_id', 'gclid', 'fbclid'])
 const hierarchical = /^[a-z][a-z0-9+.-]*:\/\//i
-const opaque = /^[a-z][a-z0-9+.-]*:(?!\d)/i // this matches `mailto:a@b.c` but not the host `localhost:8080`
+const opaque = /^[a-z][a-z0-9+.-]*:(?!\d)/i // matches `mailto:a@b.c` but not the host and port `localhost:8080`
 
 function withScheme(text: string): string | undefined {
   if (hierarchical.test(text)) return text

@@ -3,44 +3,45 @@ import type { ChannelNames, TagNames } from './channel-tag.ts'
 import { advanceCode, type CodeContext, createCodeContext } from './code-fence.ts'
 
 /**
- * The body of a channel may contain tags and text that only mentions tags. The kind of a body decides which is which:
+ * The text in a channel may contain tags, and it may contain quotations of tags, for example in code. The kind of the text decides which
+ * tags are meant as tags:
  *
- *   raw    the channel's own close tag counts, and so does an open tag at the start of a line, except in the first line
- *   json   all tags count, except between backticks inside a string
- *   text   all tags count, except in a fence or between backticks; text outside of all channels has this kind, too
+ *   raw    the close tag of the channel itself, and an open tag at the start of a line, except in the first line
+ *   json   all tags, except between backticks inside a string
+ *   text   all tags, except in a code fence or between backticks; text outside of all channels has this kind too
  */
 export type BodyKind = 'raw' | 'json' | 'text'
 
-/** Three selections of tag names. `expectedTags` chooses the one that applies at the current position of a body. */
+/** Three sets of tags. `expectedTags` chooses the set for the current position in the text of a channel. */
 export interface BodyTags {
   /** The open and close tags of all channels. */
   readonly all: TagNames
-  /** Only the close tag of the body's own channel. */
+  /** Only the close tag of the channel itself. */
   readonly ownClose: TagNames
-  /** The open tags of all channels and the close tag of the body's own channel. */
+  /** The open tags of all channels, and the close tag of the channel itself. */
   readonly openOrOwnClose: TagNames
 }
 
-/** What the parser knows about its current position in a body, while the text arrives in chunks. */
+/** The state of the parser at its current position in the text of a channel. */
 export interface ChannelBody {
   readonly kind: BodyKind
   readonly tags: BodyTags
-  /** Tracks fences and backticks in a body of the kind `text`. Undefined for other kinds. */
+  /** Tracks code fences and backticks in a text of the kind `text`. Undefined for other kinds. */
   readonly code: CodeContext | undefined
-  /** Used only for JSON: true inside a string. */
+  /** Only for JSON: true inside a string. */
   inString: boolean
-  /** Used only for JSON: true after a backslash that escapes the next character. */
+  /** Only for JSON: true after a backslash that escapes the next character. */
   escaped: boolean
-  /** Used only for JSON: the number of backticks in the current string so far. */
+  /** Only for JSON: the number of backticks in the current string so far. */
   backticks: number
-  /** Used only for raw bodies: true when only blanks came since the last line break. Always false in the first line. */
+  /** Only for raw text: true when only spaces came since the last line break. Always false in the first line. */
   atLineStart: boolean
 }
 
-/** The kind of quotation that a position is in. */
+/** What quotes the current position: nothing, a code fence or backticks. */
 export type Quotation = 'none' | 'fenced' | 'backtick'
 
-/** The result of a search for a closing backtick. `more` means that more text has to arrive; the search then continues at `at`. */
+/** The result of the search for a closing backtick. `more` means that more text has to arrive. Then the search continues at `at`. */
 export type BacktickSearch = { readonly kind: 'found' } | { readonly kind: 'absent' } | { readonly kind: 'more'; readonly at: number }
 
 const found: BacktickSearch = { kind: 'found' }
@@ -59,7 +60,7 @@ export function bodyKind(channel: Channel): BodyKind {
   return channel.format === 'json' ? 'json' : 'text'
 }
 
-/** The tags of a channel's body. `own` has the names of this channel, `all` the names of all channels. */
+/** The tags that may count in the text of a channel. `own` contains the names of this channel, `all` the names of all channels. */
 export function bodyTags(all: ChannelNames, own: ChannelNames): BodyTags {
   return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }
@@ -69,28 +70,28 @@ export function createBody(kind: BodyKind, tags: BodyTags): ChannelBody {
   return { kind, tags, code, inString: false, escaped: false, backticks: 0, atLineStart: false }
 }
 
-/** Moves the position over some text of the body. */
+/** Moves the position over the text between `from` and `to`. */
 export function advanceBody(body: ChannelBody, text: string, from: number, to: number): void {
   if (body.code) advanceCode(body.code, text, from, to)
   else if (body.kind === 'json') advanceJson(body, text, from, to)
   else advanceRaw(body, text, from, to)
 }
 
-/** The tags that can count at the current position. A tag inside a quotation may still be text. */
+/** The tags that may count at the current position. If the position is quoted, the tag may still turn out to be text. */
 export function expectedTags(body: ChannelBody): TagNames {
   if (body.code) return isInFence(body.code) ? body.tags.ownClose : body.tags.all
   if (body.kind === 'json') return body.inString ? body.tags.openOrOwnClose : body.tags.all
   return body.atLineStart ? body.tags.openOrOwnClose : body.tags.ownClose
 }
 
-/** The quotation around the current position. A tag inside a quotation is usually text. */
+/** What quotes the current position. A quoted tag is usually text. */
 export function quotationAt(body: ChannelBody): Quotation {
   if (body.code && isInFence(body.code)) return 'fenced'
   const backticks = body.code ? body.code.backticks : body.inString ? body.backticks : 0
   return backticks % 2 === 1 ? 'backtick' : 'none'
 }
 
-/** Searches for the backtick that closes the quotation around a tag. A quotation ends at the latest with its line or JSON string. */
+/** Searches for the backtick that closes the quotation around a tag. If the line or the JSON string ends first, there is no quotation. */
 export function findBacktick(body: ChannelBody, text: string, from: number, limit: number): BacktickSearch {
   const end = Math.min(limit, text.length)
   let at = from
@@ -99,7 +100,7 @@ export function findBacktick(body: ChannelBody, text: string, from: number, limi
     if (code === backtick) return found
     if (code === (body.code ? newline : quote)) return absent
     if (code === backslash && !body.code) {
-      if (at + 1 === end) break // the escaped character has not arrived yet, or is beyond the limit
+      if (at + 1 === end) break // the escaped character has not arrived, or is beyond the limit
       if (text.charCodeAt(at + 1) !== backtick) at++
     }
     at++
@@ -107,7 +108,10 @@ export function findBacktick(body: ChannelBody, text: string, from: number, limi
   return end === limit ? absent : { kind: 'more', at }
 }
 
-/** True inside a fence, but not on the line that closes it. Models write "```</channel:answer>" on this line. */
+/**
+ * Whether the position is in a code fence. The line that closes the fence does not count, because models write "```</channel:answer>" on
+ * this line.
+ */
 const isInFence = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
 
 function advanceJson(body: ChannelBody, text: string, from: number, to: number): void {
@@ -118,7 +122,7 @@ function advanceJson(body: ChannelBody, text: string, from: number, to: number):
 }
 
 function advanceJsonBy(body: ChannelBody, code: number): void {
-  if (code === backtick) body.backticks++ // an escaped backtick counts, too: JSON has no such escape, but models write it
+  if (code === backtick) body.backticks++ // an escaped backtick counts too: models write it, although JSON has no such escape
   if (body.escaped) body.escaped = false
   else if (code === backslash) body.escaped = body.inString
   else if (code === quote) {

@@ -15,7 +15,7 @@ const channels: readonly Channel[] = [
   { name: 'page', format: 'html' },
 ]
 
-/** Joins adjacent deltas, whose sizes depend on the chunks. */
+/** Joins adjacent deltas. Their number depends on how the text was cut into chunks. */
 function coalesce(events: readonly ChannelEvent[]): readonly ChannelEvent[] {
   const out: ChannelEvent[] = []
   for (const event of events) {
@@ -39,7 +39,7 @@ function parse(pieces: readonly string[]) {
   return { bodies, events: coalesce(events), preamble, strayTags, unknownChannels }
 }
 
-/** The result for a text, after checking that every segmentation gives the same. */
+/** Parses a text. Checks that the result is the same for every way to cut the text into chunks. */
 function parseEveryWay(text: string, random?: number) {
   const whole = parse([text])
   for (const pieces of everySegmentation(text, random)) expect(parse(pieces)).toEqual(whole)
@@ -254,7 +254,7 @@ describe('any text', () => {
   })
 })
 
-/** Events as a flat list of single steps, so that two streams can be compared up to any point. */
+/** The events as a list of single characters and tags, so that two streams can be compared up to any position. */
 function flat(events: readonly ChannelEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'channel.start') return [`start ${event.channel}`]
@@ -263,7 +263,7 @@ function flat(events: readonly ChannelEvent[]): string[] {
   })
 }
 
-/** Continuations that decide every undecided text in at least two different ways. */
+/** Texts that may follow. For every undecided end of a text, at least two of them decide it differently. */
 function continuations(text: string): readonly string[] {
   const tail = text.slice(text.lastIndexOf('<')).replaceAll(/[ \t]/g, '').toLowerCase()
   const names = channels.flatMap((channel) => [channel.name, ...(channel.aliases ?? [])]).map((name) => name.toLowerCase())

@@ -14,30 +14,33 @@ import {
 import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-tag.ts'
 
 /**
- * Splits the output of a model into channels while it streams. Any text is accepted. The channels and their texts do not depend on where
- * the chunks were cut.
+ * Splits the output of a model into channels while it arrives. Any text is accepted. The result does not depend on where the text was cut
+ * into chunks.
  */
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
-  /** Ends the input. The parser decides whether held text is a tag, and closes an open channel. */
+  /** Ends the input. If the end of the text may be a tag, the parser now decides it. An open channel is closed. */
   end(): readonly ChannelEvent[]
   /** The text before the first tag. */
   readonly preamble: string
-  /** True when the preamble is more than white space. */
+  /** True when the preamble contains more than white space. */
   readonly hasPreamble: boolean
-  /** The first 256 close tags that closed nothing. They are not part of any channel's text. */
+  /** The first 256 close tags that closed no channel. They are not part of the text of a channel. */
   readonly strayTags: readonly string[]
-  /** The first 64 names of tags that are not declared. Such tags are text. */
+  /** The first 64 channel names in tags that no channel has. Such tags are part of the text. */
   readonly unknownChannels: readonly string[]
 }
 
-/** After a tag, the parser searches this many characters for a closing backtick, or for an open tag that confirms a close tag. */
+/**
+ * When a tag may be quoted text, the parser reads up to this many characters after it. It looks for a closing backtick, or for an open tag,
+ * which shows that a close tag is meant as a tag.
+ */
 const lookahead = 256
 const maxStrayTags = 256
 const maxUnknownChannels = 64
 const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
 
-/** The names and tags of a list of channels. They are prepared only once, because every response uses the same list. */
+/** The names and tags of a list of channels. They are computed once per list, because all responses use the same list. */
 const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
   const names = channelNames(channels)
   return {
@@ -63,11 +66,11 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   let ended = false
   let open = -1
   let body: ChannelBody = createBody('text', outside)
-  /** Undecided text at the end of the input. It starts with the `<` of a possible tag, or is half of a surrogate pair. */
+  /** The end of the input, if it is not decided yet. It begins with the `<` of a possible tag, or is the first half of a surrogate pair. */
   let held = ''
-  /** The search for a closing backtick has already covered this many characters of the held text. */
+  /** The number of characters of `held` in which a closing backtick was already searched. */
   let searched = 0
-  /** The start of a tag with an undeclared name, at the end of the last chunk. It is text, so it was emitted already. */
+  /** The start of a tag with an unknown name, at the end of the last chunk. It is text, so it has already been emitted. */
   let unknownStart = ''
   let events: ChannelEvent[] = []
 
@@ -112,7 +115,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return events
   }
 
-  /** Decides whether a complete tag counts as a tag or is quoted text. `wait` means that more text has to arrive first. */
+  /** Decides whether a complete tag is meant as a tag or is quoted text. `wait` means that more text has to arrive first. */
   function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
     const quotation = quotationAt(body)
     if (quotation === 'none') return 'tag'
@@ -128,7 +131,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return 'wait'
   }
 
-  /** Whether a close tag certainly counts, because an open tag or the end of the response comes next. */
+  /** Whether a close tag is certainly meant as a tag, because an open tag or the end of the response follows. */
   function isConfirmed(text: string, from: number): 'yes' | 'no' | 'wait' {
     let at = from
     while (at < text.length && at - from < lookahead && isWhitespace(text.charCodeAt(at))) at++
@@ -164,7 +167,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     }
   }
 
-  /** Records the name of an undeclared tag. Such a tag is text and is not held back, so it may continue in the next chunk. */
+  /** Records the name in a tag that no channel has. The tag is text and is emitted at once, so its end may be in the next chunk. */
   function noteUnknown(tag: string): void {
     unknownTag.lastIndex = 0
     const match = unknownTag.exec(tag)

@@ -1,28 +1,28 @@
 import type { Channel } from './channel.ts'
 
 /**
- * The result of reading a channel tag. The text may end inside the tag. A tag has this form:
+ * The result of reading a channel tag from a text that arrives in chunks. A tag has this form:
  *
  *   '<' gap  [ '/' gap ]  'channel:' NAME gap '>'        gap = at most 4 spaces or tabs
  */
 export type TagMatch =
   | { readonly kind: 'none' }
-  /** The text ends inside something that may still become a tag that counts. */
+  /** The text ends before it is clear whether this is a tag with a wanted name. */
   | { readonly kind: 'partial' }
-  /** There is a tag, or the start of one, but its name is not among the wanted names. */
+  /** The text has a tag, or the start of a tag, but its name is not one of the wanted names. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'open' | 'close'; readonly channel: number; readonly end: number }
 
-/** Maps each name or alias, in lower case, to the index of its channel. */
+/** Maps each name and alias of a channel, in lower case, to the index of the channel. */
 export type ChannelNames = ReadonlyMap<string, number>
 
-/** The names that count in open tags and in close tags. */
+/** The names that are accepted in open tags and in close tags. */
 export interface TagNames {
   readonly open: ChannelNames
   readonly close: ChannelNames
 }
 
-/** The greatest length of a tag. It is limited because names and gaps are. */
+/** The length of the longest tag. Names have at most 64 characters, and each gap has at most 4. */
 export const maxTagLength = 87
 
 const none: TagMatch = { kind: 'none' }
@@ -32,7 +32,7 @@ const keyword = 'channel:'
 const maxGap = 4
 const maxNameLength = 64
 
-/** All names of the channels. A name that two channels share means the first of them. */
+/** The names of all channels. If two channels have the same name, it means the first one. */
 export function channelNames(channels: readonly Channel[]): ChannelNames {
   const names = new Map<string, number>()
   channels.forEach((channel, index) => {
@@ -44,7 +44,6 @@ export function channelNames(channels: readonly Channel[]): ChannelNames {
   return names
 }
 
-/** The names of one channel. */
 export function namesOfChannel(names: ChannelNames, channel: number): ChannelNames {
   return new Map([...names].filter(([, index]) => index === channel))
 }
@@ -87,7 +86,7 @@ function isPrefixOfName(names: ChannelNames, beginning: string): boolean {
   return false
 }
 
-/** Lower-cases ASCII letters only. */
+/** Converts an ASCII letter to lower case. Other character codes are returned unchanged. */
 const foldCase = (code: number): number => (code >= 65 && code <= 90 ? code + 32 : code)
 
 const isNameCharacter = (code: number): boolean =>

@@ -1,25 +1,25 @@
 /**
- * Tracks fences and backticks in a markdown text that arrives in chunks. The text is read strictly from left to right, so the state at
- * a position never depends on later text:
+ * Tracks code fences and backticks in a markdown text that arrives in chunks. The text is read from left to right, so the state at a
+ * position does not depend on later text:
  *
  *   ```py          three or more backticks or tildes at the start of a line open a fence at once …
  *   ``` x ```      … but another backtick on the same line makes it inline code
- *   ```            in a fence, a run of at least the same length closes the fence …
- *   ```py          … unless other text follows on the same line
+ *   ```            in a fence, at least as many of the same characters close the fence …
+ *   ```py          … but not if other text follows on the same line
  */
 export interface CodeContext {
-  /** The number of backticks on the current line so far, outside of fences. */
+  /** The number of backticks on the current line so far. Not counted inside a fence. */
   backticks: number
-  /** The character code of the open fence; 0 outside of fences. */
+  /** The code of the character that opened the fence (backtick or tilde); 0 outside of fences. */
   fence: number
   fenceLength: number
-  /** True when the fence was opened on the current line. */
+  /** True when the current line opened the fence. */
   opening: boolean
-  /** True when the current line closes the fence, unless other text follows on it. */
+  /** True when the current line closes the fence. Becomes false when other text follows on the line. */
   closing: boolean
-  /** The number of spaces at the start of the line. -1 after any other character, or after more than three spaces. */
+  /** The number of spaces at the start of the line. -1 after another character, or after more than three spaces. */
   indent: number
-  /** The length of the run of fence characters at the start of the line. 0 after the end of this run. */
+  /** The number of fence characters at the start of the line so far. 0 after another character. */
   run: number
   runCharacter: number
 }
@@ -33,15 +33,15 @@ export function createCodeContext(): CodeContext {
   return { backticks: 0, fence: 0, fenceLength: 0, opening: false, closing: false, indent: 0, run: 0, runCharacter: 0 }
 }
 
-/** True inside a fence. The line that closes the fence counts as inside until its end. */
+/** Whether the position is in a code fence. The line that closes the fence still counts. */
 export const isFenced = (context: CodeContext): boolean => context.fence !== 0
 
-/** Moves the position over the text from `from` up to `to`. */
+/** Moves the position over the text between `from` and `to`. */
 export function advanceCode(context: CodeContext, text: string, from: number, to: number): void {
   let midLine = isMidLine(context)
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (midLine && code !== newline && code !== backtick) continue // only these two characters matter in the middle of a line
+    if (midLine && code !== newline && code !== backtick) continue // in the middle of a line, only these two matter
     readCharacter(context, code)
     midLine = isMidLine(context)
   }

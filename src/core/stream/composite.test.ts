@@ -3,7 +3,7 @@ import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import { type CompositeField, createCompositeReader } from './composite.ts'
 import type { LaneDelta } from './lane.ts'
 
-/** A replacer that knows one citation, and holds text that may become it. */
+/** A replacer that knows one citation. It keeps text that may be the beginning of this citation. */
 function oneToken(format: CitationFormat): CitationReplacer {
   const token = '[[S:1]]'
   let held = ''
@@ -39,7 +39,7 @@ function showFields(...pieces: readonly string[]): readonly LaneDelta[] {
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }
 
-/** The text of each attribute, and how it ended. */
+/** The text of each attribute, and how its lane ended. */
 function lanesOf(deltas: readonly LaneDelta[]) {
   const lanes: { name: string | undefined; format: string; text: string; end?: string }[] = []
   for (const { artifact_name: name, format, text, index, completed, aborted } of deltas) {

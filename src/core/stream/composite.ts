@@ -5,29 +5,28 @@ import { createJsonReader, type JsonReader } from './json-reader.ts'
 import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lane.ts'
 import { citationFormat } from './lanes-content.ts'
 
-/** How a top-level attribute of the JSON is shown: a format, or an object that may have one. The default format is markdown. */
+/** How a top-level attribute of the JSON is shown: a format, or an object that may contain a format. The default format is markdown. */
 export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }
 
 /** Options of `createCompositeReader`. */
 export interface CompositeSettings {
-  /** The JSON channel whose attributes are shown instead of its text. */
+  /** The name of the JSON channel whose attributes are shown. */
   readonly channel: string
   readonly marker: string
   readonly fields: Readonly<Record<string, CompositeField>>
   readonly replacer: CreateReplacer
 }
 
-/** Shows each top-level attribute of a JSON channel as a lane of its own. */
+/** Shows each top-level attribute of a JSON channel as a lane of its own, while the model writes it. */
 export interface CompositeReader {
   readonly channel: string
   push(text: string): readonly LaneDelta[]
-  /** Ends one instance of the channel. The channel may be opened again. */
+  /** Ends one instance of the channel. The model may open the channel again. */
   end(): readonly LaneDelta[]
 }
 
 const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
 
-/** Creates a reader that shows the attributes of a JSON channel while the model writes it. */
 export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
   const buffer = createDeltaBuffer()
   let reader: JsonReader = createJsonReader()

@@ -4,8 +4,8 @@ import type { JsonPath } from './json-event.ts'
 import { createJsonReader } from './json-reader.ts'
 
 /**
- * The name of a key of an action that decides what is called and who sees it. Undefined for every other key. If such a key is repeated
- * with another value, it is not certain what was meant, so the action is refused.
+ * The name of a key of an action that decides which tool is called or where its output is shown. Undefined for other keys. If the model
+ * writes such a key twice with different values, its intention is unclear. Then the action is rejected.
  */
 export function decidingKey(path: JsonPath): string | undefined {
   const [first, second, third] = path
@@ -16,7 +16,7 @@ export function decidingKey(path: JsonPath): string | undefined {
   return isParam ? `params.${third}` : undefined
 }
 
-/** The deciding keys that the text of an action repeats with another value. */
+/** The keys of `decidingKey` that the text of an action contains twice with different values. */
 export function conflictingKeys(text: string): readonly string[] {
   const reader = createJsonReader()
   const collector = createJsonCollector()
@@ -33,7 +33,7 @@ export function conflictingKeys(text: string): readonly string[] {
   return [...conflicts]
 }
 
-/** True when the value of `tool_call` calls nothing: it is missing, null, or an object without tool and parameters. */
+/** Whether the value of `tool_call` calls no tool: it is missing, null, or an object without tool id and parameters. */
 export function isEmptyCall(call: unknown): boolean {
   if (call === undefined || call === null) return true
   if (!isObject(call)) return false

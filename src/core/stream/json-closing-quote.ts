@@ -14,15 +14,15 @@ import {
 } from './json-event.ts'
 
 /**
- * Decides whether a quote ends a JSON string, or is part of the string and the model forgot to escape it. The text after the quote
- * decides. A quote with one of these texts after it ends the string:
+ * Decides whether a quote ends a JSON string, or is part of the string because the model forgot to escape it. The text after the quote
+ * decides. A quote ends the string if one of these texts follows:
  *
  *   a key               "…" :
  *   a value in {…}      "…" }      "…" , "next key" :      "…" , }
  *   a value in […]      "…" ]      "…" , [ { or "          "…" , 12 , or ]      "…" , ]
  *
- * Any other quote is text. The rule does not change the meaning of valid JSON: there, one of these texts follows every closing quote,
- * and inner quotes are escaped. Lanes and the parser of complete texts use the same rule, so they always agree.
+ * Any other quote is part of the string. Valid JSON keeps its meaning: one of these texts follows every closing quote, and quotes inside
+ * strings are escaped. Lanes and `parseModelJson` use the same rule, so a string that was shown is equal to the parsed one.
  */
 export interface ClosingQuoteRule {
   inside: 'key' | 'object' | 'array'
@@ -42,7 +42,7 @@ export function startClosingQuote(rule: ClosingQuoteRule, inside: ClosingQuoteRu
   rule.phase = 'quote'
 }
 
-/** Takes the next character after the quote. Called for one character after another until the result is not `undecided`. */
+/** Reads the next character after the quote. Call it for each character until the result is not `undecided`. */
 export function stepClosingQuote(rule: ClosingQuoteRule, code: number): Verdict {
   switch (rule.phase) {
     case 'quote':
@@ -90,7 +90,7 @@ function afterComma(rule: ClosingQuoteRule, code: number): Verdict {
 }
 
 function inKey(rule: ClosingQuoteRule, code: number): Verdict {
-  // A key has no line break. So the reader waits for the end of a key at most until the end of the line.
+  // A key contains no line break. So at the latest the end of the line decides.
   if (code < 0x20) return 'inside'
   if (code === backslash) rule.phase = 'escape'
   else if (code === quote || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'

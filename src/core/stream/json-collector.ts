@@ -1,8 +1,8 @@
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 
-/** Builds values from the events of a JSON reader. */
+/** Builds JSON values from the events of a JSON reader. */
 export interface JsonCollector {
-  /** Returns the value that this event completes. An aborted value is returned, too. Undefined when the event completes no value. */
+  /** Returns the value that this event completes, also if the value was aborted. Undefined when the event completes no value. */
   push(event: JsonEvent): JsonValue | undefined
 }
 
@@ -54,7 +54,7 @@ export function createJsonCollector(): JsonCollector {
   }
 }
 
-/** Sets a key as JSON.parse does: the last of two equal keys wins, and `__proto__` is an ordinary key. */
+/** Sets a key in the same way as JSON.parse: of two equal keys the last one counts, and `__proto__` is an ordinary key. */
 function setKey(fields: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
   if (key === '__proto__') Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
   else fields[key] = value

@@ -1,12 +1,12 @@
-/** The keys and indices that lead from the root to a value. The root itself has the empty path. */
+/** The keys and indices that lead from the root value to an inner value. The path of the root is empty. */
 export type JsonPath = readonly (string | number)[]
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
 /**
- * An event of the JSON reader. Every start has an end. `aborted` is true when the text stopped or became invalid before the value was
- * complete. The deltas of a string have its decoded text, without lone surrogates.
+ * An event of the JSON reader. Every start event has an end event. `aborted` is true when the text ended or became invalid before the value
+ * was complete. The deltas of a string contain its decoded text. Halves of surrogate pairs are replaced.
  */
 export type JsonEvent =
   | { readonly type: 'object.start' | 'array.start'; readonly path: JsonPath }
@@ -16,7 +16,7 @@ export type JsonEvent =
   | { readonly type: 'string.end'; readonly path: JsonPath; readonly aborted: boolean }
   | { readonly type: 'scalar'; readonly path: JsonPath; readonly value: number | boolean | null }
 
-/** A mistake in the JSON that the reader corrected. A fence around the JSON does not count as a mistake. */
+/** A mistake in JSON that the reader corrected. A code fence around the JSON does not count as a mistake. */
 export type JsonRepair =
   | 'surrounding_text'
   | 'trailing_comma'
@@ -25,10 +25,13 @@ export type JsonRepair =
   | 'inner_quote'
   | 'unknown_escape'
 
-/** JSON that is nested deeper is rejected. No real action is nested so deeply, and recursive functions can still handle this depth. */
+/**
+ * JSON with deeper nesting is rejected. Actions are never nested so deeply, and at this depth recursive functions do not overflow the
+ * stack.
+ */
 export const maxJsonDepth = 128
 
-// The following constants are character codes.
+// Character codes.
 export const quote = 0x22
 export const comma = 0x2c
 export const colon = 0x3a
@@ -64,7 +67,7 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** True for the typographic double quotes “ ” „ ‟. */
+/** Whether the character is one of the typographic double quotes “ ” „ ‟. */
 export function isTypographicQuote(code: number): boolean {
   return code >= 0x201c && code <= 0x201f
 }

@@ -161,7 +161,7 @@ describe('the parser and the reader', () => {
           const parsed = parseModelJson(text)
           if (reader.problem === undefined && (parsed.ok || parsed.error.code !== 'json.multiple')) {
             accepted++
-            // the parser may take the one object in an array that needs repair; lanes show neither
+            // For an array with a mistake, the parser may return the one object in it. Lanes show neither the array nor the object.
             if (!Array.isArray(shown)) expect(parsed).toMatchObject({ ok: true, value: shown })
           }
         },

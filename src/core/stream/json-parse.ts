@@ -5,27 +5,26 @@ import { createJsonReader, type ReaderProblem } from './json-reader.ts'
 
 /** Why a text could not be parsed. */
 export interface JsonProblem {
-  /** `json.multiple` means that the text has more than one object, so it is unclear which one is meant. */
+  /** `json.multiple` means that the text contains several objects, so it is unclear which one is meant. */
   readonly code: ReaderProblem['code'] | 'json.multiple'
   /** A message for the model, of at most 500 characters. */
   readonly message: string
   /** The text around the offset, with at most 1800 characters. */
   readonly excerpt: string
   readonly offset: number
-  /** The path of the value that the reader was reading. */
+  /** The path of the value at which the reader stopped. */
   readonly path: JsonPath
   /** The number of objects in the text. Set only for `json.multiple`. */
   readonly count?: number
 }
 
-/** The value of a text, or why it has none. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: JsonValue; readonly repairs: readonly JsonRepair[] }
   | { readonly ok: false; readonly error: JsonProblem }
 
 /**
- * Parses JSON as models write it. JSON.parse is tried first: on the text without its fence, then on the text from the first to the last
- * brace. The tolerant reader is tried last. Every string in the result is the same as the one that a lane has shown.
+ * Parses JSON as models write it. It tries JSON.parse on the text without its code fence, then on the text from the first to the last
+ * brace. Then it tries the tolerant reader. Every string in the result is equal to the one that a lane has shown.
  */
 export function parseModelJson(text: string): ParsedJson {
   const { body, textAfter } = stripFence(text)
@@ -37,16 +36,16 @@ export function parseModelJson(text: string): ParsedJson {
   return !read.ok && whole !== undefined ? accept(text, whole, []) : read
 }
 
-/** The content of a text without the fence around it. */
+/** The text inside a code fence. */
 interface FenceContent {
   readonly body: string
-  /** True when more text follows the fence. That text is not part of the body. */
+  /** True when text follows after the fence. `body` does not contain this text. */
   readonly textAfter: boolean
 }
 
 /**
- * Removes the fence that models like to put around JSON, on one line or several. The last three backticks of the text close the fence,
- * because the body may contain fences of its own.
+ * Removes the code fence that models often put around JSON, on one line or on several. The last three backticks of the text close the
+ * fence, because the JSON may contain code fences too.
  */
 export function stripFence(text: string): FenceContent {
   const trimmed = text.trim()
@@ -60,9 +59,9 @@ export function stripFence(text: string): FenceContent {
   return { body: body.slice(0, end).trim(), textAfter: body.slice(close + 3).trim() !== '' }
 }
 
-/** Accepts a value of JSON.parse under the limits of the reader: it is not nested too deeply, and lone surrogates are replaced. */
+/** Applies the rules of the tolerant reader to a value of JSON.parse: limits its depth, and replaces halves of surrogate pairs. */
 function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
-  // A shorter text can not be too deep: each level has two brackets.
+  // Each level has two brackets, so a shorter text can not be too deep.
   if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text)
   return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
 }
@@ -82,7 +81,7 @@ function readLeniently(text: string): ParsedJson {
   return { ok: true, value: value as JsonValue, repairs: alone ? [...reader.repairs] : ['surrounding_text', ...reader.repairs] }
 }
 
-/** Counts the objects in the text from the offset `after` on, up to a hundred. `{}` does not count, because it is likely prose. */
+/** Counts up to a hundred objects in the text from offset `after` on. `{}` does not count, because it is probably not meant as JSON. */
 function countObjects(text: string, after: number): number {
   let count = 0
   let start = text.indexOf('{', after)
@@ -98,7 +97,7 @@ function countObjects(text: string, after: number): number {
   return count
 }
 
-/** Like JSON.parse, but returns undefined for invalid JSON. */
+/** Returns undefined for invalid JSON, where JSON.parse throws. */
 function parse(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue
@@ -141,7 +140,9 @@ function isDeeperThan(value: JsonValue, levels: number): boolean {
 const anySurrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
 
-/** True when the text may contain a lone surrogate, escaped or not. The first two tests are cheap, and both fail for most texts. */
+/**
+ * Whether the text may contain half of a surrogate pair, escaped or not. The first two tests are fast, and for most texts they are enough.
+ */
 function mayHoldLoneSurrogates(text: string): boolean {
   return (text.includes('\\u') || anySurrogate.test(text)) && loneSurrogate.test(text)
 }

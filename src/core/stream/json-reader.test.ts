@@ -10,7 +10,7 @@ function read(pieces: readonly string[]) {
   return { events: joined(events), problem: reader.problem, repairs: [...reader.repairs], span: reader.span, raw: events }
 }
 
-/** Joins adjacent deltas, whose sizes depend on the chunks. */
+/** Joins adjacent deltas. Their number depends on how the text was cut into chunks. */
 function joined(events: readonly JsonEvent[]): readonly JsonEvent[] {
   const out: JsonEvent[] = []
   for (const event of events) {

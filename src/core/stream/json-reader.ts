@@ -22,28 +22,28 @@ import { createStringDecoder } from './json-string.ts'
 /** Why and where the reader stopped. */
 export interface ReaderProblem {
   readonly code: 'json.missing' | 'json.unexpected' | 'json.unfinished' | 'json.too_deep'
-  /** The number of UTF-16 units before the place, from the first pushed character on. */
+  /** The number of UTF-16 units before the problem, counted from the first character that was pushed. */
   readonly offset: number
   readonly path: JsonPath
 }
 
 /**
- * Reads one JSON value while the model writes it. The value is the first object in the text, or an array if the text starts with one.
- * Any text is accepted and read in linear time. The events do not depend on where the chunks were cut, except for the sizes of string
- * deltas.
+ * Reads one JSON value while the model writes it. The value is the first object in the text, or an array if the text starts with one. Any
+ * text is accepted and read in linear time. The events do not depend on where the text was cut into chunks. Only the sizes of string deltas
+ * do.
  */
 export interface JsonReader {
   push(chunk: string): readonly JsonEvent[]
-  /** Ends the input. Values that are still open end as aborted. */
+  /** Ends the input. Values that are still open get an end event with `aborted`. */
   end(): readonly JsonEvent[]
   readonly problem: ReaderProblem | undefined
-  /** The mistakes that the reader corrected, in the order of their first occurrence. */
+  /** The mistakes that the reader corrected, in the order in which they occurred first. */
   readonly repairs: ReadonlySet<JsonRepair>
-  /** The offsets at which the value starts and at which the text after it starts. Undefined until they are known. */
+  /** The offset of the value and the offset of the text after it. Undefined until they are known. */
   readonly span: { readonly from: number | undefined; readonly to: number | undefined }
 }
 
-/** An object or an array that is still open. */
+/** An object or array whose end has not been read yet. */
 interface Frame {
   readonly kind: 'object' | 'array'
   readonly path: JsonPath
@@ -57,20 +57,20 @@ interface Frame {
  *   lead          the start of the value          after    a comma or the end, after a value
  *   first, next   a key, an item or the end       token    more of a number or word
  *   colon         the colon after a key           string   more of a string
- *   value         the value after a colon         quote    the text that decides about a quote
+ *   value         the value after a colon         quote    the text that decides whether a quote ends the string
  */
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
 /**
  * Matches the text after the first quote in `x", "}`, when the input ends there. It looks like the start of another key. But the second
- * quote ends the string, so the first one is text.
+ * quote ends the string, so the first quote is part of the string.
  */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
 const starts = { object: 'object.start', array: 'array.start' } as const
 const ends = { object: 'object.end', array: 'array.end' } as const
 
-/** Reads JSON while it is written, piece by piece, and repairs common mistakes of models. */
+/** Creates a reader that also corrects common mistakes of models. */
 export function createJsonReader(): JsonReader {
   const root = createRootFinder()
   const closing = createClosingQuoteRule()
@@ -83,7 +83,7 @@ export function createJsonReader(): JsonReader {
 
   let events: JsonEvent[] = []
   let mode: Mode = 'lead'
-  let offset = 0 // the offset of the first character in the text that is being read
+  let offset = 0 // the offset of the first character of the text that is being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
   let frame: Frame | undefined
   let path: JsonPath = []
@@ -91,7 +91,7 @@ export function createJsonReader(): JsonReader {
   let inKey = false
   let token = ''
   let lastQuote = 0
-  let held = '' // the text after a quote, while it is not decided whether the quote ends the string
+  let held = '' // the text after a quote, until it is decided whether the quote ends the string
 
   function valuePath(): JsonPath {
     if (frame === undefined) return []
@@ -151,7 +151,7 @@ export function createJsonReader(): JsonReader {
     } else fail('json.unexpected', at)
   }
 
-  /** Reads one character outside of strings. Returns false when the character has to be read again in the new mode. */
+  /** Reads one character outside of strings. Returns false when the mode has changed and the same character has to be read again. */
   function readStructure(code: number, at: number): boolean {
     if (mode === 'token') return continueToken(code, at)
     if (isSpace(code)) return true
@@ -187,7 +187,9 @@ export function createJsonReader(): JsonReader {
     return false
   }
 
-  /** Reads one character before the start of the value. Returns false when the character has to be read again in the new mode. */
+  /**
+   * Reads one character before the start of the value. Returns false when the mode has changed and the same character has to be read again.
+   */
   function readLead(code: number, at: number): boolean {
     const started = stepRoot(root, code)
     if (started === undefined) {
@@ -205,7 +207,7 @@ export function createJsonReader(): JsonReader {
     mode = 'string'
   }
 
-  /** Reads the text after a quote to decide whether the quote ends the string. Returns false when more text has to arrive first. */
+  /** Reads the text after a quote and decides whether the quote ends the string. Returns false when more text has to arrive first. */
   function decideQuote(text: string, start: number): boolean {
     for (let index = start; index < text.length; index++) {
       const verdict = stepClosingQuote(closing, text.charCodeAt(index))
@@ -242,7 +244,7 @@ export function createJsonReader(): JsonReader {
     }
   }
 
-  /** Reads the held text, after the quote before it has been decided. */
+  /** Reads the text after the last quote, once it is decided whether that quote ends the string. */
   function readHeld() {
     const text = held
     held = ''
@@ -278,7 +280,7 @@ export function createJsonReader(): JsonReader {
       held = ''
       const inside = mode
       if (inside === 'quote')
-        closeString(false) // nothing follows that could make the quote part of the string
+        closeString(false) // no text follows, so the quote ends the string
       else if (inside === 'string') closeString(true)
       mode = inside
       fail(inside === 'lead' ? 'json.missing' : 'json.unfinished', at)

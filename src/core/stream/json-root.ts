@@ -1,12 +1,12 @@
 import { backtick, closeBrace, closeBracket, isSpace, isTypographicQuote, openBrace, openBracket, quote } from './json-event.ts'
 
 /**
- * Finds the start of the JSON in a response. Models may write a fence or an introduction before it:
+ * Finds the start of the JSON in a response. Models may write a code fence or an introduction before the JSON:
  *
  *   {"action":…        ```json {"action":…        Here you are: {"action":…        [{"action":…
  *
- * A brace starts an object only when a quote or a closing brace follows, so `{braces}` in prose are skipped. A bracket starts an array
- * only at the beginning of the text or of its fence. Otherwise `see [1]` in prose would be taken for the JSON.
+ * A brace starts an object only when a quote or a closing brace follows, so `{braces}` in prose are skipped. A bracket starts an array only
+ * at the beginning of the text or of its code fence. Otherwise `see [1]` in prose would be read as JSON.
  */
 export interface RootFinder {
   phase: 'start' | 'ticks' | 'word' | 'fenced' | 'prose' | 'brace' | 'bracket'
@@ -17,10 +17,10 @@ export function createRootFinder(): RootFinder {
   return { phase: 'start', ticks: 0 }
 }
 
-/** True after a brace or bracket that may be the start of the JSON. The next character that is not a space decides. */
+/** Whether the last character that is not a space was a brace or bracket that may start the JSON. The next such character decides it. */
 export const isOpening = ({ phase }: RootFinder): boolean => phase === 'brace' || phase === 'bracket'
 
-/** Takes the next character. Returns `object` or `array` when this character confirms that the brace or bracket before it is the start. */
+/** Reads the next character. Returns `object` or `array` when this character shows that the brace or bracket before it starts the JSON. */
 export function stepRoot(finder: RootFinder, code: number): 'object' | 'array' | undefined {
   if (finder.phase === 'brace') {
     if (isSpace(code)) return undefined
@@ -35,14 +35,14 @@ export function stepRoot(finder: RootFinder, code: number): 'object' | 'array' |
   return undefined
 }
 
-/** Checks whether the character may start the JSON. `first` is true when only blanks and a fence came before it. */
+/** Checks whether the character may start the JSON. `first` is true when only white space and a code fence came before it. */
 function lookForStart(finder: RootFinder, code: number, first: boolean): void {
   if (code === openBrace) finder.phase = 'brace'
   else if (first && code === openBracket) finder.phase = 'bracket'
   else if (!first || !isBlank(code)) finder.phase = 'prose'
 }
 
-/** Reads the fence before the JSON, if there is one. */
+/** Reads the code fence before the JSON, if there is one. */
 function readFence(finder: RootFinder, code: number): void {
   const { phase, ticks } = finder
   if (phase === 'start' && code === backtick) {
@@ -63,7 +63,7 @@ function startsValue(code: number): boolean {
   return digit || literal || code === 0x2d || code === quote || code === openBrace || code === openBracket || isTypographicQuote(code)
 }
 
-/** True for the characters that `trim` removes. The parser of complete texts uses `trim` and has to find the same start. */
+/** Whether `trim` removes the character. `stripFence` uses `trim`, and both must find the same start of the JSON. */
 function isBlank(code: number): boolean {
   return isSpace(code) || (code !== backtick && String.fromCharCode(code).trim() === '')
 }

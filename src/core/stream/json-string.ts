@@ -1,26 +1,26 @@
 import { backslash, isTypographicQuote, type JsonRepair, quote } from './json-event.ts'
 
-/** The greatest length of one emitted text. It keeps events small when a provider sends large chunks. */
+/** The greatest length of one emitted text. Events stay small even if a provider sends large chunks. */
 const maxDeltaLength = 256
 
 /** Decodes the content of a JSON string that arrives in chunks. */
 export interface StringDecoder {
-  /** Starts a string. Typographic quotes inside are text if a straight quote opened the string. */
+  /** Starts a string. If a straight quote opened the string, typographic quotes in it are text. */
   begin(opened: 'straight' | 'typographic'): void
-  /** Decodes up to a quote that may end the string, or to the end of the chunk. Returns the index at which it stopped. */
+  /** Decodes up to a quote that may end the string, or up to the end of the chunk. Returns the index at which it stopped. */
   read(chunk: string, from: number): number
-  /** Adds the quote at which `read` stopped to the decoded text. */
+  /** Adds the quote at which `read` stopped to the decoded text, because it does not end the string. */
   keep(quote: number): void
-  /** Emits the decoded text that was not emitted yet. */
+  /** Emits decoded text that has not been emitted yet. */
   flush(): void
-  /** Ends the string. An unpaired surrogate becomes U+FFFD. An incomplete escape is dropped. */
+  /** Ends the string. Half of a surrogate pair becomes U+FFFD. An incomplete escape sequence is dropped. */
   finish(): void
 }
 
 export function createStringDecoder(emit: (text: string) => void, note: (repair: JsonRepair) => void): StringDecoder {
   let typographic = false
   let decoded = ''
-  let pending = '' // the part of an escape that has arrived so far
+  let pending = '' // the part of an escape sequence that has arrived so far
   let high = 0
 
   function append(text: string) {
@@ -40,7 +40,9 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
     decoded += chunk.slice(start, to)
   }
 
-  /** Adds one decoded UTF-16 unit. The two units of a surrogate pair are joined, even if only one of them was escaped. */
+  /**
+   * Adds one decoded UTF-16 unit. The two units of a surrogate pair are joined, even if only one of them was written as an escape sequence.
+   */
   function unit(code: number) {
     if (high !== 0 && code >= 0xdc00 && code <= 0xdfff) {
       const pair = String.fromCharCode(high, code)
@@ -58,7 +60,9 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
     append('\uFFFD')
   }
 
-  /** Continues an escape with the character at `index`, and returns the index to read next. An invalid escape becomes text. */
+  /**
+   * Continues an escape sequence with the character at `index`. Returns the index to read next. An invalid escape sequence becomes text.
+   */
   function continueEscape(chunk: string, index: number): number {
     const character = chunk[index] as string
     if (pending === '\\' && character === 'u') {

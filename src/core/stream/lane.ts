@@ -2,11 +2,11 @@ import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 
 /**
- * A piece of a text that the user watches while the model writes it. The pieces of one text form a lane and are
- * numbered by `index` from 0. A delta with `completed` ends the lane. If its channel is opened again, the lane goes on with the next index.
+ * A piece of a text that the user sees while the model writes it. The pieces of one text form a lane, and `index` numbers them from 0. A
+ * delta with `completed` ends the lane. If the model opens the channel again, the lane continues with the next index.
  */
 export interface LaneDelta {
-  /** Where a client shows the text: thinking, answer, canvas, timeline_text or subsystem. New markers may be added. */
+  /** Where a client shows the text: `thinking`, `answer`, `canvas`, `timeline_text` or `subsystem`. Later releases may add markers. */
   readonly marker: string
   readonly artifact_name?: string
   readonly format: ChannelFormat
@@ -18,24 +18,24 @@ export interface LaneDelta {
   readonly extra?: LaneExtra
 }
 
-/** Groups the lanes of one program. */
+/** What the lanes of one program have in common. */
 export interface LaneExtra {
   readonly execution_id: string
   readonly sub_type: string
   readonly language?: string
 }
 
-/** The fields that all deltas of a lane share. */
+/** The fields that are equal in all deltas of a lane. */
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'extra'>
-/** How the text of a lane ended. `aborted` means that it stopped before it was complete. */
+/** How the text of a lane ended. `aborted` means that the text is not complete. */
 export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
-/** Replaces the citations in a text before it is shown. In a lane without citations it changes nothing. */
+/** Replaces the citations in a text before it is shown. A lane without citations has a rewriter that changes nothing. */
 export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
-/** Creates a rewriter of citations for one lane. */
+/** Creates the rewriter that replaces citations in one lane. */
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
-/** Turns text into deltas. */
+/** Makes deltas from text. */
 export interface Lane {
   write(text: string): void
   end(ending: LaneEnd): void
@@ -47,14 +47,14 @@ export interface LazyLane extends Lane {
   readonly visible: boolean
 }
 
-/** Creates a lane. It may be written again after its end, when its channel is opened again. The index then continues. */
+/** Creates a lane. If the model opens its channel again, the lane can be written to after its end, and its index continues. */
 export function createLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta): Lane {
   return openLane(style, createRewriter, emit, true)
 }
 
 /**
- * Creates a lane that emits nothing, not even its end, until it has more than white space to show. The rewritten text decides: a
- * citation of an unknown source leaves nothing to show.
+ * Creates a lane that emits nothing, not even its end, until it has more than white space to show. Citations are replaced before this test.
+ * A text with nothing but a citation of an unknown source becomes empty and is not shown.
  */
 export function createLazyLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta): LazyLane {
   return openLane(style, createRewriter, emit, false)
@@ -95,19 +95,19 @@ function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: Em
   }
 }
 
-/** A lane that holds its text until `release` decides where the text is shown, or `drop` decides that it is not shown. */
+/** A lane that keeps its text until `release` says where to show it, or `drop` says that it is not shown. */
 export interface HeldLane extends Lane {
   readonly state: 'held' | 'open' | 'dropped'
-  /** The first characters of the text, at most `headLength`. */
+  /** The beginning of the text, at most `headLength` characters. */
   readonly head: string
   readonly ending: LaneEnd | undefined
-  /** Writes the held text, and all that follows, to another lane. */
+  /** Writes the kept text, and all later text, to another lane. */
   release(lane: Lane): void
-  /** Discards the text. */
+  /** Discards the text and all later text. */
   drop(): void
 }
 
-/** The greatest length of `head`. It is fixed, so that a decision by the start of a text does not depend on where chunks were cut. */
+/** The greatest length of `head`. It has a fixed value, so decisions that depend on `head` do not depend on the size of chunks. */
 export const headLength = 64
 
 export function createHeldLane(): HeldLane {
@@ -144,7 +144,7 @@ export function createHeldLane(): HeldLane {
   return self
 }
 
-/** Collects deltas until they are taken. */
+/** Collects deltas until `take` returns them. */
 export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
   let deltas: LaneDelta[] = []
   return {

@@ -13,25 +13,28 @@ export interface ActionSettings extends ExecSettings {
   readonly iteration: number
 }
 
-/** Lanes of the action channel. Reads its JSON while the model writes it, and shows the fields that the user may see. */
+/** The lanes of the action channel. They read its JSON while the model writes it, and show the fields that the user may see. */
 export interface ActionLanes {
   push(text: string): void
-  /** Ends the action. The lane of its content stays open until `finish`. */
+  /** Ends the action. The lane of the content that the call writes stays open until `finish`. */
   end(): void
-  /** Ends the lane of the content. It ends as aborted if the action is refused, for its own sake or because of the rest of the response. */
+  /**
+   * Ends the lane of the content. It ends as aborted if the action is rejected. `refused` is true if another part of the response is the
+   * reason for that.
+   */
   finish(refused: boolean): void
   readonly exec: ExecLanes
-  /** The action, trimmed and in lower case. Undefined until its string is complete. */
+  /** The value of the field `action`, trimmed and in lower case. Undefined until its string is complete. */
   readonly action: string | undefined
   /** The lane of the field `final_answer`. It is shown only if no answer channel with visible text follows. */
   readonly answer: HeldLane | undefined
-  /** True while the action channel has only white space. */
+  /** True while the action channel contains only white space. */
   readonly blank: boolean
-  /** True when the action ends the turn and calls no tool, so that its answer may be shown. Known after `end`. */
+  /** True when the action ends the turn and calls no tool. Then its answer may be shown. Valid after `end`. */
   readonly allowsAnswer: boolean
 }
 
-/** The content of a tool call, and what was known when it began. */
+/** The content that a tool call writes. `params` are the parameters that came before it. */
 interface Content {
   readonly field: string
   readonly lane: HeldLane
@@ -89,7 +92,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return createLazyLane({ marker: 'timeline_text', artifact_name: artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
-  /** Stops all that the action shows, because it will be refused. */
+  /** Stops showing the action, because it will be rejected. */
   function refuse() {
     if (refused) return
     refused = true
@@ -104,13 +107,13 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     content = undefined
   }
 
-  /** Whether a tool call stands beside the action. In invalid JSON, the beginning of one counts. */
+  /** Whether the action also has a tool call. In invalid JSON, the beginning of a tool call is enough. */
   function hasCall(): boolean {
     const parsed = parseModelJson(text)
     return parsed.ok ? isObject(parsed.value) && !isEmptyCall(parsed.value.tool_call) : callBegan
   }
 
-  /** Releases or drops held lanes. Called when another value of the action is known. */
+  /** Shows or drops texts that lanes still keep. Called after each complete value of the action. */
   function reconsider() {
     if (refused) return
     const { action } = self
@@ -158,7 +161,9 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return lane
   }
 
-  /** The lane of the content. Undefined when it can not be shown, because a second call or second parameters began before it. */
+  /**
+   * Creates the lane of the content. Undefined when the content can not be shown, because a second `tool_call` or `params` came before it.
+   */
   function beginContent(field: string): HeldLane | undefined {
     if (refused || restarted) return undefined
     endContent('aborted')
@@ -167,7 +172,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return content.lane
   }
 
-  /** Stores a complete value. */
+  /** Stores a complete value of the action and updates the lanes. */
   function store(path: JsonPath, value: JsonValue) {
     checkRepeated(path, value)
     if (isAt(path, 'final_answer')) self.answer = undefined
@@ -186,7 +191,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     if (content !== undefined) content.ending = 'whole'
   }
 
-  /** Refuses the action when a deciding key has another value than before. Repeated objects are compared when the action is complete. */
+  /** Rejects the action when a deciding key gets a second, different value. Repeated `params` are compared when the action is complete. */
   function checkRepeated(path: JsonPath, value: JsonValue) {
     const key = decidingKey(path)
     if (key === undefined || key === 'tool_call.params') return
@@ -214,7 +219,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       if (event.type === 'object.end' && !event.aborted) finishRoot()
       return
     }
-    if (isAt(event.path, 'tool_call')) return // the fields of `tool_call` are stored one by one, like those of the root
+    if (isAt(event.path, 'tool_call')) return // the fields of `tool_call` are stored one by one
     const value = collector.push(event)
     if (value === undefined || event.path.length > 3 || ('aborted' in event && event.aborted)) return
     store(event.path, value)
@@ -253,14 +258,14 @@ function hasSeveralObjects(text: string): boolean {
   return !parsed.ok && parsed.error.code === 'json.multiple'
 }
 
-/** The name of the field at `path`, if the user may see it while the model writes it. */
+/** The name of the field at `path`. Undefined when the user may not see the field while the model writes it. */
 function shownField(path: JsonPath): 'final_answer' | 'notes' | 'content' | 'patch' | undefined {
   const last = path[path.length - 1]
   if (last === 'final_answer' || last === 'notes') return path.length === 1 ? last : undefined
   return (last === 'content' || last === 'patch') && isAt(path, 'tool_call', 'params', last) ? last : undefined
 }
 
-/** True when the path has exactly these steps. Only for paths of at most three steps. */
+/** Whether the path consists of exactly these keys. Use it only for paths with at most three keys. */
 function isAt(path: JsonPath, first: string, second?: string, third?: string): boolean {
   return path[0] === first && path[1] === second && path[2] === third
 }

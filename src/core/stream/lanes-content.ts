@@ -3,42 +3,43 @@ import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import { headLength, type LaneStyle } from './lane.ts'
 
-/** The parameters of a tool call that decide where and how its content is shown. Undefined when they have not been read yet. */
+/** The parameters of a tool call that decide where and how its content is shown. A parameter is undefined until it has been read. */
 export interface ContentParams {
   path: JsonValue | undefined
   channel: JsonValue | undefined
   format: JsonValue | undefined
 }
 
-/** What is known so far about a tool call whose content the user may watch. */
+/** The current state of a tool call whose content the user may see while the model writes it. */
 export interface ContentState {
   readonly action: string | undefined
   readonly toolId: string | undefined
-  /** The name of the parameter that holds the content. */
+  /** The name of the parameter with the content. */
   readonly field: string
-  /** The parameters that were written before the content. */
+  /** The parameters that came before the content. */
   readonly params: Readonly<ContentParams>
-  /** True when the channel was written after the content. Such a call is rejected. */
+  /** True when `channel` comes after the content. Such a call is rejected. */
   readonly channelFollows: boolean
   /** True when the whole action has been read. */
   readonly actionEnded: boolean
-  /** The first characters of the content, at most `headLength`. */
+  /** The beginning of the content, at most `headLength` characters. */
   readonly head: string
-  /** True when the content is complete. Never true for content that was cut off. */
+  /** True when the content is complete. Stays false for content that was cut off. */
   readonly whole: boolean
 }
 
 export type ContentVerdict = 'wait' | 'drop' | { readonly style: LaneStyle; readonly citations: CitationFormat }
 
-/** The parameter of a tool that is shown while the model writes it. Undefined when the tool has none. */
+/** The parameter of a tool that is shown while the model writes it. Undefined when the tool has no such parameter. */
 function contentField(toolId: string): 'content' | 'patch' | undefined {
   if (toolId === 'react.write' || toolId.startsWith('rendering_tools.write_')) return 'content'
   return toolId === 'react.patch' ? 'patch' : undefined
 }
 
 /**
- * Decides whether to show content. It is shown once it certainly belongs to a tool call, is not internal and is not a reference. What was
- * written before the content decides where it is shown: a call whose path or channel comes later is rejected.
+ * Decides whether to show content. It is shown as soon as it is certain that it belongs to a tool call, is not internal and is not a
+ * reference. The path and the channel must come before the content, because they decide where it is shown. A call in which they come later
+ * is rejected.
  */
 export function decideContent(state: ContentState): ContentVerdict {
   if (state.action !== undefined && state.action !== 'call_tool') return 'drop'
@@ -67,7 +68,7 @@ function channelOf({ params, channelFollows, actionEnded }: ContentState): 'canv
 
 interface Format {
   readonly format: ChannelFormat
-  /** How citations are replaced. By default the format decides. */
+  /** How citations are replaced. The default depends on `format`. */
   readonly citations?: CitationFormat
 }
 
@@ -101,8 +102,8 @@ function writtenFormat(path: string): Format {
 }
 
 /**
- * The format of the content that a rendering tool shows. The parameter `format` decides if it is already known. Otherwise the extension
- * of the path decides, then the first character of the content, then the tool.
+ * The format in which the content of a rendering tool is shown. The first of these that is known decides: the parameter `format`, the
+ * extension of the path, the first character of the content, the tool.
  */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format
@@ -114,7 +115,7 @@ function renderedFormat(toolId: string, path: string, { params, head }: ContentS
   return { format: toolId.endsWith('_png') ? 'mermaid' : 'markdown' }
 }
 
-/** The way to replace citations in a channel of this format. Only markdown, text and HTML have citations. */
+/** How citations are replaced in a text of this format. Only markdown, text and HTML contain citations. */
 export function citationFormat(format: ChannelFormat): CitationFormat {
   return format === 'markdown' || format === 'text' || format === 'html' ? format : 'verbatim'
 }

@@ -20,19 +20,19 @@ export interface ExecSettings {
 }
 
 /**
- * Shows a program while the model writes it. There are lanes for the status, name, objective, code and contract. A program without code
- * ends with the status `error` instead of the contract.
+ * Shows a program while the model writes it. There are lanes for its status, name, objective, code and contract. If the program has no
+ * code, the status becomes `error` and no contract is shown.
  */
 export interface ExecLanes {
   /** True when it is known that the action calls an exec tool. */
   readonly started: boolean
-  /** Called when it is known that the action calls an exec tool. */
+  /** Call this when it is known that the action calls an exec tool. */
   start(language: string): void
-  /** Called when the action is complete. */
+  /** Call this when the action is complete. */
   describe(params: JsonValue | undefined, notes: string): void
-  /** Called when the action calls no exec tool. The code is then not shown. */
+  /** Call this when the action calls no exec tool. Then the code is not shown. */
   discard(): void
-  /** Called when the action is refused. What follows is not shown, and a program that was announced ends with an error. */
+  /** Call this when the action is rejected. Later code is not shown. If the program was already shown, it gets the status `error`. */
   refuse(): void
   write(code: string): void
   endCode(ending: LaneEnd): void
@@ -98,12 +98,12 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
 
 const toolPrefix = 'exec_tools.execute_code_'
 
-/** The language of an exec tool; undefined for any other tool. */
+/** The language that an exec tool runs. Undefined for any other tool. */
 export function execLanguage(toolId: string): string | undefined {
   return toolId.startsWith(toolPrefix) && toolId.length > toolPrefix.length ? toolId.slice(toolPrefix.length) : undefined
 }
 
-/** A delta with a status. Each status replaces the previous one, so the index is always 0. */
+/** A delta with a status. Each status replaces the one before, so the index is always 0. */
 function statusDelta(executionId: string, status: 'gen' | 'error', error?: string): LaneDelta {
   const text = JSON.stringify({ status, timings: {}, error })
   return { ...execStyle(executionId, 'code_exec.status', 'json'), index: 0, text, completed: status === 'error' }
@@ -119,8 +119,8 @@ function execStyle(executionId: string, subType: string, format: ChannelFormat, 
 }
 
 /**
- * The files of a contract that the user will see. Internal files are left out, but the artifact ids are made from the names of all
- * files. Empty for an invalid contract.
+ * The files of a contract that the user will see. Internal files are left out of the list, but their names count when the artifact ids are
+ * made. Empty for an invalid contract.
  */
 function listedFiles(given: JsonValue | undefined, mimeOf: (filename: string) => string) {
   const contract = readContract(given)

@@ -1,6 +1,6 @@
 import type { JsonValue } from './json-event.ts'
 
-/** The title of a plan card for each mode of a `react.plan` call. */
+/** The title for each mode of a `react.plan` call. */
 const planTitles: Readonly<Record<string, string>> = {
   new: 'New Plan',
   activate: 'Activated Plan',
@@ -8,7 +8,7 @@ const planTitles: Readonly<Record<string, string>> = {
   close: 'Closed Plan',
 }
 
-/** The text that shows a `react.plan` call to the user. Undefined when the mode is invalid, because the call will be rejected. */
+/** The text that shows a `react.plan` call to the user. Undefined when the mode is invalid, because then the call will be rejected. */
 export function planCard(params: JsonValue | undefined, notes: string): string | undefined {
   if (typeof params !== 'object' || params === null || Array.isArray(params)) return undefined
   const { mode, plan_id: planId, steps } = params as { readonly [key: string]: JsonValue }
@@ -30,7 +30,7 @@ function firstLine(text: string): string {
   )
 }
 
-/** The label of a plan step. A step is a string, or in older plans an object with a `label`. */
+/** The label of a step. A step is a string, or in older plans an object with a `label`. */
 function labelOf(step: JsonValue): string {
   if (typeof step === 'string') return firstLine(step)
   const label = typeof step === 'object' && step !== null && 'label' in step ? step.label : ''

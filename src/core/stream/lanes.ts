@@ -16,48 +16,51 @@ import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 
 /** Options of `createLanes`. */
 export interface LaneSettings {
-  /** The number of the round in its turn, from 0. It is part of the lane names. */
+  /** The number of the round in its turn, from 0. Lane names contain it. */
   readonly iteration: number
-  /** The id that all `code_exec.*` deltas of this response share. */
+  /** The id in all `code_exec.*` deltas of this response. */
   readonly executionId: string
   readonly replacer: CreateReplacer
   readonly mimeOf: (filename: string) => string
 }
 
-/** The answer that the user has seen, in the words of the model. The model is not asked for this answer again. */
+/**
+ * The answer that the user has seen, as the model wrote it. If the response is rejected for another reason, this answer is used and not
+ * requested again.
+ */
 export interface DeliveredAnswer {
   readonly source: 'channel' | 'action'
   readonly text: string
 }
 
 /**
- * Turns one response into the lanes that the user watches while the model writes. On the left are the channels of the response, on the
- * right the markers of the lanes:
+ * Makes the lanes of one response while the model writes it. On the left are the channels of the response, on the right the markers of the
+ * lanes:
  *
  *   thinking ────────────────────────────────────────────────▶ thinking
  *   action ── notes ── if call_tool ─────────────────────────▶ timeline_text
  *         ├── content, patch ── if not internal, not a ref: ─▶ canvas, timeline_text
  *         ├── react.plan ── when complete ───────────────────▶ timeline_text
- *         └── final_answer ── held to the end ───────────┐
- *   answer ── held until the action is complete ─────────┴───▶ answer
- *   code ── held until the action calls an exec tool ────────▶ subsystem
+ *         └── final_answer ── kept until the end ────────┐
+ *   answer ── kept until the action is complete ─────────┴───▶ answer
+ *   code ── kept until the action calls an exec tool ────────▶ subsystem
  *
- * `final_answer` has to wait for the end, because an answer channel may follow. A visible answer channel is shown instead of it. Text
- * that was shown is never taken back. The lane of `content` ends with the response: if the response is refused, it ends as aborted. The channels `followup` and `usage` are for programs and have no lane.
+ * `final_answer` is shown at the end of the response, and only if no answer channel with visible text came. Text that was shown is never
+ * taken back. The lane of `content` ends with the response. If the response is rejected, it ends as aborted. The channels `followup` and
+ * `usage` are for programs and have no lane.
  */
 export interface Lanes {
   push(event: ChannelEvent): readonly LaneDelta[]
   /**
-   * Ends the response. `ending` is `aborted` when the response reached the output limit: the open lane then ends as aborted. An answer
+   * Ends the response. `ending` is `aborted` when the response reached the output limit. Then the open lane ends as aborted. An answer
    * without an action is shown now, because such a response means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
-  /** Ends a response that was interrupted. Open lanes end as aborted, and held text is not shown. */
+  /** Ends a response that was interrupted. Open lanes end as aborted. Text that lanes still keep is not shown. */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
 
-/** Creates the lanes of one response. */
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createDeltaBuffer()
   const open = new Set<string>()
@@ -94,8 +97,8 @@ export function createLanes(settings: LaneSettings): Lanes {
   }
 
   /**
-   * Whether to show the answer. The whole action decides: the answer is dropped when there are two actions, or when the action is not
-   * `complete` or `exit`, is refused, or also calls a tool.
+   * Whether to show the answer. This is decided when the action is complete. The answer is dropped in these cases: there are two actions;
+   * the action is not `complete` or `exit`; the action is rejected; the action also calls a tool.
    */
   function answerVerdict(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
@@ -149,7 +152,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     push(event) {
       if (event.type === 'channel.start') start(event)
       else if (event.type === 'channel.delta') write(event.channel, event.text)
-      else if (event.closed !== 'cut') finish(event.channel, 'whole') // `end` handles a channel that was cut, because it knows the reason
+      else if (event.closed !== 'cut') finish(event.channel, 'whole') // `end` handles a channel that was cut, because it knows why
       if (event.channel === 'action' || event.channel === 'answer') reconsiderAnswer()
       return take()
     },

@@ -4,7 +4,7 @@ import { answerLane, call, complete, lanesOf, show, showCut, showUntil } from '.
 const toolCall = '{"tool_id":"react.read","params":{"paths":["a"]}}'
 const write = (params: string) => `{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{${params}}}}`
 
-/** The lanes of a response, after checking that they are the same when it comes in single characters. */
+/** The lanes of a response. Checks that they are the same when the response arrives in single characters. */
 function lanes(...response: readonly string[]) {
   const whole = lanesOf(show(...response).all)
   expect(lanesOf(showCut(response, 'whole', (text) => text.split('')).all)).toEqual(whole)

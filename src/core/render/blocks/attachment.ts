@@ -8,7 +8,7 @@ import type { Caps } from '../caps.ts'
 import { clip, joinLines, oneLine, scrubBase64, textPart } from '../text.ts'
 import type { BinaryPart, Part, RefusalReason, RenderContext } from '../types.ts'
 
-/** `user.attachment.meta`: the name, type, summary and paths of a file that the user sent. */
+/** Renders `user.attachment.meta`: the name, type, summary and paths of a file that the user sent. */
 export function renderAttachmentMeta(block: Block, { caps }: RenderContext): readonly Part[] {
   const digest = readDigest(block)
   const text = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
@@ -29,10 +29,10 @@ export function renderAttachmentMeta(block: Block, { caps }: RenderContext): rea
   ]
 }
 
-/** The last part of a path. Some clients send the whole path that the file had on the user's disk. */
+/** The last part of a path. Some clients send the whole path that the file has on the user's disk. */
 const fileName = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 
-/** The image or document of a block, or a note that says why it is not sent. */
+/** The image or document of a block. If it is not sent, a text that says why. */
 export function binaryParts(block: Block, { attachment, caps }: RenderContext): readonly Part[] {
   const blob = blobOf(block)
   if (!blob) return []
@@ -62,16 +62,19 @@ const refusalTexts: { readonly [R in RefusalReason]: string } = {
 }
 
 /**
- * Decides which images and documents a prompt may hold. Earlier blocks have priority: a later block never pushes an earlier one out
- * of the prompt, because that would change the cached prefix.
+ * Decides which images and documents a prompt contains. A later block never takes the place of an earlier one, because removing the earlier
+ * one would change the cached beginning of the prompt.
  */
 export interface AttachmentLimiter {
   /**
-   * Decides about the bytes of a block. Returns their number within the round or the user's input, or the reason why they are not
-   * sent. Undefined for a block without bytes.
+   * Decides whether the bytes of a block are sent. Returns their number within the round or the user's input, or the reason why they are
+   * not sent. Undefined for a block without bytes.
    */
   admit(block: Block, toolId: string | undefined): number | RefusalReason | undefined
-  /** Counts an admitted block. Called only when the block is shown: an admitted block may still be left out. */
+  /**
+   * Counts an admitted block against the limits. Call it only when the block is really shown, because an admitted block may still render to
+   * nothing.
+   */
   record(block: Block, number: number): void
 }
 
@@ -101,8 +104,9 @@ const groupOf = (block: Block) => roundKey(block) ?? `input of ${block.turn_id}`
 const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /**
- * The reason why the bytes of a block are not sent, judged by the block alone. Undefined when they may be sent. A PDF that a tool made
- * is sent if it is for the user (`attach_to_model`). Any other is sent only on request, because each page costs thousands of tokens.
+ * Why the bytes of this block are not sent; undefined when they may be sent. The limits that cover several blocks are not checked. Each
+ * page of a PDF costs thousands of tokens. So a PDF that a tool made is sent only if the agent reads it with `react.read` or the tool set
+ * `attach_to_model`.
  */
 function refusalReason(block: Block, toolId: string | undefined, limits: Caps): RefusalReason | undefined {
   const mime = mimeOf(block)

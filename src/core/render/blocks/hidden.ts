@@ -9,23 +9,23 @@ import { shownTypes } from './index.ts'
 
 interface Replacement {
   readonly text: string
-  /** True for a single line that follows another stub without a blank line between them. */
+  /** True for one line that stands for a block of an old turn. No blank line separates two such lines. */
   readonly stub: boolean
 }
 
 /**
- * The text that is shown instead of a hidden block. Undefined when another block at the same path shows the text, or when the prompt
- * shows nothing for this block.
+ * The text that the prompt shows instead of a hidden block. Undefined when another block with the same path shows the text, or when the
+ * prompt shows nothing.
  */
 export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
   const { path } = block
-  // A compaction lists the blocks that it hid in its checkpoint.
+  // The checkpoint block of a compaction lists the blocks that it hid, so they get no line of their own.
   if (path === undefined || reason === 'compaction' || !shownTypes.has(block.type)) return undefined
   if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
   const text = clip(scrubBase64(given ?? ''), caps.replacement)
-  if (block.type === 'turn.feedback' && text === '') return undefined // newer feedback on the turn replaced it
+  if (block.type === 'turn.feedback' && text === '') return undefined // newer feedback on the turn replaced this block
   const expired = reason === 'cache_ttl' || reason === 'cache_ttl_light'
   if (!expired) return { text: hiddenLine(text, path, caps), stub: false }
   if (isDroppedOnceExpired(block)) return undefined
@@ -35,9 +35,9 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
 }
 
 /**
- * True for the first hidden block at its path. Hiding a path puts the replacement text on the first block that it hides. That block may
- * be gone (compacted, or never imported). Then the first hidden block that is left shows a line instead. A later block never does:
- * hiding more blocks must not change the cached prefix.
+ * Whether this is the first hidden block at its path. Hiding puts the replacement text on the first block that it hides. If that block was
+ * compacted or not imported, the first hidden block that is left shows a line instead. A later block never does, so hiding more blocks does
+ * not change the text of earlier ones.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 
@@ -59,7 +59,7 @@ function prunedResult(path: string, text: string, { callId, toolId, caps }: Rend
   )
 }
 
-/** A block of an old turn in one line: its kind, its path and a hint of its content. */
+/** One line for a block of an old turn: its kind, its path and a hint of its content. */
 function stub(block: Block, path: string, replacement: string, { callId, toolId, caps }: RenderContext): string {
   const label = labelOf(block, path)
   const isTool = label === 'tool_call' || label === 'tool_result' || block.type === 'react.tool.result'
@@ -101,7 +101,7 @@ function hintOf(block: Block, label: string, replacement: string, limits: Caps):
 
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** The text of those parameters that usually say what a call was about. */
+/** The text of the parameters that usually tell what a call is about. */
 function callHint(params: { readonly [name: string]: unknown }): string {
   const names = ['query', 'queries', 'path', 'paths', 'urls', 'url', 'account', 'pattern', 'mode']
   return names
@@ -114,11 +114,11 @@ function callHint(params: { readonly [name: string]: unknown }): string {
 }
 
 /**
- * A short hint at the content of a JSON text: its error, its artifact path or its number of rows. They may also be inside a `result`
- * field. A text that is not JSON is returned as it is.
+ * A short hint of the content of a JSON text: its error, its artifact path or its number of rows. Looks also into a `result` field. A text
+ * that is not JSON is returned unchanged.
  */
 function jsonHint(text: string): string {
-  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // a text of several digests has one per line: the first is taken
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // a text with several digests has one per line; take the first
   if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`

@@ -10,7 +10,7 @@ import { renderToolResult } from './tool-result.ts'
 
 type BlockRenderer = (block: Block, context: RenderContext) => readonly Part[]
 
-/** The renderer of each block type. A new block type does not compile until it has an entry. */
+/** The renderer of each block type. The compiler reports a block type without an entry. */
 export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'turn.header': (block, { caps }) => [
     textPart(`[TURN ${oneLine(block.turn_id, caps.id)}]${block.ts === '' ? '' : ` ts=${oneLine(block.ts, caps.id)}`}`),
@@ -29,8 +29,8 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'stage.feedback': verbatim('stageText'),
   'stage.clarification': verbatim('stageText'),
   'stage.clarification.resolved': verbatim('stageText'),
-  'stage.suggested_followups': renderNothing, // only the user sees them
-  'react.thinking': renderNothing, // only the user and the log see it
+  'stage.suggested_followups': renderNothing, // only the user sees these suggestions
+  'react.thinking': renderNothing, // the thinking is for the user and the turn log
   'react.decision.raw': renderInterrupted,
   'react.notes': (block, { caps }) => renderText(block, (text) => `[AI Agent say]: ${clip(text, caps.notes, shownPath(block, caps))}`),
   'react.tool.code': renderToolCode,
@@ -42,10 +42,10 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.plan': renderPlan,
   'react.plan.ack': verbatim('stageText'),
   'react.plan.history': verbatim('planHistory'),
-  'react.plan.preserved': renderNothing, // it keeps `ar:plan.latest:` readable; `react.plan.history` already lists the plan
+  'react.plan.preserved': renderNothing, // it keeps `ar:plan.latest:` readable; `react.plan.history` shows the plan
   'react.completion': renderNothing, // `assistant.completion` shows the answer
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint'),
-  'react.workspace.checkout': renderNothing, // the announcement shows it
+  'react.workspace.checkout': renderNothing, // the announce shows it
   'react.workspace.publish': renderPublish,
   'assistant.completion': renderCompletion,
   'assistant.completion.attempt': withHeading('[ASSISTANT MESSAGE, NOT YET FINAL]', 'completion'),
@@ -58,10 +58,7 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'system.message': (block, { caps }) => renderText(block, (text) => `[SYSTEM MESSAGE]\n${clip(text, caps.systemMessage)}`),
 }
 
-/**
- * The types whose blocks may be part of a prompt. An imported timeline may hold blocks of unknown types: they stay in the timeline, but are
- * not shown.
- */
+/** The types whose blocks may appear in a prompt. A block of an unknown type, for example in an imported timeline, is not shown. */
 export const shownTypes: ReadonlySet<BlockType> = new Set(blockTypes.filter((type) => blockRenderers[type] !== renderNothing))
 
 type TextCap = 'userText' | 'attachmentText' | 'stageText' | 'completion' | 'planHistory' | 'checkpoint'
@@ -72,12 +69,12 @@ function renderNothing(): readonly Part[] {
   return []
 }
 
-/** Renders the text of a block without a heading. A blank text renders to nothing. */
+/** Renders the text of a block without a heading. A blank text renders to no parts. */
 function verbatim(cap: TextCap): BlockRenderer {
   return (block, { caps }) => renderText(block, (text) => clip(text, caps[cap], shownPath(block, caps)))
 }
 
-/** Renders a heading, the path and the text. An empty text is shown, too: the model should know that the message was empty. */
+/** Renders a heading, the path and the text. An empty text is shown too, because the model should know that the message was empty. */
 function withHeading(heading: string, cap: TextCap): BlockRenderer {
   return (block, { caps }) => {
     const text = clip(scrubBase64(block.text ?? ''), caps[cap], shownPath(block, caps))
@@ -85,7 +82,7 @@ function withHeading(heading: string, cap: TextCap): BlockRenderer {
   }
 }
 
-/** Renders a raw response that the user interrupted. Other raw responses are recorded only for debugging. */
+/** Renders a response that the user interrupted. Other `react.decision.raw` blocks are stored only for debugging and render to no parts. */
 function renderInterrupted(block: Block, context: RenderContext): readonly Part[] {
   return block.meta?.interrupted === true ? withHeading('[YOUR RESPONSE, INTERRUPTED BY THE USER]', 'stageText')(block, context) : []
 }

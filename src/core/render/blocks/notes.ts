@@ -6,27 +6,30 @@ import type { Caps } from '../caps.ts'
 import { clip, joinLines, omitHostingFields, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
-/** Removes base64 from the text of a block and passes it to `draw`. A blank text renders to nothing. */
+/** Removes base64 from the text of a block and passes the text to `draw`. A blank text renders to no parts. */
 export function renderText(block: Block, draw: (text: string) => string): readonly Part[] {
   const text = scrubBase64(block.text ?? '')
   return text.trim() === '' ? [] : [textPart(draw(text))]
 }
 
-/** `react.note`: a note that the agent wrote for itself. A long note is shown as a preview; the block keeps the whole text. */
+/** Renders `react.note`. A long note is shown as a preview. */
 export function renderNote(block: Block, { caps }: RenderContext): readonly Part[] {
   const options = { what: 'INTERNAL NOTE', limit: caps.note, path: shownPath(block, caps) } as const
   return renderText(block, (text) => `[INTERNAL NOTE]\n${preview({ ...options, text }, caps)}`)
 }
 
-/** `react.notice`: a protocol violation or a warning, by which the runtime tells the agent about its last response. */
+/** Renders `react.notice`: a message of the runtime to the agent, for example about a rule that the last response broke. */
 export function renderNotice(block: Block, { caps }: RenderContext): readonly Part[] {
   const notice = readNotice(block)
   if (!notice) return [textPart(`[REACT NOTICE]\n${clip(scrubBase64(block.text ?? ''), caps.noticeMessage)}`)]
-  if (notice.code === 'plan_closed') return [] // the result of the `react.plan` call already says that the plan was closed
+  if (notice.code === 'plan_closed') return [] // the result of the `react.plan` call already tells that the plan was closed
   return noticeParts(notice, caps)
 }
 
-/** `react.workspace.publish`: a notice when the publish failed or left files out. Otherwise the announcement tells what was published. */
+/**
+ * Renders `react.workspace.publish`: a notice if the publish failed or left files out. Otherwise nothing, because the announce shows the
+ * published version.
+ */
 export function renderPublish(block: Block, { caps }: RenderContext): readonly Part[] {
   const published = readWorkspacePublish(block)
   const notice = published && publishNotice(published)
@@ -47,7 +50,7 @@ function noticeParts({ code, message, ...rest }: Notice, limits: Caps): readonly
   ]
 }
 
-/** `conv.range.summary`: stands for the turns that were compacted. It names these turns and lists their newest artifacts. */
+/** Renders `conv.range.summary`, the block in place of the oldest turns. It names these turns and lists their newest artifacts. */
 export function renderSummary(block: Block, { caps, hasTool }: RenderContext): readonly Part[] {
   const { covered_turn_ids: covered, compacted_range_start_ts: start, compacted_range_end_ts: end } = block.meta ?? {}
   const first = block.meta?.conversation_first_message_ts
@@ -79,7 +82,7 @@ function coveredTurns(ids: readonly string[]): string {
   return `${short.slice(0, 2).join(', ')}, ..., ${short.slice(-2).join(', ')} (count=${ids.length})`
 }
 
-/** How many artifacts a summary shows. In a small context it says so itself. */
+/** The number of artifacts that a summary lists. If the context is small, the compaction has stored a lower number in the block. */
 function shownArtifacts({ meta }: Block, limits: Caps): number {
   const shown = meta?.shown_artifacts
   return typeof shown === 'number' && shown >= 0 ? Math.min(limits.summaryArtifacts, shown) : limits.summaryArtifacts

@@ -3,7 +3,7 @@ import { type Plan, readPlan, type StepStatus } from '../../block/plan.ts'
 import { joinLines, oneLine, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
-/** `react.plan`: the steps as a checklist. A plan that has not changed since it was last shown renders to nothing. */
+/** Renders `react.plan` as a checklist. A plan that has not changed since it was last shown renders to no parts. */
 export function renderPlan(block: Block, { caps, repeatsPlan }: RenderContext): readonly Part[] {
   const plan = readPlan(block)
   if (!plan || repeatsPlan) return []
@@ -17,10 +17,12 @@ export function renderPlan(block: Block, { caps, repeatsPlan }: RenderContext): 
   ]
 }
 
-/** The sign before a plan step, in prompts and in plan histories. */
+/** The sign before a step of a plan. */
 export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
 
 export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
 
-/** The steps of a plan and their signs, as one text. Two snapshots of a plan look the same when these texts are equal. */
+/**
+ * The steps of a plan and their signs, as one text. If these texts are equal for two blocks of a plan, both look the same in the prompt.
+ */
 export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))

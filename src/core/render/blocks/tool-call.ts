@@ -7,7 +7,9 @@ import type { Caps } from '../caps.ts'
 import { oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
-/** `react.tool.call`: the tool and its parameters. Long parameters are cut. A call that can not be parsed is shown as plain text. */
+/**
+ * Renders `react.tool.call`: the tool and its parameters. Long parameters are cut. A call that can not be parsed is shown as plain text.
+ */
 export function renderToolCall(block: Block, { caps, callId, toolId }: RenderContext): readonly Part[] {
   const call = readToolCall(block)
   const params = call ? JSON.stringify(shownParams(call, block, caps), null, 2) : (block.text ?? '')
@@ -20,7 +22,7 @@ export function renderToolCall(block: Block, { caps, callId, toolId }: RenderCon
   return [textPart(`[TOOL CALL ${id}].call${toolName}${pathLine}\nParams:\n${shown}`)]
 }
 
-/** `react.tool.code`: the program that an execution tool is about to run. */
+/** Renders `react.tool.code`: the program that an exec tool is about to run. */
 export function renderToolCode(block: Block, { caps }: RenderContext): readonly Part[] {
   const path = shownPath(block, caps)
   const code = preview({ what: 'CODE', text: scrubBase64(block.text ?? ''), limit: caps.code, path }, caps)
@@ -28,8 +30,8 @@ export function renderToolCode(block: Block, { caps }: RenderContext): readonly 
 }
 
 /**
- * The parameters of a call as the prompt shows them. The content that a call writes is shown by the block of its artifact, so the call
- * shows only the beginning of the content and the path.
+ * The parameters of a call as the prompt shows them. If the call writes a file, its `content` is cut to the beginning and the path. The
+ * block of the artifact shows the whole content.
  */
 function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: Caps): unknown {
   const { content } = params
@@ -38,7 +40,7 @@ function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: C
   return isWithinCaps(own, limits) ? own : cutToCaps(own, limits, block.path ?? tool_call_id, '')
 }
 
-/** True when `cutToCaps` would cut nothing. That holds for nearly every call and saves the copy. */
+/** Whether `cutToCaps` would return an equal value. This is true for nearly every call, and then no copy is made. */
 function isWithinCaps(value: unknown, limits: Caps): boolean {
   if (typeof value === 'string') return value.length <= limits.paramText
   if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => isWithinCaps(item, limits))
@@ -55,8 +57,8 @@ function writtenContent(content: string, path: unknown, turnId: string, limits: 
 }
 
 /**
- * A copy of the value in which long strings, lists and objects are cut. Each cut says how much is missing. `fullPath` is the path at
- * which the whole call can be read, and `field` leads from the call's parameters to the value.
+ * A copy of the value in which long strings, lists and objects are cut. Each cut tells how much is missing. `fullPath` is the path at which
+ * the agent can read the whole call. `field` is the position of the value in the parameters, such as `rows.3.text`.
  */
 function cutToCaps(value: unknown, limits: Caps, fullPath: string, field: string): unknown {
   if (typeof value === 'string') {

@@ -23,7 +23,7 @@ import { binaryParts } from './attachment.ts'
 import { isPlainResult } from './fast-tool-result.ts'
 
 /**
- * Renders a `react.tool.result` in one of three forms:
+ * Renders a `react.tool.result` with one of three headings:
  *
  *   .summary    the status of the call, and one line per artifact
  *   .artifact   the path of one artifact, then its content
@@ -31,13 +31,13 @@ import { isPlainResult } from './fast-tool-result.ts'
  */
 export function renderToolResult(block: Block, context: RenderContext): readonly Part[] {
   if (blobOf(block)) return renderBinary(block, context)
-  if (block.text === undefined) return [] // a block without text and bytes only carries hosting handles
+  if (block.text === undefined) return [] // a block without text and bytes only stores where a file is hosted
   const digest = readDigest(block)
   if (digest) return renderDigest(block, digest, context)
   return isPlainResult(block, context) ? renderResult(block, undefined, context) : renderByPayload(block, context)
 }
 
-/** Parses the payload of a result with a text to choose its form. `isPlainResult` tells when this can be skipped. */
+/** Parses the text of a result to choose its form. It may be skipped if `isPlainResult` is true. */
 export function renderByPayload(block: Block, context: RenderContext): readonly Part[] {
   const payload = readPayload(block)
   if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
@@ -45,23 +45,26 @@ export function renderByPayload(block: Block, context: RenderContext): readonly 
   return renderResult(block, payload, context)
 }
 
-/** The summary that a digest is a line of. Consecutive digests of one call share the heading, which tells the status of the first. */
+/**
+ * The heading of a summary of artifacts. Consecutive digests of one call become lines under one heading, which shows the status of the
+ * first digest.
+ */
 export interface SummaryLine {
   readonly callId: string
   readonly status: string
 }
 
-/** Undefined when the block is not rendered as a line of a summary. */
+/** The heading under which this block is a line. Undefined when the block is not rendered as a line of a summary. */
 export function summaryLineOf(block: Block, callId: string | undefined, toolId: string | undefined): SummaryLine | undefined {
   const digest = block.type === 'react.tool.result' && !blobOf(block) ? readDigest(block) : undefined
   if (!digest || callId === undefined || isShownByContent(block, digest, toolId)) return undefined
   return { callId, status: statusOf(errorText(digest)) }
 }
 
-/** Tools whose content blocks already show their paths. Their digests are shown only for errors. */
+/** Tools whose content blocks already show their paths. The digests of these tools are shown only for errors. */
 const selfDescribingTools: ReadonlySet<string> = new Set(['react.read', 'web_tools.web_search', 'web_tools.web_fetch'])
 
-/** True for a digest without news: the content block after it has the same path, and the call succeeded. */
+/** Whether the digest tells nothing new: the call succeeded, and the content block after it shows the path. */
 function isShownByContent({ path }: Block, digest: Digest, toolId: string | undefined): boolean {
   const isSelfDescribing = digest.artifact_path === path || (toolId !== undefined && selfDescribingTools.has(toolId))
   return isSelfDescribing && errorText(digest) === undefined
@@ -151,7 +154,7 @@ function renderArtifact(block: Block, context: RenderContext): readonly Part[] {
   return content === '' ? [header] : [header, textPart(content)]
 }
 
-/** True for source rows and results of `react.read`: the reader has already cut them to what the model asked for. */
+/** Whether the result comes from `react.read` or has source rows. Such results are already cut to the part that the model asked for. */
 const isLimitedByReader = (toolId: string | undefined, path: string | undefined) =>
   toolId === 'react.read' || path?.startsWith('so:') === true
 
@@ -181,9 +184,9 @@ function renderResult(block: Block, payload: Json | undefined, context: RenderCo
   return [textPart(joinLines(heading('result', context), location, mimeLine, 'payload:', shown))]
 }
 
-// Two payloads of tool results have a form of their own: the status of `react.read`, and rows of the source pool.
+// Two payloads of tool results have a form of their own: the list of paths of a `react.read`, and rows of the source pool.
 
-/** The payload of the first block of every `react.read`. It says which paths were found, are missing, or are visible already. */
+/** The payload of the first result block of every `react.read`. It tells which paths were found, are missing, or are visible already. */
 interface ReadStatus {
   readonly paths: readonly unknown[]
   readonly total_tokens: unknown
@@ -211,7 +214,7 @@ export function renderReadStatus(status: ReadStatus, limits: Caps): string {
 }
 
 const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
-const shortPath = (path: string, limits: Caps) => pathWithin(path, Math.floor(limits.path / 8)) // a result lists many paths, so each of them is cut short
+const shortPath = (path: string, limits: Caps) => pathWithin(path, Math.floor(limits.path / 8)) // many paths are listed, so cut each one
 
 function rowLine(row: unknown, visible: ReadonlySet<string>, limits: Caps): string | undefined {
   if (typeof row === 'string') return `- ${shortPath(row, limits)}`
@@ -236,8 +239,8 @@ function pathList(paths: readonly string[], limits: Caps): string {
 }
 
 /**
- * The lines for paths that are already visible. `refs` says where each path is visible. It is an object with paths as keys, or a list
- * of rows with a path and a location.
+ * The lines for paths that are already visible. `refs` tells at which path each of them is visible. It is an object with paths as keys, or
+ * a list of rows with a path and a location.
  */
 function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps): readonly string[] {
   const locationOf = (path: string): string | undefined => {
@@ -251,12 +254,12 @@ function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps)
   })
 }
 
-/** The sids of a search or fetch result. Empty for any other payload. */
+/** The SIDs of a search or fetch result. Empty for any other payload. */
 export const rowSids = (payload: Json | undefined): readonly number[] => sourceRowsIn(payload).map(({ sid }) => sid)
 
 /**
- * Renders a search or fetch result with its path and its rows. Rows that exceed the cap are left out whole, so what is shown stays
- * valid JSON.
+ * Renders a search or fetch result with its path and its rows. Rows above the limit are left out completely, so the shown text is valid
+ * JSON.
  */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count, total] = rowsThatFit(payload, limits)
@@ -275,7 +278,7 @@ export function renderSourceRows(payload: Json, sids: readonly number[], limits:
 function rowsThatFit(payload: Json, limits: Caps): readonly [text: string, count: number, total: number] {
   const entries: readonly (readonly [string | undefined, Json])[] = Array.isArray(payload)
     ? payload.map((row) => [undefined, row] as const)
-    : Object.entries(payload as { readonly [url: string]: Json }) // it is a list or an object, because `rowSids` found rows in it
+    : Object.entries(payload as { readonly [url: string]: Json }) // a list or an object, because `rowSids` found rows in it
   const kept: string[] = []
   let size = 2
   for (const [url, row] of entries) {
