@@ -11,7 +11,7 @@ export interface ProviderCacheRules {
   readonly lookBackParts: number
   /** How long a cache entry lives after it was last used. */
   readonly ttlSeconds: number
-  /** The same for entries with the longer time to live. Undefined when the provider has no such entries. */
+  /** How long an entry with the longer time to live lives after it was last used. Undefined when the provider has no such entries. */
   readonly longTtlSeconds?: number
   /** The greatest number of marks in one request, including the mark on the system text. */
   readonly maxMarks: number

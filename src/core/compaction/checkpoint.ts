@@ -13,28 +13,32 @@ const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
 const NARRATIVE_CHARS = 12_000
 const MAX_TOKENS = 15_000
 const FIXED_TOKENS = 160
-/** How much of a replaced request is shown. The agent must know what it was asked for. */
+/** The greatest number of characters of a replaced request that the checkpoint shows. The agent must still know what the user asked for. */
 const PROMPT_CHARS = 2_000
 
-/** The most tokens of the parts of a checkpoint. All together take at most 35 % of the timeline's room, and are never cut when shown. */
+/**
+ * The greatest numbers of tokens for the parts of a checkpoint. `room` is the greatest number of tokens that the timeline may have. All
+ * parts together take at most 35 % of it, so a checkpoint is never cut when it is rendered.
+ */
 function limitsOf(room: number) {
   const total = Math.min(MAX_TOKENS, Math.floor(0.35 * room)) - FIXED_TOKENS
   return {
     total,
     narrative: 0.4 * total,
-    /** Of the list of replaced input, and of that of hidden content. */
+    /** The limit for the list of replaced user input, and also for the list of hidden blocks. */
     list: Math.min(1500, 0.12 * total),
     calls: Math.max(750, 0.1125 * room),
   }
 }
 
-/** Input of the user that a checkpoint replaces: from 12,000 tokens on, or from 30 % of the timeline's room on. */
+/** A checkpoint replaces a block of user input if it has at least this many tokens: 12,000, or 30 % of `room` if that is less. */
 const largeInput = (room: number) => Math.min(12_000, Math.floor(0.3 * room))
 
 /**
- * The block that replaces the beginning of a running turn. It holds the summary that a model wrote (`text`), if there is one, and the list
- * of calls with the paths of their results. `prefix` are all blocks of the turn before the cut, also those that earlier checkpoints
- * replaced. `folded` are the blocks that this checkpoint replaces.
+ * The block that replaces the beginning of a running turn. It contains the summary that a model wrote (`text`), if there is one. It also
+ * contains a list of the calls with the paths of their results.
+ * - `prefix`: all blocks of the turn before the cut, also those that earlier checkpoints replaced.
+ * - `folded`: the blocks that this checkpoint replaces.
  */
 export function checkpointBlock(
   prefix: readonly Block[],
@@ -43,7 +47,7 @@ export function checkpointBlock(
     readonly now: string
     readonly text: string | undefined
     readonly folded: readonly Block[]
-    /** How many tokens the timeline may have. */
+    /** The greatest number of tokens that the timeline may have. */
     readonly room: number
   },
   tokens: Estimator,
@@ -99,13 +103,14 @@ const loopTypes: ReadonlySet<BlockType> = new Set([
 ])
 
 /**
- * The blocks that a checkpoint replaces: decisions, calls, results and files of the turn, older plans, and very large user input. In a small
- * context it also replaces plans, which ANNOUNCE shows, and the oldest notes.
+ * The blocks that a checkpoint replaces: decisions, calls, results, files, outdated plan blocks, and very large user input. If notes and
+ * current plans take more than `LASTING_SHARE`, it also replaces plans, then the oldest notes. The announce still shows the plans.
  */
 export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, room: number): readonly Block[] {
   const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
   const isNewestPlan = (block: Block) => newestPlans.get(readPlan(block)?.plan_id) === block
-  const visible = prefix.filter(({ meta }) => meta?.hidden_reason !== 'compaction') // earlier checkpoints already replace the others
+  // Earlier checkpoints have already replaced the blocks that are hidden for the reason `compaction`.
+  const visible = prefix.filter(({ meta }) => meta?.hidden_reason !== 'compaction')
   const lasting = visible.filter((block) => block.type === 'react.note' || isNewestPlan(block))
   const notesLast = [...lasting.filter(isNewestPlan), ...lasting.filter((block) => !isNewestPlan(block))]
   const kept = new Set(lastWithin(notesLast, LASTING_SHARE * room, (block) => tokens.content(block)))
@@ -117,10 +122,13 @@ export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, 
   })
 }
 
-/** Which share of the timeline's room notes and plans may take beside a checkpoint. */
+/** The share of the timeline's tokens that notes and plans may have beside a checkpoint. */
 const LASTING_SHARE = 0.2
 
-/** Lists the paths of the user input and the notes that the checkpoint replaces. Only the newest that fit are listed; the turn index lists all. */
+/**
+ * Lists the paths of the user input and the notes that the checkpoint replaces. If not all fit, only the newest are listed. The turn index,
+ * which the agent can read at its own path, lists all.
+ */
 function foldedInputLines(inputs: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
   const all = [...paths].map(([path, { type, text }]) => {
@@ -132,7 +140,7 @@ function foldedInputLines(inputs: readonly Block[], maxTokens: number, tokens: E
   return ['folded_input:', ...(all.length > shown.length ? [`- ... ${all.length - shown.length} earlier`] : []), ...shown]
 }
 
-/** The words with which the agent hid content of this turn. Only the newest that fit are listed. */
+/** Lists the texts that replace hidden blocks of this turn in the prompt. If not all fit, only the newest are listed. */
 function hiddenLines(prefix: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const all = prefix.flatMap((block) => {
     const words = replacementOf(block)
@@ -146,7 +154,10 @@ function hiddenLines(prefix: readonly Block[], maxTokens: number, tokens: Estima
 
 const FOLDED_INTO = 'folded into '
 
-/** The changes that replace these blocks by a checkpoint. A block that was hidden before keeps its replacement text for later checkpoints. */
+/**
+ * The changes that hide the blocks which a checkpoint replaces. A block that was already hidden keeps its replacement text, so that later
+ * checkpoints can list it.
+ */
 export function foldBlocks(blocks: readonly Block[], checkpointPath: string | undefined): readonly BlocksHidden[] {
   const fold = (ids: readonly string[], replacement_text: string): BlocksHidden => ({
     type: 'blocks.hidden',
@@ -175,8 +186,9 @@ interface CallWithResults {
 }
 
 /**
- * Lists the calls among the blocks, in at most `maxTokens` tokens. The newest calls are listed in full, in half of them. Older calls take
- * one line each. The turn index lists the rest. The text of earlier checkpoints is not used.
+ * Lists the calls among the blocks in at most `maxTokens` tokens. The newest calls are described in full and take up to half of the tokens.
+ * Older calls take one line each, in the other half. Calls that do not fit are only in the turn index, which the agent can read at its own
+ * path.
  */
 function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, maxTokens: number): readonly string[] {
   const calls = callsWithResults(blocks).toReversed()
@@ -251,13 +263,19 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
   ]
 }
 
-/** The replacement text of a block that was hidden or has expired, also after a checkpoint replaced the block. */
+/**
+ * The replacement text that `react.hide` or the expiry of the cache gave a block. A checkpoint that replaced the block later has kept this
+ * text.
+ */
 export function replacementOf({ meta }: Block): string | undefined {
   if (meta?.hidden !== true) return undefined
   return meta.hidden_reason === 'compaction' && meta.replacement_text?.startsWith(FOLDED_INTO) ? undefined : meta.replacement_text
 }
 
-/** A call in one line with the path of its result. The model can derive the path of the call, which differs only in the last word. */
+/**
+ * Describes a call in one line, with the path of its result. The path of the call differs from it only in the last word, so the model can
+ * derive it.
+ */
 function briefLine({ call, block, results }: CallWithResults): string {
   const result = results.findLast(({ path }) => path?.startsWith('tc:'))
   return `- ${[result?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`

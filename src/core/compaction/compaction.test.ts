@@ -23,7 +23,7 @@ import { resolvePath } from '../timeline/resolve.ts'
 import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import type { CompactionDigest } from './digest.ts'
 
-/** Compacts all earlier turns, and has room for a whole summary. */
+/** With these options all earlier turns are compacted, and the summary is not shortened. */
 const roomy = { limit: 20_000, force: true, attempt: 3 } as const
 
 describe('a compaction', () => {

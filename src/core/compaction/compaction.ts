@@ -19,22 +19,27 @@ import {
 
 export interface CompactionOptions extends ContextSizes {
   readonly currentTurnId: string
-  /** Tokens of the whole message as it would be sent, including the tails. */
+  /** The estimated tokens of the user message of the prompt: the visible blocks and the tail, without the system text. */
   readonly renderedTokens: number
-  /** The most tokens that may be sent to the summarising model. */
+  /** The greatest number of tokens that may be sent to the model that writes summaries. */
   readonly summaryLimit: number
   readonly keepRecentTurns: number
-  /** Set when the provider refused the prompt as too long. Then the estimate is not asked. */
+  /** True when the provider rejected the prompt as too long. Then a compaction is planned even if the estimate is within the limit. */
   readonly force?: true
   readonly attempt?: Attempt
   readonly tokens: Estimator
-  /** Renders the visible blocks of a timeline. Pass the `slice` of a renderer, which does not render unchanged blocks again. */
+  /**
+   * Renders the visible blocks of a timeline. Pass the `slice` function of a renderer, because it does not render unchanged blocks again.
+   */
   readonly slice: (timeline: Timeline) => Slice
 }
 
 export type CompactionKind = 'history' | 'history_with_split_turn' | 'current_turn_prefix' | 'binaries'
 
-/** Which blocks a compaction replaces. The requests to the summarising model have to be answered before `finishCompaction`. */
+/**
+ * Describes which blocks a compaction replaces. The caller sends the requests in it to the model that writes summaries, and passes the
+ * answers to `finishCompaction`.
+ */
 export interface CompactionPlan {
   readonly id: string
   readonly kind: CompactionKind
@@ -42,22 +47,23 @@ export interface CompactionPlan {
   readonly attempt: Attempt
   readonly currentTurnId: string
   readonly limit: number
-  /** The most tokens that the timeline may have. */
+  /** The greatest number of tokens that the timeline may have. */
   readonly room: number
-  /** Tokens of the visible blocks, without the tails. */
+  /** The number of tokens of the visible blocks, without the tail. */
   readonly beforeTokens: number
   readonly cutIndex: number
   readonly history?: { readonly range: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
   readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
-  /** The ids of images and documents to hide. Only the last attempt after an overflow hides them. */
+  /** The ids of images and documents to hide. Empty except in the last attempt after the provider rejected the prompt as too long. */
   readonly binaries: readonly string[]
 }
 
 /**
- * Plans a compaction; nothing is changed. Undefined when everything fits, or when nothing can be compacted.
+ * Plans a compaction without changing the timeline. Undefined when the prompt is within the limit, or when nothing can be compacted.
  *
- * A plan replaces whole earlier turns by a summary, the beginning of the current turn by a checkpoint, or both. The checkpoint replaces all
- * rounds of the current turn if that is necessary. On the last attempt after an overflow the plan also hides images and documents.
+ * A plan replaces whole earlier turns by a summary, the beginning of the current turn by a checkpoint, or both. If necessary, the
+ * checkpoint replaces all rounds of the current turn. In the last attempt after the provider rejected the prompt, the plan also hides
+ * images and documents.
  */
 export function planCompaction(timeline: Timeline, options: CompactionOptions): CompactionPlan | undefined {
   const { systemTokens, renderedTokens, calibration, limit, tokens, currentTurnId } = options
@@ -100,13 +106,17 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   }
 }
 
-/** An image or a document of the current turn that does not fit by itself. Without it the agent could not do what it was asked for. */
+/**
+ * True for an image or document of the current turn that is larger than the whole timeline may be. If it were hidden, the agent could not
+ * do what the user asked for.
+ */
 const isTooLarge = (block: Block, room: number, { currentTurnId, tokens }: CompactionOptions) =>
   block.turn_id === currentTurnId && isImageOrPdf(block) && !isHidden(block) && tokens.content(block) > room
 
 /**
- * Which share of the budget stays after each attempt. Recent turns stay whole only if they take at most the share `recent`. A small budget
- * keeps less, or the next turns would compact again.
+ * `keep` is the share of the budget that the blocks after the cut may have in the first, second and third attempt. Recent turns stay whole
+ * only if they have at most the share `recent`. In a small budget the shares are smaller, because otherwise every following turn would
+ * compact again.
  */
 const shares = {
   large: { keep: [0.7, 0.35, 0.17], recent: 0.85 },
@@ -114,7 +124,7 @@ const shares = {
 } as const
 const LARGE_BUDGET = 16_000
 
-/** How many tokens a first summary is expected to have. */
+/** The number of tokens that the first summary of a conversation is expected to have. */
 const EXPECTED_SUMMARY = 6_000
 
 function chooseCut(
@@ -126,8 +136,10 @@ function chooseCut(
   const { keepRecentTurns, currentTurnId } = options
   const force = options.force === true
   const room = timelineRoom(options)
-  const space = force ? Math.min(room, shownTokens) : room // a refused prompt shows how much is too much
-  const present = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // the new summary will be about as large as the present one
+  // A rejected prompt shows that its size is too large, even if it is below the estimated limit.
+  const space = force ? Math.min(room, shownTokens) : room
+  // The new summary and the preserved blocks will probably be as large as those that are there now.
+  const present = sum(blocks.slice(0, historyStart(blocks)), tokensAt)
   const summary = Math.max(present, Math.min(EXPECTED_SUMMARY, summaryTokens(space)))
   const budget = Math.max(1, space - summary)
   const { keep, recent } = force || budget >= LARGE_BUDGET ? shares.large : shares.small
@@ -147,7 +159,10 @@ function recentTokens(blocks: readonly Block[], tokensAt: (position: number) => 
   return sum(blocks.slice(start), (position) => tokensAt(start + position))
 }
 
-/** Makes a function that returns the tokens of the block at a position, as it is shown. It is 0 for blocks that are not shown. */
+/**
+ * Makes a function that returns the number of tokens that the block at a position has in the prompt. It is 0 for blocks that are not in the
+ * prompt.
+ */
 function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (position: number) => number {
   const cost = new Map(slice.shown.map(({ block, parts }) => [block.id, tokens.parts(parts)]))
   return (position) => cost.get(blocks[position]?.id ?? '') ?? 0
@@ -157,15 +172,17 @@ const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =
   blocks.reduce((total, _, position) => total + tokensAt(position), 0)
 
 /**
- * The most tokens of conversation in a summarising request: 45 % of the limit, or all that the instructions and the previous summary leave
- * of it if that is less.
+ * The greatest number of tokens of conversation in a request for a summary. It is 45 % of the limit. If the instructions and the previous
+ * summary leave less than this, it is what they leave.
  */
 function conversationTokens({ summaryLimit, calibration }: CompactionOptions, otherTokens: number): number {
   const limit = Math.floor(summaryLimit / calibration)
   return Math.max(0, Math.min(Math.max(3_000, Math.floor(0.45 * limit)), limit - otherTokens))
 }
 
-/** The output limit of a summary. A summary longer than its part of the context would be cut. */
+/**
+ * The output limit for a summary. It stays below the share of the timeline that a summary may have, because a longer summary would be cut.
+ */
 const maxOutput = (inputTokens: number, room: number) =>
   Math.min(outputCap(inputTokens), Math.max(200, Math.floor(0.8 * summaryTokens(room))))
 
@@ -227,7 +244,7 @@ function planPrefix(blocks: readonly Block[], { prefixStart, cut }: Cut, options
   }
 }
 
-/** The ids of all visible images and documents after the summarised history, except those that the user sent in the current turn. */
+/** The ids of all visible images and documents after the summarised turns. Files that the user sent in the current turn are left out. */
 function binariesOf(blocks: readonly Block[], cut: Cut | undefined, currentTurnId: string): readonly string[] {
   const isInput = (block: Block) => block.turn_id === currentTurnId && block.type.startsWith('user.')
   return blocks

@@ -89,7 +89,8 @@ describe('the cut', () => {
   it('keeps the recent turns whole when that leaves room, otherwise a share of the budget', () => {
     const recent = shownTokens(timelineOf([...turns(6, 10), ...open(11)]))
     const lastGone = (limit: number) => plan(ten, { limit, keepRecentTurns: 6, renderedTokens: 1e9 })?.history?.range.turnIds.at(-1)
-    const share = 0.7 * 0.4 // a small context reserves 30 % for the summary, and keeps 40 % of the rest
+    // A small context reserves 30 % for the summary and keeps 40 % of the remaining tokens.
+    const share = 0.7 * 0.4
     expect(lastGone(Math.ceil(recent / share) + 1)).toBe('t5')
     expect(lastGone(Math.floor(recent / share) - 60)).toBe('t6')
   })

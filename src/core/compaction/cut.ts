@@ -12,19 +12,22 @@ import { roundsOf } from '../timeline/timeline.ts'
 export interface Cut {
   /** The position of the first block that stays as it is. */
   readonly cut: number
-  /** The end of the summarised history, which starts at `historyStart`. The position itself is not included. */
+  /** The position after the last block of the summarised turns. These begin at `historyStart`. */
   readonly historyEnd: number
-  /** A checkpoint replaces the blocks from here up to the cut, all of the current turn. Undefined when the cut is between turns. */
+  /**
+   * The position of the first block of the current turn. A checkpoint replaces the blocks from this position up to the cut. Undefined when
+   * the cut is between two turns.
+   */
   readonly prefixStart?: number
 }
 
-/** The position after the latest summary and the blocks that it preserved. */
+/** The position of the first block that is neither the latest summary nor one of the blocks that it preserved. */
 export function historyStart(blocks: readonly Block[]): number {
   const start = blocks.findIndex((block) => block.type !== 'conv.range.summary' && block.meta?.preserved_by_compaction !== true)
   return start === -1 ? blocks.length : start
 }
 
-/** A cut after which about `keep` tokens stay as they are. Undefined when nothing can be compacted. */
+/** Finds a cut after which about `keep` tokens of blocks remain. Undefined when nothing can be compacted. */
 export function findCut(
   blocks: readonly Block[],
   tokensAt: (position: number) => number,
@@ -34,12 +37,12 @@ export function findCut(
   const reached = positionKeeping(blocks.length, start, tokensAt, keep)
   if (reached === undefined) return undefined
   const candidates = cutCandidates(blocks, start)
-  // Without a candidate from `reached` on, the timeline ends with one large round. Then everything before that round is compacted.
+  // If there is no candidate at or after `reached`, the timeline ends with one large round. Then everything before this round is compacted.
   const chosen = candidates.find((position) => position >= reached) ?? candidates.at(-1)
   return chosen === undefined ? undefined : resolveCut(blocks, start, backOverSystemBlocks(blocks, chosen), currentTurnId)
 }
 
-/** The cut before the last `turns` turns, whatever their size; undefined when that leaves nothing to compact. */
+/** The cut before the last `turns` turns, whatever their size is. Undefined when there are no blocks to compact before these turns. */
 export function cutBeforeRecent(blocks: readonly Block[], turns: number, currentTurnId: string): Cut | undefined {
   const start = historyStart(blocks)
   const starts = turnStarts(blocks, start)
@@ -47,20 +50,20 @@ export function cutBeforeRecent(blocks: readonly Block[], turns: number, current
   return position === undefined || position <= start ? undefined : resolveCut(blocks, start, position, currentTurnId)
 }
 
-/** The cut at the end of the timeline, after the last round of the current turn. It is for a round that alone exceeds the limit. */
+/** The cut at the end of the timeline, after the last round of the current turn. It is needed when this round alone exceeds the limit. */
 export function cutAfterAll(blocks: readonly Block[], currentTurnId: string): Cut | undefined {
   const current = turnStartOf(blocks, historyStart(blocks), currentTurnId)
   return current === -1 ? undefined : { cut: blocks.length, historyEnd: current, prefixStart: current }
 }
 
-/** The positions from `start` on at which a turn begins. */
+/** The positions at or after `start` at which a turn begins. */
 export function turnStarts(blocks: readonly Block[], start: number): readonly number[] {
   return blocks.flatMap((block, position) =>
     position >= start && (position === start || blocks[position - 1]?.turn_id !== block.turn_id) ? [position] : [],
   )
 }
 
-/** The last position such that the blocks from there to the end have at least `keep` tokens. Undefined when all together have fewer. */
+/** The last position from which the blocks up to the end have at least `keep` tokens. Undefined when all blocks together have fewer. */
 function positionKeeping(size: number, start: number, tokensAt: (position: number) => number, keep: number): number | undefined {
   let sum = 0
   for (let position = size - 1; position >= start; position--) {
@@ -78,7 +81,7 @@ function canStartSuffix({ type, author }: Block): boolean {
   return messageTypes.has(type) || !runtimeAuthors.has(author)
 }
 
-/** The positions at which a cut is possible. They are never inside a round, so that a call and its results stay together. */
+/** The positions at which a cut is possible. None is inside a round, so that a call and its results stay together. */
 function cutCandidates(blocks: readonly Block[], start: number): readonly number[] {
   const ends = new Map(roundsOf(blocks).map(({ start, end }) => [start, end]))
   const candidates: number[] = []
@@ -90,7 +93,9 @@ function cutCandidates(blocks: readonly Block[], start: number): readonly number
   return candidates
 }
 
-/** Moves a cut back over system blocks of the same turn directly before it, because they belong to the blocks after it. */
+/**
+ * Moves a cut to before the system blocks that stand directly before it in the same turn, because they belong to the block after the cut.
+ */
 function backOverSystemBlocks(blocks: readonly Block[], position: number): number {
   const turnId = blocks[position]?.turn_id
   let cut = position
@@ -103,7 +108,10 @@ function backOverSystemBlocks(blocks: readonly Block[], position: number): numbe
   return cut
 }
 
-/** A cut inside an earlier turn moves to the end of that turn; a cut inside the current turn stays and makes a checkpoint. */
+/**
+ * A cut inside an earlier turn is moved to the end of this turn. A cut inside the current turn stays where it is, and a checkpoint replaces
+ * the blocks before it.
+ */
 function resolveCut(blocks: readonly Block[], start: number, position: number, currentTurnId: string): Cut | undefined {
   const current = turnStartOf(blocks, start, currentTurnId)
   if (current !== -1 && position > current) return { cut: position, historyEnd: current, prefixStart: current }

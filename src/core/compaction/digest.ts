@@ -28,13 +28,14 @@ const ArtifactEntry = z.looseObject({
 type ArtifactEntry = z.infer<typeof ArtifactEntry>
 
 /**
- * The index of a summary. It lists everything that the model no longer sees but can still read, oldest first. The lists of paths, such as
- * `written_files`, refer to entries of `artifacts`. Only lists that can be restored from elsewhere are limited in length.
+ * The digest of a summary. It lists everything that the model no longer sees but can still read, oldest first. The lists of paths, such as
+ * `written_files`, refer to entries of `artifacts`. A list is limited in length only if its content can be found elsewhere.
  *
- * Each summary repeats the index of the summary before it. So that it does not grow without end, the index is split into volumes. When a
- * volume is full, the next summary starts a new one with the newest entries and the paths of the summaries that hold the closed volumes.
+ * Each summary copies the digest of the summary before it and adds to it. So that a digest does not grow without end, it is divided into
+ * volumes. When a volume is full, the next summary begins a new volume. The new volume contains the newest entries and, in `older`, the
+ * paths of the summaries with the full volumes.
  *
- *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] closed    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
+ *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] full    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
  */
 export const CompactionDigest = z.looseObject({
   turns: list(z.looseObject({ turn_id: z.string(), ts: z.string().optional(), request: z.string().optional() })),
@@ -47,28 +48,30 @@ export const CompactionDigest = z.looseObject({
   memsearches: list(z.looseObject({ query: z.string() })),
   hidden_blocks: list(z.looseObject({ path: z.string() })),
   plans: list(PlanEntry),
-  /** The older notes, which do not stay visible. */
+  /** The older notes, which are no longer visible. */
   notes: list(z.looseObject({ source_path: z.string(), text: z.string() })),
-  /** A path to all sources of the conversation, `so:sources_pool[…]`; empty when there are none. */
+  /** A path to all sources of the conversation, such as `so:sources_pool[1-5]`. Empty when there are none. */
   sources: z.string().catch(''),
-  /** The paths of the summaries that hold the closed volumes, oldest first. */
+  /** The paths of the summaries that hold the full volumes, oldest first. */
   older: list(z.string()),
 })
 export type CompactionDigest = z.infer<typeof CompactionDigest>
 
 export const emptyDigest: CompactionDigest = CompactionDigest.parse({})
 
-/** The index of a summary. It is empty when the summary has no valid one, for example an imported one. */
+/** The digest in a summary. It is empty when the summary has no valid digest, for example because it was imported. */
 export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDigest => {
   const parsed = CompactionDigest.safeParse(summary.meta?.compaction_digest ?? {})
   return parsed.success ? parsed.data : emptyDigest
 })
 
 const VOLUME_CHARS = 32_000
-/** How many of the newest artifacts and files a new volume starts with. A summary shows as many. */
+/**
+ * The number of newest artifacts, and of newest paths in each list, that are copied into a new volume. The text of a summary lists as many.
+ */
 const COPIED_TO_NEXT_VOLUME = 40
 
-/** The index that the next summary extends: the index of this summary, or a new volume when that index is full. */
+/** The digest that the next summary adds to. It is the digest of this summary, or a new volume when the digest of this summary is full. */
 export function continuedDigest(summary: Block): CompactionDigest {
   const digest = readCompactionDigest(summary)
   if (summary.path === undefined || JSON.stringify(digest).length <= VOLUME_CHARS) return digest
@@ -86,7 +89,7 @@ export function continuedDigest(summary: Block): CompactionDigest {
 const MAX_SEARCHES = 50
 const MAX_HIDDEN = 200
 
-/** The index with entries for these blocks added. Notes and plans are not added here but in summary.ts. */
+/** Adds entries for the blocks to a digest. Notes and plans are added by `nextDigest` in summary.ts. */
 export function extendDigest(previous: CompactionDigest, blocks: readonly Block[], sids: readonly number[]): CompactionDigest {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[readToolCall(block)?.tool_call_id, block] as const] : [])))
   const toolOf = (block: Block) => {
@@ -115,7 +118,7 @@ export function extendDigest(previous: CompactionDigest, blocks: readonly Block[
   }
 }
 
-/** Joins two lists. Of several entries with the same key only the last stays, at its later place. */
+/** Joins two lists. If several entries have the same key, only the last one stays, at its own place in the list. */
 export function latestBy<T>(before: readonly T[], added: readonly T[], keyOf: (entry: T) => string): T[] {
   const entries = new Map<string, T>()
   for (const entry of [...before, ...added]) {
@@ -125,7 +128,10 @@ export function latestBy<T>(before: readonly T[], added: readonly T[], keyOf: (e
   return [...entries.values()]
 }
 
-/** Adds entries. A later entry of the same artifact keeps the fields that only the earlier entry has. */
+/**
+ * Adds entries to a list of artifacts. If an artifact has an entry already, the new entry replaces it but keeps the fields that only the
+ * old entry has.
+ */
 function mergeArtifacts(before: readonly ArtifactEntry[], added: readonly ArtifactEntry[]): ArtifactEntry[] {
   const known = new Map(before.map((entry) => [entry.artifact_path, entry]))
   const merged = added.map((entry) => {
@@ -156,12 +162,16 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
   })
 }
 
-/** The digest of a content block at a file path: the copy in its `meta`, or else a digest with its path and type only. */
+/**
+ * The digest of an artifact, made from the block with its content. It is the copy in `meta`, if there is one. Otherwise it has only the
+ * path and the type.
+ */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
   if (!parsed.success) return omitUndefined({ artifact_path: block.path, mime: block.mime })
-  return { ...parsed.data, visibility: block.meta?.visibility ?? parsed.data.visibility } // the digest of a patch tells who sees the patch
+  // If the content is a patch, its digest has the visibility of the patch. The block has the visibility of the file.
+  return { ...parsed.data, visibility: block.meta?.visibility ?? parsed.data.visibility }
 }
 
 function turnEntry(block: Block): CompactionDigest['turns'] {
@@ -192,8 +202,8 @@ function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDiges
 }
 
 /**
- * The entry of a hidden block. A block that only a checkpoint replaced has none: there may be thousands, and the turn index lists them.
- * Feedback that newer feedback replaced has none, either.
+ * The entry of a hidden block. There is none for a block that only a checkpoint replaced: there may be thousands of these, and the turn
+ * index lists them. There is also none for feedback that newer feedback replaced.
  */
 function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
   const replacement_text = replacementOf(block)
@@ -205,7 +215,10 @@ function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
 
 type ToolAction = 'read' | 'write' | 'patch' | 'exec' | 'other'
 
-/** What a tool does to files, derived from its name: `react.write`, `rendering_tools.write_pdf`, `exec_tools.execute_code_python`. */
+/**
+ * What a tool does to files, derived from its name. For example, `rendering_tools.write_pdf` writes and `exec_tools.execute_code_python`
+ * executes.
+ */
 function toolAction(toolId: string | undefined): ToolAction {
   const name = toolId?.slice(toolId.lastIndexOf('.') + 1) ?? ''
   if (name === 'read' || name === 'patch') return name
@@ -213,7 +226,7 @@ function toolAction(toolId: string | undefined): ToolAction {
   return name.startsWith('execute_code') ? 'exec' : 'other'
 }
 
-/** The logical paths that a read tool was called with. Other texts in its parameters are ignored. */
+/** The logical paths that a read tool was called with. Other strings in its parameters are ignored. */
 function readPathsOf(block: Block): readonly string[] {
   const call = readToolCall(block)
   if (!call || toolAction(call.tool_id) !== 'read') return []
@@ -228,7 +241,7 @@ function readPathsOf(block: Block): readonly string[] {
 const LARGE_RESULT = 12_000
 const MAX_ROWS = 20
 
-/** Lines about tool results that are too large for a summary, with the paths at which they can be read. Newest first. */
+/** One line for each tool result that is too large for a summary, with the path at which the agent can read it. Newest first. */
 export function recoverableResults(blocks: readonly Block[], tokens: Estimator): readonly string[] {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[callIdOf(block), readToolCall(block)?.tool_id] as const] : [])))
   return blocks

@@ -12,7 +12,7 @@ import { checkpointBlock, foldBlocks, foldedByCheckpoint } from './checkpoint.ts
 import type { CompactionKind, CompactionPlan } from './compaction.ts'
 import { coveredTurnIds, narrativeOf, type SummaryLimits, summaryBlocks, summaryTokens, summaryWithin, wholeSummary } from './summary.ts'
 
-/** The summarising model's answers to the requests of the plan. An answer is undefined or blank when its request failed. */
+/** The model's answers to the requests of a plan. An answer is undefined or blank when its request failed. */
 export interface SummaryAnswers {
   readonly history?: string | undefined
   readonly prefix?: string | undefined
@@ -23,8 +23,8 @@ export type CompactionResult =
   | { readonly status: 'skipped'; readonly reason: SkipReason; readonly report: CompactionReport }
 
 /**
- * The changes that carry out a plan, to be appended together. The compaction is skipped when there is no summary, when the timeline has
- * changed meanwhile, or when the visible blocks would not become fewer tokens.
+ * Computes the changes that carry out a plan. They must be appended together. The compaction is skipped in three cases: there is no
+ * summary, the timeline has changed since the plan was made, or the visible blocks would not have fewer tokens.
  */
 export function finishCompaction(
   timeline: Timeline,
@@ -74,7 +74,10 @@ function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
   return ids.every((id) => positionOf(timeline, id) !== undefined)
 }
 
-/** The text of the summary. Without an answer of the model, a fallback is used only after an overflow: else the turn could not continue. */
+/**
+ * The text of the summary. If the model gave none, a text made from the blocks is used, but only after the provider rejected the prompt as
+ * too long. Without it the turn could not continue.
+ */
 function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | undefined {
   const text = answers.history?.trim()
   if (text) return text
@@ -100,7 +103,7 @@ function checkpointChanges(
   return [...foldBlocks(folded, draft.path), { type: 'blocks.inserted', after_id: last.id, blocks: assignIds(timeline, [draft]) }]
 }
 
-/** The changes that hide these blocks. There is one change for each path. */
+/** The changes that hide these images and documents. All blocks at one path are hidden by one change. */
 function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Change[] {
   const groups = new Map<string, string[]>()
   for (const block of ids.flatMap((id): Block | readonly Block[] => blockById(timeline, id) ?? [])) {
@@ -118,7 +121,7 @@ function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Chan
 
 export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'
 
-/** A report for hooks and events. Its keys are snake_case, because it is sent to clients. */
+/** A report about a compaction, for hooks and for clients. Its keys are snake_case because it is sent to clients. */
 export interface CompactionReport {
   readonly compaction_id: string
   readonly status: 'started' | 'completed' | 'skipped'
@@ -140,7 +143,7 @@ export interface CompactionReport {
   readonly inserted_blocks?: number
 }
 
-/** The report of a plan, before the summarising model is called. */
+/** The report at the start of a compaction, before the model is asked for summaries. */
 export function startedReport(plan: CompactionPlan): CompactionReport {
   return {
     compaction_id: plan.id,
@@ -183,7 +186,10 @@ function completedReport(
 const MAX_TURNS = 24
 const PREVIOUS_CHARS = 8000
 
-/** A summary that no model wrote: the requests and answers of the last turns. Lists of files and results are added as to every summary. */
+/**
+ * A summary that is made without a model, from the requests and answers of the last turns. The lists of paths are added to it as to every
+ * summary.
+ */
 function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
   const turns = new Map<string, { request?: string; answer?: string }>()
   for (const block of blocks) {

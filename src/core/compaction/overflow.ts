@@ -1,4 +1,4 @@
-/** The attempts to compact, each stronger than the one before. The next follows if the prompt is still too long. */
+/** The attempts to make a prompt shorter. If the prompt is still too long after an attempt, the next one follows and removes more. */
 export const attempts = [1, 2, 3] as const
 export type Attempt = (typeof attempts)[number]
 
@@ -23,10 +23,12 @@ const overflowMessages = [
   /context window/i,
 ]
 
-/** Messages about other limits, which a shorter prompt would not fix. */
+/** Messages about limits that have nothing to do with the length of the prompt. */
 const otherLimits = [/rate.?limit/i, /per (?:minute|min|day|hour)\b/i, /\bquota\b/i, /output tokens/i, /completion tokens/i]
 
-/** Whether the provider refused the prompt as too long. A known error code decides; otherwise the message decides. */
+/**
+ * True when the provider rejected the prompt as too long. A known error code is sufficient. Without one, the text of the message decides.
+ */
 export function isContextOverflow(message: string, code?: string): boolean {
   if (code !== undefined && overflowCodes.has(code)) return true
   return overflowMessages.some((pattern) => pattern.test(message)) && !otherLimits.some((pattern) => pattern.test(message))

@@ -7,7 +7,7 @@ import { planState } from '../plan/plans.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
 import { cutText } from '../render/text.ts'
 
-/** A plan in the index of a summary: its steps in the newest snapshot, and the path of that snapshot. */
+/** A plan in the digest of a summary: the steps of its newest block, and the path of this block. */
 export const PlanEntry = z.looseObject({
   plan_id: z.string(),
   snapshot_path: z.string(),
@@ -23,7 +23,7 @@ export function planOutcome(plan: Plan): 'closed' | 'superseded' | 'complete' | 
   return state === 'open' ? 'unfinished' : state
 }
 
-/** The newest snapshot of each plan, in the order of the blocks. */
+/** The newest block of each plan, in the order of the blocks. */
 export function newestSnapshots(blocks: readonly Block[]): readonly { readonly block: Block; readonly plan: Plan }[] {
   const newest = new Map<string, { readonly block: Block; readonly plan: Plan }>()
   for (const block of blocks) {
@@ -46,13 +46,16 @@ export function planEntry({ block, plan }: { readonly block: Block; readonly pla
   }
 }
 
-/** How many plans stay readable by path after a compaction. Older plans are only in the index of the summary. */
+/** The number of plans that can still be read by path after a compaction. Older plans are only in the digest of the summary. */
 export const MAX_PLANS = 12
 const MAX_STEPS = 20
 const STEP_CHARS = 120
 const MAX_CHARS = 14_000
 
-/** The text about earlier plans, the newest first. It says how many older plans it leaves out; those are in the index of the summary. */
+/**
+ * The text about earlier plans, newest first. At its end it says how many older plans were left out. The digest of the summary contains all
+ * plans.
+ */
 export function planHistoryText(entries: readonly PlanEntry[], count: TokenCounter, maxTokens: number): string {
   const shown: string[] = []
   let length = 0
@@ -83,7 +86,10 @@ function planText(entry: PlanEntry, number: number): string {
   ].join('\n')
 }
 
-/** A copy of a block for the place of the summary, in the turn `turnId`. It keeps its time; `meta` holds the original path and turn. */
+/**
+ * A copy of a block that is placed after the summary, in the turn `turnId`. It has the time of the original block. Its `meta` has the
+ * original path and turn.
+ */
 export function preservedCopy(block: Block, type: BlockType, turnId: string, path?: string): Draft {
   const { id: _id, meta, ...rest } = block
   const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, iteration: _i, tool_call_id: _c, ...kept } = meta ?? {}
@@ -103,7 +109,7 @@ export function preservedCopy(block: Block, type: BlockType, turnId: string, pat
   }
 }
 
-/** The path at which a preserved copy was first written. For other blocks it is their own path. */
+/** The path of the block of which this block is a copy. If the block is not a copy, its own path. */
 export const originalPath = (block: Block): string | undefined =>
   typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
 const originalTurnId = (block: Block): string =>

@@ -13,7 +13,7 @@ const MAX_OTHER_NOTES = 32
 const MAX_EVENTS = 16
 const EVENT_CHARS = 4000
 
-/** The newest note at each path, oldest first. */
+/** The newest note at each path, in the order of the blocks. */
 export function currentNotes(blocks: readonly Block[]): readonly Block[] {
   const notes = blocks.filter(({ type, text }) => (type === 'react.note' || type === 'react.note.preserved') && text !== undefined)
   return latestBy([], notes, (note) => originalPath(note) ?? note.id)
@@ -25,9 +25,9 @@ export interface NoteSplit {
 }
 
 /**
- * Splits notes, oldest first, into those that stay visible and the others, which go into the index of the summary. The newest preferences
- * and the newest other notes stay. They are counted apart, so that later notes never push out what the user prefers. In a small context,
- * `maxTokens` limits both; preferences come first.
+ * Splits notes (oldest first) into `kept` ones, which stay visible, and `dropped` ones, which go into the digest of the summary. The newest
+ * preferences and the newest other notes are kept. The two kinds are counted separately, so that new notes of other kinds never displace
+ * preferences. `maxTokens` limits both kinds together, and preferences are chosen first.
  */
 export function splitNotes(notes: readonly Block[], maxTokens: number, tokens: Estimator): NoteSplit {
   const newest = (wanted: boolean, count: number, room: number) =>
@@ -42,7 +42,7 @@ export function splitNotes(notes: readonly Block[], maxTokens: number, tokens: E
 const NOTE_HEADING_TOKENS = 6
 const isPreference = ({ text }: Block) => noteTags(text ?? '').includes('P')
 
-/** Copies of the notes with their full text. Each copy gets a new path. */
+/** Copies of the notes with their full text. Each copy has a new path. */
 export function preservedNotes(notes: readonly Block[], turnId: string): readonly Draft[] {
   return notes.map((note, index) => {
     const draft = preservedCopy(note, 'react.note.preserved', turnId, preservedNotePath(turnId, index + 1))
@@ -57,7 +57,7 @@ const preservedEventTypes: ReadonlyMap<BlockType, BlockType> = new Map([
   ['user.steer.preserved', 'user.steer.preserved'],
 ])
 
-/** Copies of the newest followups and steers of the compacted turns. Very long ones are cut. */
+/** Copies of the newest followups and steers of the compacted turns. Very long texts are cut. */
 export function preservedEvents(blocks: readonly Block[], turnId: string, maxTokens: number, tokens: Estimator): readonly Draft[] {
   const events = blocks.flatMap((block) => {
     const type = preservedEventTypes.get(block.type)
@@ -68,14 +68,17 @@ export function preservedEvents(blocks: readonly Block[], turnId: string, maxTok
 
 const EVENT_HEADING_TOKENS = 30
 
-/** Cuts a long copy, because every later prompt contains it. The original stays readable at its path. */
+/** Cuts the text of a long copy, because every later prompt contains the copy. The whole text can still be read at its path. */
 function shortened(draft: Draft): Draft {
   const { text, path } = draft
   if (text === undefined || text.length <= EVENT_CHARS) return draft
   return { ...draft, text: cutText(text, EVENT_CHARS, path === undefined ? '...' : `... (the whole: react.read(["${path}"]))`) }
 }
 
-/** The user's preferences from the notes, newest first, each once. The summary contains them, so that the model need not read the notes. */
+/**
+ * The preferences of the user from the notes, newest first and without duplicates. They become part of the summary, so that the agent need
+ * not read the notes.
+ */
 export function preferenceDigest(notes: readonly Block[], within: (lines: readonly string[]) => readonly string[]): string | undefined {
   const preferences = notes
     .toReversed()

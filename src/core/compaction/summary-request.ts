@@ -6,7 +6,10 @@ import { shownTypes } from '../render/blocks/index.ts'
 import { caps } from '../render/caps.ts'
 import { cutText, scrubBase64, shapeOf, shortenJson, stripHostingHandles } from '../render/text.ts'
 
-/** A request to the summarising model. The caller makes the call; its role is `compaction` for both purposes. */
+/**
+ * A request for a summary. `history` asks for a summary of earlier turns, `turn_prefix` for one of the beginning of the running turn. The
+ * caller calls the model, in both cases in the role `compaction`.
+ */
 export interface SummaryRequest {
   readonly purpose: 'history' | 'turn_prefix'
   readonly system: string
@@ -17,7 +20,7 @@ export interface SummaryRequest {
 
 export const SUMMARY_TEMPERATURE = 0.2
 
-/** The output limit of a summary: 5 % of the input, between 800 and 4,000 tokens. */
+/** The output limit for a summary: 5 % of the input, but at least 800 and at most 4,000 tokens. */
 export const outputCap = (inputTokens: number): number => Math.min(4000, Math.max(800, Math.floor(0.05 * inputTokens)))
 
 export const summarySystem = [
@@ -63,7 +66,7 @@ const create = 'Summarise the conversation above.'
 const update = `Update the previous summary with the conversation above, which is what happened since.
 Keep what is there, add what is new, move what was finished from In Progress to Done, and drop only what is obsolete.`
 
-/** The prompt that asks for a first summary, or for an update of the previous one. */
+/** The prompt that asks for the first summary, or for an update if there is a previous summary. */
 export function historyPrompt(material: { readonly conversation: string; readonly previous?: string; readonly working?: string }): string {
   const { conversation, previous, working } = material
   return [
@@ -90,7 +93,7 @@ early_progress:
 context_for_suffix: what the steps that follow rely on
 compacted_large_results: large results by logical path, and what they held`
 
-/** The prompt that asks for a summary of the beginning of the running turn, whose later steps stay visible. */
+/** The prompt that asks for a summary of the beginning of the running turn. The later rounds of the turn stay visible. */
 export function prefixPrompt(conversation: string): string {
   return [
     tagged('conversation', conversation),
@@ -105,12 +108,12 @@ const tagged = (name: string, text: string) => `<${name}>\n${text}\n</${name}>`
 const LARGE_RESULT = 3000
 const SAMPLE_CHARS = 8000
 const sampleLimits = { text: 260, items: 2, keys: 16 }
-/** The most characters per block. The first of these limits with which everything fits is used. */
+/** Limits of characters per block. The first one with which the whole conversation fits is used. */
 const textLimits = [16_000, 6000, 2000, 600, 200]
 
 /**
- * The conversation as the summarising model reads it: one paragraph per block, oldest first, in at most `maxTokens` tokens. If even the
- * smallest limit per block is not enough, the oldest paragraphs are left out, and the text says how many.
+ * The text of the conversation in a request for a summary: one paragraph per block, oldest first, in at most `maxTokens` tokens. If it is
+ * too long even with the smallest of `textLimits`, the oldest paragraphs are left out. Then the text says how many.
  */
 export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxTokens: number): string {
   const serialized = withoutReplacedFeedback(blocks.filter(isSerialized))
@@ -122,8 +125,8 @@ export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, max
 }
 
 /**
- * The paragraphs that fit into `maxTokens`. First, artifact metadata takes up to half of the room, because the model can not guess paths.
- * Then the newest other paragraphs follow.
+ * The paragraphs that fit into `maxTokens`. Digests of artifacts come first and take up to half of the tokens, because without them the
+ * model can not know the paths. The newest other paragraphs take the remaining tokens.
  */
 function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxTokens: number, tokens: Estimator): string {
   const kept = new Set<number>()
@@ -143,13 +146,19 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxT
   return [`(${leftOut} older blocks left out: too long for one summary)`, ...all.filter((_, position) => kept.has(position))].join('\n\n')
 }
 
-/** Whether the request contains the block: the agent's model must have seen it. The previous summary is passed separately. */
+/**
+ * True for blocks that the agent's model could see. A summary is left out because the request contains the previous summary in a section of
+ * its own.
+ */
 const isSerialized = (block: Block) => shownTypes.has(block.type) && !unserializedTypes.has(block.type) && !isResultMetadata(block)
 
-/** The previous summary is passed separately. The record of a publish is not for reading. */
+/**
+ * Types of blocks that are not part of the conversation in the request. The previous summary has a section of its own. The record of a
+ * publish says nothing that a summary needs.
+ */
 const unserializedTypes: ReadonlySet<BlockType> = new Set(['conv.range.summary', 'react.workspace.publish'])
 
-/** Of several feedbacks on a turn, the agent's model has seen only the latest. */
+/** Removes feedback that newer feedback on the same turn replaced. The agent's model has seen only the latest. */
 function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {
   const isFeedback = ({ type }: Block) => type === 'turn.feedback'
   const latest = new Map(blocks.filter(isFeedback).map((block) => [block.turn_id, block]))
@@ -159,7 +168,7 @@ function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))
 
-/** Escapes the tags of the request, so that content can not close the tag that encloses it. */
+/** Escapes tags that the request itself uses. Otherwise a text in the conversation could close the tag around it. */
 const escapeTags = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
 
 const speakers: { readonly [T in BlockType]?: string } = {
@@ -178,7 +187,8 @@ const speakers: { readonly [T in BlockType]?: string } = {
 function paragraph(block: Block, tokens: Estimator, limit: number): string {
   const digest = readDigest(block)
   const speaker = (Object.hasOwn(speakers, block.type) ? speakers[block.type] : undefined) ?? '[Block]'
-  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // paths must not be cut
+  // The digest is not cut, because a cut path could not be read.
+  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}`
   if (isHidden(block))
     return `${speaker} ${factsLine(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
   if (binaryContentOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
@@ -205,7 +215,10 @@ function cutWithPath(block: Block, text: string, limit: number): string {
   return text.length <= limit ? text : `${cutText(text, limit)} (the whole: ${block.path ?? 'not addressable'})`
 }
 
-/** The text of a result. A large one is replaced by its size, path, shape and a sample, because the summary should only name it. */
+/**
+ * The text of a tool result. A large result is replaced by its size, path, structure and a sample. The summary should only name it and its
+ * path.
+ */
 function resultText(block: Block, text: string, tokens: Estimator, limit: number): string {
   if (!tokens.reaches(text, LARGE_RESULT)) return cutWithPath(block, text, limit)
   const value = parseJson(text)

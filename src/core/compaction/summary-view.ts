@@ -4,7 +4,10 @@ import { stepMarks } from '../render/blocks/plan.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import { type CompactionDigest, readCompactionDigest } from './digest.ts'
 
-/** What `react.read` returns for the path of a summary: its text and its whole index, so that the model finds everything compacted. */
+/**
+ * The text that `react.read` returns for the path of a summary: the text of the summary and its whole digest. With it the agent can find
+ * everything that was compacted.
+ */
 export function summaryView(summary: Block): string {
   const digest = readCompactionDigest(summary)
   return joinLines(

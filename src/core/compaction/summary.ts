@@ -8,29 +8,32 @@ import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, late
 import { MAX_PLANS, newestSnapshots, originalPath, planEntry, planHistoryText, planOutcome, preservedCopy } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
 
-/** The blocks that a new summary replaces, and what comes before and after them. */
+/** The blocks that a new summary replaces, and the blocks before and after them. */
 export interface CompactedRange {
   /** The previous summary, if there is one. */
   readonly previous: Block | undefined
-  /** All blocks between the previous summary and the cut: first the copies that it preserved, then the turns since. */
+  /**
+   * All blocks between the previous summary and the cut: first the copies that were preserved with the previous summary, then the turns
+   * after it.
+   */
   readonly blocks: readonly Block[]
-  /** The blocks from the cut on. */
+  /** The blocks after the cut. */
   readonly retained: readonly Block[]
-  /** The turns that this compaction summarises. */
+  /** The turns that this compaction summarises, without those of the previous summary. */
   readonly turnIds: readonly string[]
-  /** All sources of the conversation. */
+  /** The SIDs of all sources of the conversation. */
   readonly sids: readonly number[]
 }
 
-/** The part of the timeline's room that a summary and the blocks beside it may take, in tokens. */
+/** The number of tokens that a summary and the blocks preserved with it may have, if the timeline may have `room` tokens. */
 export const summaryTokens = (room: number): number => Math.floor(0.3 * room)
 
-/** The most tokens of each part of a summary. */
+/** The greatest number of tokens of each part of a summary. */
 export interface SummaryLimits {
   readonly narrative: number
-  /** Of each list of paths or preferences. */
+  /** The limit for each list of paths, and for the list of preferences. */
   readonly list: number
-  /** Of the list of earlier summaries, which is the only way to what they hold. */
+  /** The limit for the list of earlier summaries. Without this list the agent could not find the full volumes of the digest. */
   readonly older: number
   readonly artifacts: number
   readonly notes: number
@@ -40,7 +43,7 @@ export interface SummaryLimits {
 }
 
 const unlimited = Number.POSITIVE_INFINITY
-/** Only the fixed limits of each part apply. */
+/** Sets no token limits. Fixed limits such as `NARRATIVE_CHARS` still apply. */
 export const wholeSummary: SummaryLimits = {
   narrative: unlimited,
   list: unlimited,
@@ -52,7 +55,7 @@ export const wholeSummary: SummaryLimits = {
   activePlan: unlimited,
 }
 
-/** Limits with which the whole summary has about `tokens` tokens. */
+/** The limits with which a summary and the blocks preserved with it have about `tokens` tokens. */
 export const summaryWithin = (tokens: number): SummaryLimits => ({
   narrative: 0.3 * tokens,
   list: 0.04 * tokens,
@@ -66,17 +69,20 @@ export const summaryWithin = (tokens: number): SummaryLimits => ({
 
 const NARRATIVE_CHARS = 24_000
 const MAX_LISTED = 40
-/** The most characters of one list. With it the narrative, all lists and the preferences fit into the part of a summary that is shown. */
+/**
+ * The greatest number of characters of one list. It is so small that the text of the model, all lists and the preferences fit into a
+ * summary that is rendered uncut.
+ */
 const LISTED_CHARS = 4000
 const SELECTOR_CHARS = 1000
 
-/** The part of a summary that a model wrote, without the lists after it. Each summary gets new lists. */
+/** The part of a summary that a model wrote, without the lists after it. The lists are made anew for each summary. */
 export function narrativeOf(summary: Block): string {
   const length = summary.meta?.narrative_chars
   return typeof length === 'number' ? (summary.text ?? '').slice(0, length) : (summary.text ?? '')
 }
 
-/** The turns that the new summary covers, including those that the previous summary covered. */
+/** The turns that the new summary covers, including the turns that the previous summary covered. */
 export const coveredTurnIds = (range: CompactedRange): readonly string[] => {
   const previous = range.previous?.meta?.covered_turn_ids
   const known = Array.isArray(previous) ? previous.filter((id) => typeof id === 'string') : []
@@ -84,8 +90,8 @@ export const coveredTurnIds = (range: CompactedRange): readonly string[] => {
 }
 
 /**
- * The blocks that replace the compacted range, in order: the summary, notes, followups and steers, the history of plans, the newest
- * snapshots of plans, and the plan in progress.
+ * The blocks that replace the compacted range, in this order: the summary, notes, followups and steers, the history of plans, the newest
+ * block of each plan, and the plan in progress.
  */
 export function summaryBlocks(
   range: CompactedRange,
@@ -105,8 +111,9 @@ export function summaryBlocks(
     ...preservedNotes(notes.kept, turnId),
     ...preservedEvents(range.blocks, turnId, limits.events, tokens),
     ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now, tokens.text, limits.plans)] : []),
-    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so ar:plan.latest:<id> is found
-    ...activePlan(range, turnId).filter((plan) => tokens.text(plan.text ?? '') <= limits.activePlan), // ANNOUNCE shows the plan, too
+    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so that `ar:plan.latest:<id>` finds them
+    // A plan that is too long here is still visible in the announce.
+    ...activePlan(range, turnId).filter((plan) => tokens.text(plan.text ?? '') <= limits.activePlan),
   ]
 }
 
@@ -163,7 +170,7 @@ function summaryDraft(
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /**
- * The lists after the text of the model: paths, sources, preferences. They are computed from the blocks, so that they are right even if the
+ * The lists after the text of the model: paths, sources, preferences. They are made from the blocks, so that they are complete even if the
  * model summarises badly.
  */
 function appendix(
@@ -198,7 +205,7 @@ function appendix(
   ]
 }
 
-/** A list of the newest paths that fit, sorted. `path` is where the model can read the complete list. */
+/** A list of the newest paths that fit, sorted. `path` is the path at which the agent can read the complete list. */
 function pathList(
   name: string,
   paths: readonly string[],
@@ -230,7 +237,9 @@ function planHistoryBlock(
   }
 }
 
-/** A copy of the plan in progress, which stays visible. None when the retained blocks have a newer snapshot of it. */
+/**
+ * A copy of the plan in progress, so that it stays visible. There is none when the blocks after the cut contain a newer block of this plan.
+ */
 function activePlan({ blocks, retained }: CompactedRange, turnId: string): readonly Draft[] {
   const retainedIds = new Set(newestSnapshots(retained).map(({ plan }) => plan.plan_id))
   const active = newestSnapshots(blocks).findLast(({ plan }) => planOutcome(plan) === 'unfinished' && plan.current !== false)

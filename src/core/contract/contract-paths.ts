@@ -2,15 +2,18 @@ import { snippet } from '../decision/violations.ts'
 import { normalizeTarget, splitPhysical, type Target, type TargetScope } from '../path/physical.ts'
 import { type Contract, type ContractedFile, type ContractProblem, maxContractProblems, readContract } from './contract.ts'
 
-/** The most files that one contract may declare. */
+/** The greatest number of files in one contract. */
 export const maxContractFiles = 200
 
-/** A contract whose filenames are physical paths in the current turn, or the problems that it has. */
+/** A contract whose filenames are physical paths in the current turn, or the problems of an invalid contract. */
 export type ResolvedContract =
   | { readonly ok: true; readonly files: readonly ContractedFile[]; readonly rewrites: readonly PathRewrite[] }
   | Extract<Contract, { readonly ok: false }>
 
-/** A filename that was resolved to another path than the one to which a program in the turn's folder would write. */
+/**
+ * A filename of the contract that means another path than it says. A program in the turn's folder that opens `original` would not write to
+ * `normalized`, so the program must be told.
+ */
 export interface PathRewrite {
   readonly original: string
   readonly normalized: string
@@ -18,7 +21,7 @@ export interface PathRewrite {
 
 type Scope = Pick<TargetScope, 'currentTurn' | 'knownTurns'>
 
-/** Replaces the filenames of a contract by physical paths in the current turn. Resolving the result again changes nothing. */
+/** Replaces the filenames of a contract by physical paths in the current turn. A contract that was already resolved does not change. */
 export function resolveContract(given: unknown, scope: Scope): ResolvedContract {
   const contract = readContract(given)
   if (!contract.ok) return contract
@@ -44,14 +47,14 @@ export function resolveContract(given: unknown, scope: Scope): ResolvedContract 
   return problems.length === 0 ? { ok: true, files, rewrites } : { ok: false, problems }
 }
 
-/** A filename as part of a message. Control and invisible characters are replaced. */
+/** A filename for use in a message. Control characters and invisible characters are replaced. */
 const printable = (filename: string) => snippet(filename).replace(/\p{C}/gu, '\ufffd')
 
 type Path = { readonly ok: true; readonly physical: string } | { readonly ok: false; readonly problem: ContractProblem }
 
 /**
- * The physical path of a filename. A path of another turn is rejected. `react.write` redirects it to the current turn, but a program
- * would still use the path that it has in its code.
+ * The physical path of a filename. A path in the folder of another turn is rejected. `react.write` would redirect it to the current turn,
+ * but this is not possible for a path in the code of a program.
  */
 function resolvePath(filename: string, scope: Scope): Path {
   const target = normalizeTarget(filename, scope)
@@ -70,7 +73,9 @@ function describeProblem(filename: string, target: Target, { currentTurn, knownT
 
 const asClause = (sentence: string) => `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
 
-/** The problem of a path that is already declared, or that would be a folder of a declared path or a file inside one. */
+/**
+ * The problem when two declared paths can not exist side by side: they are equal, or one of them would be a folder that contains the other.
+ */
 function findClash(physical: string, taken: ReadonlySet<string>): ContractProblem | undefined {
   const error = 'invalid_artifact_spec'
   if (taken.has(physical)) return { error, message: `is declared twice, as ${physical}` }
@@ -82,8 +87,8 @@ function findClash(physical: string, taken: ReadonlySet<string>): ContractProble
 }
 
 /**
- * True when a program in the turn's folder that writes to the filename would not write to the physical path. If that path is
- * `<turn>/files/a`, this is true for `a`, but not for `files/a`.
+ * True when a program in the turn's folder that opens `given` would not write to `physical`. For the physical path `<turn>/files/a` this is
+ * true for `a`, but not for `files/a`.
  */
 const isRewritten = (given: string, physical: string, { currentTurn }: Scope) =>
   physical !== given && physical !== `${currentTurn}/${given}`

@@ -1,7 +1,7 @@
 import type { Visibility } from '../block/index.ts'
 import { isObject, parseJson } from '../json.ts'
 
-/** A file that a program has to produce. The contract of the call declares it. */
+/** A file that the contract declares, so the program must write it. */
 export interface ContractedFile {
   readonly filename: string
   readonly description: string
@@ -15,22 +15,25 @@ export type ContractError =
   | 'invalid_artifact_spec'
   | 'invalid_filename'
 
-/** A problem of a contract, or of one of its files. */
+/** A problem of the whole contract or of one of its files. */
 export interface ContractProblem {
   readonly error: ContractError
-  /** A sentence for the model, without its full stop. */
+  /** A sentence for the model, without the full stop at its end. */
   readonly message: string
 }
 
-/** The files that a program has to produce, or the problems of their declaration. */
+/** The declared files, or the problems of an invalid contract. */
 export type Contract =
   | { readonly ok: true; readonly files: readonly ContractedFile[] }
   | { readonly ok: false; readonly problems: readonly ContractProblem[] }
 
-/** The most problems that are reported for one contract. */
+/** The greatest number of problems that are reported for one contract. */
 export const maxContractProblems = 8
 
-/** Reads a contract. It is given as a list of files, or as the JSON text of such a list. `resolveContract` also checks the paths. */
+/**
+ * Reads a contract. It may be a list of files, or the JSON text of a list. The paths of the files are not checked; `resolveContract` does
+ * that.
+ */
 export function readContract(given: unknown): Contract {
   if (given === undefined || given === null || (typeof given === 'string' && given.trim() === ''))
     return refused('missing_artifacts', 'It is missing')
@@ -50,7 +53,7 @@ export function readContract(given: unknown): Contract {
 
 const refused = (error: ContractError, message: string): Contract => ({ ok: false, problems: [{ error, message }] })
 
-/** The declared file, or a clause that describes its problem. Models also write `filepath` for `filename`. */
+/** The declared file, or a clause that describes its problem. The name may be in `filename` or in `filepath`, because models write both. */
 function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'
   const { description, visibility } = item
@@ -66,14 +69,17 @@ function parseFile(item: unknown): ContractedFile | string {
 
 const isNonBlank = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** Short unique ids of files. An id is the name without folders and extension. The second file of a name gets the number 2, and so on. */
+/**
+ * Makes a short unique id for each file: its name without folders and extension. If several files have the same name, the second gets the
+ * suffix `_2`, and so on.
+ */
 export function artifactIds(filenames: readonly string[]): readonly string[] {
   const taken = new Set<string>()
   const last = new Map<string, number>()
   return filenames.map((filename) => {
     const stem = stemOf(filename)
     let number = (last.get(stem) ?? 0) + 1
-    while (taken.has(numbered(stem, number))) number++ // a file may already be called `a_2`
+    while (taken.has(numbered(stem, number))) number++ // the id `a_2` may already belong to a file with this name
     last.set(stem, number)
     taken.add(numbered(stem, number))
     return numbered(stem, number)

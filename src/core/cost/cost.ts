@@ -7,14 +7,14 @@ import type { ResponseReceived, Usage } from '../timeline/change.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
 import { type Share, sharesOf, type WeightedItem } from './shares.ts'
 
-/** What a conversation has cost. The sums group the same calls in different ways. */
+/** The cost of a conversation. Each map contains the cost of the same calls, grouped by another property. */
 export interface CostReport {
   readonly calls: readonly CallCost[]
   readonly total: Sum
   readonly turns: ReadonlyMap<string, Sum>
   readonly roles: ReadonlyMap<string, Sum>
   readonly models: ReadonlyMap<string, Sum>
-  /** Costs by block id. The keys `system`, `tail`, `gate`, `compaction` and `unused` hold costs that belong to no block. */
+  /** Costs by block id. The keys `system`, `tail`, `gate`, `compaction` and `unused` contain costs that belong to no block. */
   readonly blocks: ReadonlyMap<string, Sum>
 }
 
@@ -27,9 +27,9 @@ export interface CallCost {
   readonly model: string
   readonly ts: string
   readonly usage: ModelUsage
-  /** Whether the tokens are an estimate, because the provider did not report them. */
+  /** True when the provider reported no tokens, so that they are estimated. */
   readonly estimated: boolean
-  /** The price of the call; undefined when it is not known. */
+  /** The price of the call. Undefined when it is not known. */
   readonly charge: Charge | undefined
   readonly shares: readonly Share[]
 }
@@ -37,10 +37,10 @@ export interface CallCost {
 /** The sum over several calls. Money is in whole billionths of the currency. */
 export interface Sum {
   readonly tokens: Omit<ModelUsage, 'cacheWriteLong'>
-  /** The money is a lower bound when `unpriced` is not 0. */
+  /** The money for all calls with a known price. */
   readonly money: number
   readonly calls: number
-  /** How many calls have no known price. */
+  /** The number of calls whose price is not known. */
   readonly unpriced: number
 }
 
@@ -88,7 +88,7 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
 
 /** The parts of a prompt in order. The weight of a part is its estimated number of tokens. */
 function promptItems({ response: { role, prompt }, shown, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
-  if (role !== undefined) return [{ key: role, weight: 1 }] // the prompts of titles and summaries are not recorded
+  if (role !== undefined) return [{ key: role, weight: 1 }] // prompts for titles and summaries are not recorded
   return [
     { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },
     ...shown.slice(0, count).map(({ block, parts }) => ({ key: block.id, weight: estimator.parts(parts) })),
@@ -128,21 +128,24 @@ function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly
   return sums
 }
 
-/** Whether the provider failed before any output. Such calls are free. */
+/** True when the provider failed before it sent any output. Providers do not bill such calls. */
 const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>
   usage === undefined && raw === '' && finish_reason === 'error'
 
-/** The tokens of one request to a model. */
+/** The token usage of one request to a model. */
 interface CallUsage {
   readonly usage: ModelUsage
   readonly model: string
-  /** Whether `usage` is an estimate, because the provider did not report it. */
+  /** True when the provider reported no usage, so that it is estimated. */
   readonly estimated: boolean
-  /** Whether the output was not used, because the request was retried. */
+  /** True when the output was not used, because the request was sent again. */
   readonly discarded: boolean
 }
 
-/** The usage of all requests for a response: first the discarded attempts, then the last one, unless it was free. */
+/**
+ * The usage of all requests that were sent for one response. Requests whose output was discarded come first, then the last request. If the
+ * last request failed before any output, it is left out, because it was not billed.
+ */
 export function callUsages(response: ResponseReceived): readonly CallUsage[] {
   const { retried = [], usage, prompt } = response
   const model = prompt?.model ?? ''
@@ -158,14 +161,14 @@ export function callUsages(response: ResponseReceived): readonly CallUsage[] {
 }
 
 /**
- * The reported usage of a response. If the provider reported none, as for an aborted call, the usage is estimated from the prompt and the
- * received text.
+ * The usage that the provider reported for a response. If it reported none, for example because the call was aborted, the usage is
+ * estimated.
  */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   return usage ? fromUsageRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
 }
 
-/** Estimates the usage of a call for which the provider reported none, from the sent tokens and the received text. */
+/** Estimates the usage of a call. `sent` is the number of tokens in the prompt, and `raw` is the text that was received. */
 export const estimatedUsage = (sent: number, raw: string): ModelUsage => ({
   uncached: sent,
   cacheRead: 0,
@@ -174,7 +177,7 @@ export const estimatedUsage = (sent: number, raw: string): ModelUsage => ({
   reasoning: 0,
 })
 
-/** Journaled token usage in the form in which a model reports it. */
+/** Converts usage from the form in the journal to the form that model adapters report. */
 export function fromUsageRecord({
   uncached,
   cache_read: cacheRead,

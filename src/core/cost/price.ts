@@ -1,33 +1,36 @@
 import type { ModelUsage } from '../model-event.ts'
 
-/** Prices of a model per million tokens. `as_of` and `source` say when and where they were read, because prices change. */
+/** The prices of a model per million tokens. Prices change, so `as_of` is the day on which they were read, and `source` is the page. */
 export interface Price {
-  /** The model as `provider/model`. Dated versions of the model have the same price. */
+  /** The model as `provider/model`. The prices also apply to dated versions of the model. */
   readonly model: string
   readonly currency: 'USD'
   readonly input: number
   readonly cacheRead: number
-  /** The price of a cache write. It equals `input` where writing costs nothing extra. */
+  /** The price of writing to the cache. It equals `input` if the provider takes no extra money for writing. */
   readonly cacheWrite: number
-  /** The price of writing cache entries that live for an hour. By default it is `cacheWrite`. */
+  /** The price of writing cache entries that live for an hour. Default: `cacheWrite`. */
   readonly cacheWriteLong?: number
   readonly output: number
-  /** These prices apply to prompts of up to this many tokens. Longer prompts need another row; without one their price is unknown. */
+  /**
+   * The prices apply to prompts of at most this many tokens. For longer prompts the table needs another row. Without one their price is
+   * unknown.
+   */
   readonly upTo?: number
-  /** The first (`from`) and the last day (`until`) on which these prices apply, in UTC. */
+  /** The first day on which the prices apply, in UTC. `until` is the last day. */
   readonly from?: string
   readonly until?: string
   readonly as_of: string
   readonly source: string
 }
 
-/** The price of a call, in one currency. Undefined when it is not known; such a call is never treated as free. */
+/** Returns the price of a call in the currency. Undefined when it is not known. Callers must not treat an unknown price as 0. */
 export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
 
-/** The price of a call at the time `at`, separately for each kind of tokens. Undefined when it is not known. */
+/** Returns the price of a call at the time `at`, separately for each kind of tokens. Undefined when it is not known. */
 export type ChargeOf = (usage: ModelUsage, model: string, at: string) => Charge | undefined
 
-/** The price of a call for each kind of tokens, in whole billionths of the currency, so that sums are exact. */
+/** The price of a call for each kind of tokens. Prices are in whole billionths of the currency, so that sums of them are exact. */
 export interface Charge {
   readonly uncached: number
   readonly cacheRead: number
@@ -41,7 +44,7 @@ export const promptTokens = ({ uncached, cacheRead, cacheWrite }: ModelUsage): n
 
 export const totalOf = ({ uncached, cacheRead, cacheWrite, output }: Charge): number => uncached + cacheRead + cacheWrite + output
 
-/** Multiplying by this turns a price per million tokens into billionths of the currency per token. */
+/** A price per million tokens, multiplied by this factor, is the price per token in billionths of the currency. */
 const PER_TOKEN = 1_000
 
 export function chargeFor(usage: ModelUsage, price: Price): Charge {
@@ -55,7 +58,7 @@ export function chargeFor(usage: ModelUsage, price: Price): Charge {
   }
 }
 
-/** Makes a function that finds the price of a call in a table. */
+/** Makes a function that computes the price of a call from a table of prices. */
 export function chargesFrom(rows: readonly Price[]): ChargeOf {
   return (usage, model, at) => {
     const price = priceFor(rows, model, promptTokens(usage), at)
@@ -74,7 +77,7 @@ function priceFor(rows: readonly Price[], model: string, tokens: number, now: st
   )
 }
 
-/** Whether `model` is `known` or a dated version of it. `gpt-5-mini` is not a version of `gpt-5` but another model. */
+/** True when `model` is `known` or a dated version of it. `gpt-5-mini` is not a version of `gpt-5` but another model. */
 export function isVersionOf(model: string, known: string): boolean {
   return model.startsWith(known) && /^(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest))?$/.test(model.slice(known.length))
 }

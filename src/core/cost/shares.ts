@@ -1,13 +1,13 @@
 import type { ModelUsage } from '../model-event.ts'
 import { type Charge, promptTokens } from './price.ts'
 
-/** A part of a prompt or of a response. `key` is the id of a block or a name such as `system`. */
+/** A part of a prompt or of a response. `key` is the id of a block, or a name such as `system`. */
 export interface WeightedItem {
   readonly key: string
   readonly weight: number
 }
 
-/** The tokens and the money of one item in a call. `money` is undefined when the price is not known. */
+/** The tokens and the money of one item of a call. `money` is undefined when the price is not known. */
 export interface Share {
   readonly key: string
   readonly tokens: Omit<ModelUsage, 'reasoning' | 'cacheWriteLong'>
@@ -15,13 +15,13 @@ export interface Share {
 }
 
 /**
- * Distributes the usage of a call over the items of its prompt and its response. The cached part is the beginning of the prompt. An item
- * may lie in two parts, such as `b_2` here:
+ * Distributes the usage of a call over the items of its prompt and its response. Providers bill the prompt in this order: tokens that were
+ * read from the cache, tokens that were written to it, other tokens. One item may be billed in two ways, as `b_2` in this example:
  *
  *   items   │ system │ b_1 │  b_2  │ b_3 │ b_4 │ tail │
  *   billed  │ read              │ written   │ uncached │
  *
- * Tokens and money of all shares add up to the bill, exactly.
+ * The tokens of all shares add up to exactly the tokens of the call, and their money to its price.
  */
 export function sharesOf(
   usage: ModelUsage,
@@ -67,7 +67,7 @@ function outputShares(tokens: number, money: number | undefined, items: readonly
   }))
 }
 
-/** The start and the end of consecutive ranges with these lengths. The first range starts at 0. */
+/** The start and the end of consecutive ranges with the given lengths. The first range starts at 0. */
 function spansOf(lengths: readonly number[]): readonly (readonly [number, number])[] {
   let end = 0
   return lengths.map((length) => {
@@ -78,8 +78,8 @@ function spansOf(lengths: readonly number[]): readonly (readonly [number, number
 }
 
 /**
- * Splits a whole number into whole shares by weight. The shares add up to the number exactly. Each share is the difference of two rounded
- * cumulative sums, so that it is off by at most one. If all weights are 0, the first share is the whole number.
+ * Splits a whole number into whole shares in proportion to the weights. The shares add up to exactly this number, because each share is the
+ * difference of two rounded cumulative sums. If all weights are 0, the first share is the whole number.
  */
 export function split(amount: number, weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((total, weight) => total + weight, 0)

@@ -4,7 +4,7 @@ import { readActionKeys } from './action-keys.ts'
 import { parseAction } from './decision.ts'
 import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
 
-/** JSON text of an object with the given entries in the given order, repeated keys included. */
+/** The JSON text of an object with these entries, in this order. A key may occur several times. */
 const objectText = (entries: readonly (readonly [string, string])[]) =>
   `{${entries.map(([key, value]) => `${JSON.stringify(key)}: ${value}`).join(',\n')}}`
 

@@ -1,14 +1,23 @@
 import { createJsonReader } from '../stream/json-reader.ts'
 
-/** What only the text of an action tells about its keys. A parsed object forgets repeated keys and lists number-like keys first. */
+/**
+ * Facts about the keys of an action that only its text shows. A parsed object does not show repeated keys, and it lists keys that are
+ * numbers first.
+ */
 export interface ActionKeys {
-  /** The names of the parameters in the order in which the model wrote them. A repeated name is listed each time. */
+  /** The names of the parameters in the order in which the model wrote them. A name that was written twice is listed twice. */
   readonly params: readonly string[]
-  /** The keys that were written more than once in their object. Keys of the call start with `tool_call.`, parameters with `params.`. */
+  /**
+   * The keys that were written more than once in their object. Keys of the tool call have the prefix `tool_call.`, and parameters have the
+   * prefix `params.`.
+   */
   readonly repeated: readonly string[]
 }
 
-/** Reads the keys of any action that the tolerant JSON reader can read. For valid JSON, `scanActionKeys` is faster. */
+/**
+ * Reads the keys of an action from its text. The text may have all the mistakes that `createJsonReader` tolerates. For valid JSON,
+ * `scanActionKeys` is faster.
+ */
 export function readActionKeys(text: string): ActionKeys {
   const collector = createKeyCollector()
   const reader = createJsonReader()
@@ -21,8 +30,8 @@ export function readActionKeys(text: string): ActionKeys {
 }
 
 /**
- * Collects keys by the object to which they belong. `depth` is 1 for the keys of the action itself. Only the first `depth` steps of
- * `path` count.
+ * Collects the keys of the action, of its tool call and of the parameters. `depth` is 1 for the keys of the action itself. Only the first
+ * `depth` items of `path` are valid.
  */
 export function createKeyCollector() {
   const action: string[] = []

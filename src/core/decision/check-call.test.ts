@@ -4,7 +4,7 @@ import { signature, someTools, toolsOf } from '../../../test/support/decisions/s
 import { checkCall } from './check-call.ts'
 import { readDecision } from './read.ts'
 
-/** Checks a call as a model writes it. `params` is JSON text, so that the order and repetitions of keys are kept. */
+/** Checks a call as a model writes it. `params` is JSON text, because an object would lose the order of keys and repeated keys. */
 function check(toolId: string, params: string, code = '', tools = someTools) {
   const reading = readDecision(decided(`{"action":"call_tool","tool_call":{"tool_id":"${toolId}","params":${params}}}`, ['code', code]))
   if (!reading.ok || reading.decision.action !== 'call_tool') throw new Error('not a call')

@@ -14,12 +14,12 @@ import {
 } from './signature.ts'
 import { codeWithoutExec, snippet, violation, warning } from './violations.ts'
 
-/** The result of checking a call: the parameters that the tool gets, or the rule that the call broke. */
+/** The result of checking a call: the parameters for the tool, or a notice about the rule that the call broke. */
 export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
   | { readonly ok: false; readonly violation: Notice }
 
-/** One problem of a call. The model reads it as part of a notice. */
+/** One problem of a call. The notice to the model lists it. */
 interface CallIssue {
   readonly code: string
   readonly param?: string
@@ -29,9 +29,11 @@ interface CallIssue {
 }
 
 /**
- * Checks a call against the signature of its tool. A missing or wrong required parameter rejects the call. An unknown parameter, or an
- * optional one of the wrong type, is dropped with a warning. `response.showedContent` tells whether the user saw a part of the response.
- * It may be costly, so it is called only for a rejected call.
+ * Checks a call against the signature of its tool. If a required parameter is missing or has the wrong type, the call is rejected. Unknown
+ * parameters are dropped with a warning, and so are optional parameters of the wrong type.
+ *
+ * `response.showedContent` tells whether the user has seen a part of the response. It may take long, so it is called only if the call is
+ * rejected.
  */
 export function checkCall(decision: CallDecision, tools: ToolSignatures, response: { showedContent(): boolean } = nothingShown): CallCheck {
   const { toolId, code } = decision
@@ -56,7 +58,10 @@ export function checkCall(decision: CallDecision, tools: ToolSignatures, respons
 
 const nothingShown = { showedContent: () => false }
 
-/** The problems that reject the call: a bad contract, a wrong order where the order is binding, and bad required parameters. */
+/**
+ * The problems that reject a call: an invalid contract, a wrong order of parameters if the tool requires the order, and missing or wrong
+ * required parameters.
+ */
 function findIssues(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {
   const contract = signature.exec ? checkContract(ownParam(params, 'contract')) : undefined
   const issues: CallIssue[] = contract ? [{ code: contract, param: 'contract' }] : []
@@ -68,7 +73,9 @@ function findIssues(params: JsonObject, signature: ToolSignature, order: OrderPr
   return issues
 }
 
-/** Checks the form of a contract. Its paths are checked later, when the tool runs. A contract given as a reference is checked then, too. */
+/**
+ * Checks the form of a contract. The paths in it are checked when the tool runs. A contract that is a reference is also checked only then.
+ */
 function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
   if (isReference(given)) return undefined
   const contract = readContract(given)
@@ -80,11 +87,11 @@ const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
 const ownParam = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
 
 /**
- * The parameters as an object. When the only required parameter of a tool is a list, the model may also write just the list, or one
- * string of it. Undefined for anything else.
+ * The parameters as an object. If the only required parameter of the tool is a list, the model may write just this list, or one string
+ * instead of it. Undefined for other values.
  */
 function toParams(params: Json, { parameters }: ToolSignature): JsonObject | undefined {
-  if (isObject(params)) return params as JsonObject // it was parsed from JSON
+  if (isObject(params)) return params as JsonObject // the value was parsed from JSON
   const [needed, ...others] = parameters.filter(({ required }) => required)
   if (needed?.type !== 'array' || others.length > 0) return undefined
   if (Array.isArray(params)) return { [needed.name]: params }
@@ -99,7 +106,7 @@ function checkRequired({ name, type, required }: Parameter, params: JsonObject, 
   return { code: 'wrong_type', param: name, expected: type, got: describeType(value) }
 }
 
-/** Splits the parameters into those that the tool gets and those that are dropped. A null counts as an absent parameter. */
+/** Splits the parameters into those that the tool gets and those that are dropped. A parameter with the value null counts as missing. */
 function splitParams(
   params: JsonObject,
   { parameters }: ToolSignature,
@@ -154,7 +161,7 @@ function paramsNotObject({ toolId, params }: CallDecision, signature: ToolSignat
   })
 }
 
-/** The notice of a rejected call. It names all problems, so that the model can correct them in one round. */
+/** The notice for a rejected call. It lists all problems, so that the model can correct all of them in one round. */
 function invalidCall(signature: ToolSignature, issues: readonly CallIssue[], order: OrderProblem | undefined, shown: boolean): Notice {
   const onlyParams = issues.every(({ code }) => code === 'missing_param' || code === 'wrong_type')
   const onlyOrder = order?.binding && issues.length === 1 ? order : undefined

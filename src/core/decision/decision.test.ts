@@ -12,7 +12,7 @@ const read = (raw: string) => {
   return reading.ok ? reading.decision : reading.violation
 }
 
-/** The result of the early check for a response in chunks, and the text that had arrived by then. */
+/** The notice of the early check for a response that arrives in chunks, and the text that had arrived by then. */
 function earlyViolation(pieces: readonly string[]) {
   const parser = createChannelParser(decisionChannels)
   const earlyCheck = createEarlyCheck()
@@ -94,7 +94,7 @@ describe('a raw response', () => {
         const live = earlyViolation(pieces(raw, cuts))
         const reading = readDecision(parseResponse(raw, stop))
         const code = reading.ok ? '' : reading.violation.code.replace('protocol_violation.', '')
-        if (code === 'decision_missing_protocol_channels') return // only the complete response can show that
+        if (code === 'decision_missing_protocol_channels') return // only a complete response can break this rule
         compared++
         expect(live?.code).toBe(code.startsWith('decision_') ? code : undefined)
       }),

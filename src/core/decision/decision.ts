@@ -8,36 +8,38 @@ import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
 
-/** The response of one model call, split into channels. */
+/** The response of one model call, split into its channels. */
 export interface ParsedResponse extends ResponseEnd {
-  /** The channels that the model opened, in the order in which they were first opened. */
+  /** The channels of the response, in the order in which the model first opened them. */
   readonly channels: readonly ReceivedChannel[]
-  /** The text before the first tag. */
+  /** The text before the first channel tag. */
   readonly preamble: string
   readonly raw: string
 }
 
-/** How the stream of a response ended. */
+/** How the response ended. */
 export interface ResponseEnd {
   readonly finishReason: FinishReason
-  /** The output limit that the model was given. */
+  /** The limit of output tokens that the model was given. */
   readonly maxTokens: number
-  /** The type of the error that ended the stream. Set only when `finishReason` is `error`. */
+  /** The type of the error that interrupted the response. Set only when `finishReason` is `error`. */
   readonly errorType?: string
 }
 
-/** One channel of a response. */
 export interface ReceivedChannel {
   readonly name: string
-  /** A channel may be opened several times. This is the raw text of each time, in order. */
+  /** The text of the channel. If the model opened the channel several times, there is one text for each time, in order. */
   readonly instances: readonly string[]
-  /** How the last instance ended: by its close tag, by the open tag of another channel, or because the response ended. */
+  /**
+   * How the channel ended the last time: by its close tag (`tag`), by the open tag of another channel (`implied`), or by the end of the
+   * response (`cut`).
+   */
   readonly closed: 'tag' | 'implied' | 'cut'
 }
 
 /**
  * The channels of a decision, in the order in which the model should write them. The answer has a channel of its own, so that the model
- * need not escape it as JSON. The code is raw, so that a program may contain channel tags.
+ * does not have to write it as a JSON string. The code channel is `raw`: channel tags in a program are part of the program.
  */
 export const decisionChannels: readonly Channel[] = [
   { name: 'thinking', format: 'markdown' },
@@ -48,14 +50,17 @@ export const decisionChannels: readonly Channel[] = [
   { name: 'usage', format: 'json' },
 ]
 
-/** Parses the complete text of a response. Recovery needs this, because the journal has only the text. A live turn parses the stream. */
+/**
+ * Parses the complete text of a response. This is needed to resume a turn after a crash, because the journal has only the text. A running
+ * turn parses the response while it arrives.
+ */
 export function parseResponse(raw: string, end: ResponseEnd): ParsedResponse {
   const parser = createChannelParser(decisionChannels)
   const channels = collectChannels([...parser.push(raw), ...parser.end()])
   return { ...end, channels, preamble: parser.preamble, raw }
 }
 
-/** Puts the events of a channel parser together. There is one entry per channel, in the order in which channels were first opened. */
+/** Collects the events of a channel parser into channels. Each channel has one entry, in the order in which the model first opened them. */
 export function collectChannels(events: readonly ChannelEvent[]): readonly ReceivedChannel[] {
   const channels: { readonly name: string; readonly instances: string[]; closed: ReceivedChannel['closed'] }[] = []
   for (const event of events) {
@@ -76,7 +81,7 @@ export function channelOf(response: Pick<ParsedResponse, 'channels'>, name: stri
   return response.channels.find((channel) => channel.name === name)
 }
 
-/** The text of all instances of a channel, joined. Empty when the channel was never opened. */
+/** The text of a channel. If the model opened it several times, the texts are joined. Empty when the channel was never opened. */
 export function channelText(response: ParsedResponse, name: string): string {
   return channelOf(response, name)?.instances.join('') ?? ''
 }
@@ -84,17 +89,17 @@ export function channelText(response: ParsedResponse, name: string): string {
 /** True when the output limit or a content filter cut the response off. */
 export const wasCutOff = ({ finishReason }: ParsedResponse): boolean => finishReason === 'length' || finishReason === 'content_filter'
 
-/** What the model decided in one round: to call a tool, or to answer. `readDecision` reads it from a response. */
+/** What the model decided in one round: to call a tool or to answer. `readDecision` reads it from a response. */
 export type Decision = CallDecision | FinalDecision
 
 export interface CallDecision {
   readonly action: 'call_tool'
-  /** A text for the user. It may also mark steps of the current plan as done. */
+  /** A text for the user. It may also report that steps of the current plan are done. */
   readonly notes: string
   readonly toolId: string
   /** The parameters as the model wrote them. `checkCall` decides which of them the tool gets. */
   readonly params: Json
-  /** The names of the parameters in the order in which the model wrote them. A repeated name is listed each time. */
+  /** The names of the parameters in the order in which the model wrote them. A name that was written twice is listed twice. */
   readonly paramKeys: readonly string[]
   /** The program for an exec tool. */
   readonly code?: string
@@ -103,19 +108,19 @@ export interface CallDecision {
 export interface FinalDecision {
   readonly action: 'complete' | 'exit'
   readonly answer: string
-  /** Suggestions for the user's next message, at most six. */
+  /** Suggestions for the user's next message. At most six. */
   readonly followups: readonly string[]
   /** True when the output limit or a content filter cut the answer off. */
   readonly truncated: boolean
-  /** The object in the `usage` channel, as the model wrote it. It is for programs, not for the user. */
+  /** The object in the `usage` channel as the model wrote it. It is meant for programs and is not shown to the user. */
   readonly usage?: JsonObject
-  /** The questions that the model asks the user, if it listed them in the action. */
+  /** The questions to the user that the action lists. */
   readonly questions?: readonly string[]
 }
 
-/** The fields of an action after `parseActionFields` has checked them. */
+/** The checked fields of an action. */
 export interface ActionFields {
-  /** The action, trimmed and in lower case. */
+  /** The name of the action, trimmed and in lower case. */
   readonly action: string
   readonly notes: string
   /** The tool call of the action. Undefined when it is missing, null or empty. */
@@ -125,7 +130,7 @@ export interface ActionFields {
   readonly questions: readonly string[]
 }
 
-/** The JSON value of an action, the mistakes that were repaired, and its keys as they were written. */
+/** The JSON value of an action, the mistakes in its JSON that were repaired, and its keys. */
 export type ParsedAction =
   | { readonly ok: true; readonly value: Json; readonly repairs: readonly string[]; readonly keys: ActionKeys }
   | { readonly ok: false; readonly error: JsonProblem }
@@ -145,8 +150,8 @@ export function parseAction(text: string): ParsedAction {
 }
 
 /**
- * Checks the fields of an action. `action`, `notes`, `tool_call` and `final_answer` must have the right types. Followups and questions
- * of a wrong type are dropped. Unknown keys are ignored.
+ * Checks the fields of an action. `action`, `notes`, `tool_call` and `final_answer` must have the right types. Followups and questions of a
+ * wrong type are dropped. Unknown fields are ignored.
  */
 export function parseActionFields(
   value: Json,
@@ -175,10 +180,10 @@ const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
   if (toolId === '' && isEmptyCall(call)) return undefined
-  return { toolId, params: (call.params ?? {}) as Json } // the whole call was parsed from JSON
+  return { toolId, params: (call.params ?? {}) as Json } // the call was parsed from JSON
 }
 
-/** Reads short phrases for the user from a list or one string. Blank and repeated phrases are left out. At most six are returned. */
+/** Reads short texts for the user from a list or a single string. Blank and repeated texts are left out. At most six are returned. */
 export function parsePhrases(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
@@ -186,7 +191,7 @@ export function parsePhrases(value: unknown): readonly string[] {
   return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, maxPhrases)
 }
 
-/** The type of a JSON value, as a part of a sentence for the model. */
+/** The type of a JSON value, in words that fit into a sentence for the model. */
 export function describeType(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'

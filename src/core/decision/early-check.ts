@@ -4,28 +4,34 @@ import type { ChannelParser } from '../stream/channel-parser.ts'
 import { firstChannelViolation, preambleViolation } from './violations.ts'
 
 /**
- * Checks the beginning of a response while the model is still writing it. A response that does not start with the channel `thinking` is
- * stopped at once. Otherwise the rest of it would be paid for, and then rejected.
+ * Checks the beginning of a response while the model is still writing it. A response must start with the channel `thinking`. If it does
+ * not, the model is stopped at once, because otherwise the whole response would be paid for and then rejected.
  *
- * The response after a text without any channel is read to its end: if it has no channel either, it is taken as the answer. It is
- * stopped only if a tag follows its text.
+ * One case is different. If the previous response had no channel at all, the model may answer with plain text. Then text before the first
+ * tag does not stop the model. A tag after this text does.
  */
 export interface EarlyCheck {
-  /** True when `raw`, all the text so far, starts with the expected first tag or is a beginning of that tag. Needs no parser. */
+  /**
+   * True when `raw`, the text so far, begins with the expected first tag or is itself the beginning of this tag. No parser is needed for
+   * this.
+   */
   startsValid(raw: string): boolean
-  /** Called after each chunk, with the new events, the parser and all the text so far. Reports a violation once. */
+  /**
+   * Called after each chunk with the new events, the parser and the text so far. Returns a notice when the response breaks the rule, and
+   * only once.
+   */
   check(
     events: readonly ChannelEvent[],
     parser: Pick<ChannelParser, 'preamble' | 'hasPreamble' | 'strayTags'>,
     raw: string,
   ): Notice | undefined
-  /** True once the first channel is known or a violation was reported. Later text is not checked. */
+  /** True when the first channel is known or a notice was returned. Text that arrives later is not checked. */
   isDone(): boolean
 }
 
 const firstTag = '<channel:thinking>'
 
-/** `hearsText` is true when a text without any channel may be an answer. */
+/** `hearsText` is true when a response without any channel may be an answer. */
 export function createEarlyCheck(hearsText = false): EarlyCheck {
   let done = false
   return {
@@ -50,13 +56,15 @@ export function createEarlyCheck(hearsText = false): EarlyCheck {
   }
 }
 
-/** The name in a close tag, such as `/thinking`, when the response starts with one. Undefined when it does not. */
+/**
+ * The name in a close tag, such as `/thinking`, if this tag is the first of the response. Undefined when the first tag is not a close tag.
+ */
 export function leadingCloseTag(raw: string, preamble: string): string | undefined {
   const tag = raw.slice(preamble.length, preamble.length + 100)
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }
 
-/** Whether a violation says that a response was a text without any channel, as far as it was read. */
+/** True when the notice says that the response was plain text without channels, as far as it was read. */
 export function isPlainTextViolation({ code, raw_preview }: Notice): boolean {
   if (code === 'protocol_violation.decision_preamble_before_first_channel') return true
   return code === 'protocol_violation.decision_missing_protocol_channels' && typeof raw_preview === 'string' && raw_preview.trim() !== ''

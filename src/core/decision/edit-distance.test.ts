@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { editDistance } from './edit-distance.ts'
 
-/** The textbook dynamic-programming table: slow, and easy to check. */
+/** Computes the distance with a table, by the algorithm of the textbooks. The test compares `editDistance` with it. */
 function distanceByTable(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

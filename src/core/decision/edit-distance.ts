@@ -1,11 +1,12 @@
 /**
- * The least number of insertions and deletions that turn `a` into `b`. Undefined when it is greater than `limit`. The search takes at
- * most `limit` × (length + limit) steps (E. Myers, "An O(ND) difference algorithm", 1986).
+ * The smallest number of inserted and deleted characters with which `a` becomes `b`. Undefined when it is greater than `limit`. The search
+ * takes at most `limit` × (length + limit) steps (E. Myers, "An O(ND) difference algorithm", 1986).
  */
 export function editDistance(a: string, b: string, limit: number): number | undefined {
   if (Math.abs(a.length - b.length) > limit) return undefined
   const middle = limit + 1
-  const reached = new Int32Array(2 * limit + 3) // for each diagonal, the furthest index in `a` that `edits` edits can reach
+  // For each diagonal: the furthest index in `a` that can be reached with `edits` edits.
+  const reached = new Int32Array(2 * limit + 3)
   for (let edits = 0; edits <= limit; edits++) {
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const below = reached[middle + diagonal + 1] as number
@@ -22,7 +23,10 @@ export function editDistance(a: string, b: string, limit: number): number | unde
 
 const maxLength = 80
 
-/** Up to three known ids that the model may have meant. Ids with the same name in another namespace come before similar spellings. */
+/**
+ * Up to three known ids that the model may have meant. Ids with the same name in another namespace come first, then ids with a similar
+ * spelling.
+ */
 export function suggestIds(id: string, known: readonly string[]): readonly string[] {
   const wanted = id.slice(0, maxLength).toLowerCase()
   const limit = Math.max(2, Math.floor(wanted.length / 3))

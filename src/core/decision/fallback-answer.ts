@@ -5,7 +5,7 @@ import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
 import type { FinalDecision } from './decision.ts'
 import { snippet } from './violations.ts'
 
-/** Why a turn ends without an answer from the model. */
+/** Why a turn ends without a final answer of the model. */
 export type FallbackReason =
   | 'max_rounds'
   | 'time'
@@ -25,8 +25,8 @@ export type FallbackReason =
   | 'error'
 
 /**
- * The answer of a turn that the model did not end itself. It is the model's latest answer attempt in this turn, which the user has seen.
- * Without an attempt, or after a stop by the user, it is a fixed answer.
+ * The answer of a turn that the model did not end itself. If the model attempted an answer in this turn, the user has seen this attempt,
+ * and it is the answer. If there was no attempt, or the user stopped the turn, the answer is a fixed text.
  */
 export function fallbackAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const attempt = reason === 'stopped' ? undefined : latestAttempt(timeline, turnId)
@@ -35,10 +35,10 @@ export function fallbackAnswer(reason: FallbackReason, timeline: Timeline, turnI
 
 /**
  * The decision of a response that broke a rule after its answer was shown. The user has read this answer, so it is kept and the model is
- * not asked for it again. Undefined when no answer was shown, or when the stream broke before the response was complete.
+ * not asked again. Undefined when no answer was shown, or when the connection broke before the response was complete.
  */
 export function salvageAnswer(round: {
-  /** The text that the answer lane of this round has shown, as the model wrote it. */
+  /** The answer that was shown to the user in this round, as the model wrote it. */
   readonly delivered: string | undefined
   readonly violation: { readonly code: string }
   /** True when the output limit cut the response off. */
@@ -54,7 +54,7 @@ function latestAttempt(timeline: Timeline, turnId: string): string | undefined {
   return attempt?.text?.trim() ? attempt.text : undefined
 }
 
-/** An answer with a sentence for the reason, the open steps of the plan and the files made in this turn. */
+/** A fixed text: a sentence for the reason, the open steps of the plan, and the files that this turn made. */
 function fixedAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const cutOff = reason === 'protocol_violation' && violationCode === 'protocol_violation.action_truncated'
   const sentence = cutOff ? replyTooLong : sentences[reason]
@@ -64,7 +64,7 @@ function fixedAnswer(reason: FallbackReason, timeline: Timeline, turnId: string,
   return [sentence, ...steps, ...files, ...(canContinue ? [offerToContinue] : [])].join('\n\n')
 }
 
-/** The unfinished steps of the current plan. If no plan is current, those of the open plan that changed last. */
+/** The unfinished steps of the current plan. If no plan is current, the unfinished steps of the open plan that changed last. */
 function openSteps(timeline: Timeline): readonly string[] {
   const plans = openPlans(timeline)
   const current = plans.filter((plan) => plan.current === true).slice(-1)
@@ -73,7 +73,7 @@ function openSteps(timeline: Timeline): readonly string[] {
   )
 }
 
-/** The files that this turn made for the user. Internal files are left out, and so are files whose latest version failed. */
+/** The files that this turn made for the user. Internal files are left out. Files whose latest version failed are left out, too. */
 function filesOfTurn(timeline: Timeline, turnId: string): readonly string[] {
   const newest = new Map<string, boolean>()
   for (const block of blocksOfTurn(timeline, turnId)) {
@@ -121,7 +121,7 @@ const sentences: { readonly [E in FallbackReason]: string } = {
   error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',
 }
 
-/** The answer when the reply was cut off. The user is told about this broken rule, because a smaller task avoids it. */
+/** The text when the output limit cut the response off. It tells the user so, because a smaller task can avoid this. */
 const replyTooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
 
 const offerToContinue = 'Say “continue” and I will go on from here.'

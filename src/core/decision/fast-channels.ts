@@ -4,10 +4,13 @@ import { channelNames } from '../stream/channel-tag.ts'
 import type { ReceivedChannel } from './decision.ts'
 
 /**
- * Fast path for the channel parser. Reads the channels of a complete response in which no tag can be mistaken for text, as in most
- * responses. Each channel occurs only once, with exact tags and only white space between channels. The text has no other `<`, and no
- * backtick or tilde that could start code. Undefined for any other response: the parser has to read it. Saves 2 µs for a short response
- * and 12 µs for one of 2,000 characters.
+ * A faster form of the channel parser for complete responses whose tags can not be mistaken for text. Most responses are of this kind:
+ * - Each channel occurs once, and its tags are spelled exactly.
+ * - Between the channels there is only white space.
+ * - The text has no other `<`, and no backtick or tilde that could start code.
+ *
+ * Undefined for all other responses, which the channel parser has to read. This saves 2 µs for a short response and 12 µs for one of 2,000
+ * characters.
  */
 export function readPlainChannels(raw: string, channels: readonly Channel[]): readonly ReceivedChannel[] | undefined {
   if (raw.includes('`') || raw.includes('~')) return undefined
@@ -28,7 +31,7 @@ export function readPlainChannels(raw: string, channels: readonly Channel[]): re
   return received.length === 0 ? undefined : received
 }
 
-/** The open and close tag of each channel, spelled exactly. A channel whose name is an alias of an earlier channel is left out. */
+/** The exact open and close tag of each channel. A channel is left out if an earlier channel has its name as an alias. */
 const exactTags = oncePerBlock((channels: readonly Channel[]) => {
   const names = channelNames(channels)
   return channels

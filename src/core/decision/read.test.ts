@@ -6,7 +6,7 @@ import { type DecisionOptions, readDecision } from './read.ts'
 const call = { action: 'call_tool', notes: 'Searching.', tool_call: { tool_id: 'web_tools.web_search', params: { queries: ['x'], n: 3 } } }
 const complete = { action: 'complete' }
 
-/** The decision with the codes of its warnings, or the violation. */
+/** The decision and the codes of its warnings, or the notice about the broken rule. */
 function read(response: ParsedResponse, options?: DecisionOptions) {
   const reading = readDecision(response, options)
   const warnings = reading.warnings.map(({ code }) => code.replace('protocol_warning.', ''))

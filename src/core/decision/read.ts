@@ -18,22 +18,28 @@ import {
 import { leadingCloseTag } from './early-check.ts'
 import * as notices from './violations.ts'
 
-/** What `readDecision` needs to know besides the response. */
+/** What `readDecision` has to know besides the response. */
 export interface DecisionOptions extends AnswerContext {
   /** True when the user has seen a part of this response. */
   readonly shown?: boolean
   /** True when the user has seen an answer in this response. */
   readonly answered?: boolean
-  /** True when a response without any channel is an answer, because the model was already asked to write channels. */
+  /**
+   * True when a response without any channel is accepted as the answer. This is so after the model was told to write channels and wrote
+   * none again.
+   */
   readonly plainText?: boolean
-  /** True when the action `clarify` is accepted as another word for `exit`. */
+  /** True when the action `clarify` is accepted. It means the same as `exit`. */
   readonly clarify?: boolean
 }
 
 interface AnswerContext {
-  /** An answer that the user has seen in an earlier round of this turn. `complete` need not repeat it. */
+  /**
+   * An answer that the user has seen in an earlier round of this turn. If the model writes `complete` without an answer, this is the
+   * answer.
+   */
   readonly delivered?: string
-  /** True for a source that may be cited. Default: every source. An answer that consists of citations of other sources counts as blank. */
+  /** True for a SID that may be cited. Default: every SID. An answer that contains only citations of other SIDs counts as blank. */
   isSource?(sid: number): boolean
 }
 
@@ -56,7 +62,7 @@ export type DecisionResult =
 export function readDecision(response: ParsedResponse, options: DecisionOptions = {}): DecisionResult {
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
-  // A stream may break after the decision was complete. Then the decision counts, and the model need not write it again.
+  // The connection may break after the decision was complete. Then the decision is used, so that the model does not have to write it again.
   if (response.finishReason === 'error' && !(outcome.ok && isComplete(response))) {
     return { ok: false, violation: notices.serviceInterrupted(response, options.shown === true), warnings: [] }
   }
@@ -97,7 +103,7 @@ function read(response: ParsedResponse, options: DecisionOptions, warnings: Noti
   return refuse(notices.invalidAction(fields.action, allowed, shown))
 }
 
-/** Applies the rules of `createEarlyCheck` to the complete response. */
+/** Checks that the response starts with the channel `thinking`. `createEarlyCheck` applies the same rules while the response arrives. */
 function checkOpening(response: ParsedResponse): Notice | undefined {
   const { preamble, channels, raw } = response
   const first = channels[0]?.name
@@ -107,14 +113,17 @@ function checkOpening(response: ParsedResponse): Notice | undefined {
   return closeTag === undefined && first === 'thinking' ? undefined : notices.firstChannelViolation(closeTag ?? first, preamble.length)
 }
 
-/** An answer never holds an action: the user must not read one, and the model means to act. */
+/**
+ * Finds an action in a text. A text with an action is not taken as an answer, because the model wants to act and the user must not read
+ * JSON.
+ */
 const anyAction = /"(?:tool_call|tool_id)"\s*:|"action"\s*:\s*"(?:call_tool|complete|exit)"/
 
-/** True for a text without any tag and without an action. */
+/** True for a response without any channel tag and without an action. */
 const isPlainText = ({ raw, preamble, channels }: ParsedResponse): boolean =>
   channels.length === 0 && preamble === raw && !anyAction.test(raw)
 
-/** Reads a text without any channel. It is accepted as `complete`. */
+/** Reads a response without any channel. It is accepted as the answer, with the action `complete`. */
 function readPlainText(response: ParsedResponse, { isSource = everySource }: AnswerContext, warnings: Notice[]): Outcome {
   const answer = trimBlankEdges(response.raw)
   if (!hasReadableText(answer, isSource)) return refuse(notices.missingChannels(response))
@@ -126,7 +135,7 @@ function readPlainText(response: ParsedResponse, { isSource = everySource }: Ans
   return accept({ action: 'complete', answer, followups: [], truncated })
 }
 
-/** Reads a response without an action. If it has an answer, it is accepted as `complete`. */
+/** Reads a response without an action. If it has an answer, it is accepted with the action `complete`. */
 function readWithoutAction(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
   if (channelText(response, 'answer').trim() === '') {
@@ -184,7 +193,10 @@ function readFinal(
   return accept({ action, ...answer, followups, ...(usage && { usage }), ...(questions.length > 0 && { questions }) })
 }
 
-/** The answer from its channel, or else from the action's `final_answer`, or else the one that the user has already seen. */
+/**
+ * The answer. It is taken from the `answer` channel. If this is blank, it is taken from `final_answer` in the action. If both are blank, it
+ * is the answer that the user has already seen.
+ */
 function readAnswer(
   response: ParsedResponse,
   field: string,
@@ -205,7 +217,10 @@ function readAnswer(
   return { answer: written, truncated }
 }
 
-/** Suggestions for the next message, from the `followup` channel or else from the action. An unreadable channel only adds a warning. */
+/**
+ * Suggestions for the user's next message. They are taken from the `followup` channel, or from the action if this channel is empty. A
+ * channel that is not valid JSON only causes a warning.
+ */
 function readFollowups(response: ParsedResponse, field: readonly string[], warnings: Notice[]): readonly string[] {
   const text = channelText(response, 'followup')
   if (text.trim() === '') return field
@@ -221,12 +236,12 @@ function readFollowups(response: ParsedResponse, field: readonly string[], warni
 
 const maxUsageLength = 8_000
 
-/** The object in the `usage` channel. A channel that can not be used only adds a warning. */
+/** The object in the `usage` channel. If the channel is too long or not a JSON object, it only causes a warning. */
 function readUsage(response: ParsedResponse, warnings: Notice[]): JsonObject | undefined {
   const text = channelText(response, 'usage')
   if (text.trim() === '') return undefined
   const parsed = text.length <= maxUsageLength ? parseModelJson(text) : undefined
-  if (parsed?.ok && isObject(parsed.value)) return parsed.value as JsonObject // it was parsed from JSON
+  if (parsed?.ok && isObject(parsed.value)) return parsed.value as JsonObject // the value was parsed from JSON
   const message = `The \`usage\` channel could not be read and was dropped; the answer was accepted. Write one JSON object of at most ${maxUsageLength} characters there.`
   warnings.push(notices.warning('usage_unreadable', message))
   return undefined
@@ -240,12 +255,12 @@ function answerTruncated({ finishReason, maxTokens }: ParsedResponse): Notice {
   })
 }
 
-/** The ids that an answer cites although there are no such sources. */
+/** The SIDs that the answer cites although there are no such sources. */
 function unknownSources(response: ParsedResponse, field: string, { isSource = everySource }: AnswerContext): readonly number[] {
   return extractSids(channelText(response, 'answer') + field).filter((sid) => !isSource(sid))
 }
 
 const everySource = () => true
 
-/** Removes blank lines at the start and white space at the end. The indentation of the first line stays. */
+/** Removes blank lines at the start and white space at the end. The first line keeps its indentation. */
 const trimBlankEdges = (text: string): string => text.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd()

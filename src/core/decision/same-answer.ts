@@ -1,12 +1,12 @@
 import { editDistance } from './edit-distance.ts'
 
 const similarity = 0.9
-/** The length up to which texts are compared by characters. Longer texts are compared by words, which takes linear time. */
+/** Texts up to this length are compared by characters. Longer texts are compared by words, because this takes only linear time. */
 const maxExactLength = 2_000
 
 /**
- * True when the two answers agree in nine tenths of their text, ignoring case and white space. A model that is asked again and has
- * nothing to add repeats its answer. That ends the turn.
+ * True when the two answers share at least 90 % of their text. Case and white space are ignored. A model that is asked again and has
+ * nothing to add repeats its answer. This ends the turn.
  */
 export function isSameAnswer(first: string, second: string): boolean {
   const a = normalize(first)
@@ -18,13 +18,13 @@ export function isSameAnswer(first: string, second: string): boolean {
 
 const normalize = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
-/** True when nine tenths of all characters are common to both texts, in the same order. The rest is the number of edits allowed. */
+/** True when the texts share 90 % of their characters in the same order. The other 10 % is the number of edits that are allowed. */
 function sameCharacters(a: string, b: string): boolean {
   const edits = Math.floor((1 - similarity) * (a.length + b.length) + 1e-9)
   return editDistance(a, b, edits) !== undefined
 }
 
-/** True when nine tenths of all characters are in words common to both texts. The order of the words does not matter. */
+/** True when 90 % of all characters belong to words that both texts have. The order of the words does not matter. */
 function sameWords(a: string, b: string): boolean {
   const words = wordsOf(a)
   const counts = new Map<string, number>()
@@ -41,6 +41,9 @@ function sameWords(a: string, b: string): boolean {
   return common >= similarity * all
 }
 
-/** The words of a text. In scripts without spaces between words, each character is a word. So is each punctuation mark. */
+/**
+ * The words of a text. In scripts without spaces between words, each character counts as a word. Each punctuation mark also counts as a
+ * word.
+ */
 const wordsOf = (text: string): readonly string[] =>
   text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}]+|\S/gu) ?? []

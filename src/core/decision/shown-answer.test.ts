@@ -6,14 +6,14 @@ import { createLanes } from '../stream/lanes.ts'
 import { salvageAnswer } from './fallback-answer.ts'
 import { readDecision } from './read.ts'
 
-/** The pool has one source, S:1. */
+/** The only known source has the SID 1. */
 const sources = new Map([[1, { title: 'One', url: 'https://one.example/' }]])
 const isSource = (sid: number) => sources.has(sid)
 const replacer = () => createCitationRewriter({ format: 'markdown', sources: () => sources, stripUsage: true, keepUnresolved: false })
 
 type Channels = readonly (readonly [string, string])[]
 
-/** The answer text that the lanes have shown, as the model wrote it. */
+/** The answer that was shown to the user, as the model wrote it. */
 function shownAnswer(channels: Channels, finishReason: 'stop' | 'length'): string | undefined {
   const lanes = createLanes({ iteration: 0, executionId: 'x', replacer, mimeOf: () => 'text/plain' })
   const instances = new Map<string, number>()

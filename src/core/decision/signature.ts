@@ -3,28 +3,27 @@
 /** The JSON type of a parameter. */
 export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
 
-/** A parameter of a tool. */
 export interface Parameter {
   readonly name: string
   readonly type: ParameterType
   readonly required: boolean
 }
 
-/** What `checkCall` needs to know about a tool. */
+/** The properties of a tool that `checkCall` needs. */
 export interface ToolSignature {
   readonly id: string
   /** The parameters, in the documented order. */
   readonly parameters: readonly Parameter[]
   /**
-   * With a hard order, a call whose parameters are in another order is rejected. Tools whose content the user watches while the model
-   * writes it have a hard order: the parameters that say where the content goes must come first.
+   * With the order `hard`, a call whose parameters are in another order is rejected. Tools whose content is shown to the user while the
+   * model writes it have this order. For them the parameters that say where the content goes must come before the content.
    */
   readonly order: 'hard' | 'soft'
-  /** A hard order applies to this many of the first parameters. Default: all. */
+  /** The number of first parameters to which a hard order applies. Default: all. */
   readonly orderedCount?: number
-  /** Set for tools that run the `code` channel and need a contract. */
+  /** Set for tools that run the program in the `code` channel. They need a contract. */
   readonly exec?: true
-  /** Set for tools that exist only inside programs. */
+  /** Set for tools that only programs can call. The model can not call them with `call_tool`. */
   readonly onlyInCode?: true
   readonly strategy: 'exploration' | 'exploitation' | 'neutral'
 }
@@ -35,7 +34,10 @@ export interface ToolSignatures {
   readonly ids: readonly string[]
 }
 
-/** True for `ref:<logical path>`. Such a value is looked up when the tool runs, so it may stand for a value of any type. */
+/**
+ * True for `ref:<logical path>`. When the tool runs, the value is replaced by the content at this path. So it may stand for a value of any
+ * type.
+ */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
 /** True when a JSON value has the type that a parameter declares. */
@@ -60,9 +62,9 @@ export function matchesType(value: unknown, type: ParameterType): boolean {
 }
 
 export interface OrderProblem {
-  /** True when the order is hard for the displaced parameter. The call is then rejected. */
+  /** True when a hard order applies to the displaced parameter. Then the call is rejected. */
   readonly binding: boolean
-  /** The first displaced parameter and its position in the documented order, such as `content_not_third`. */
+  /** The first displaced parameter and its place in the documented order, for example `content_not_third`. */
   readonly code: string
   readonly expected: readonly string[]
   readonly got: readonly string[]
@@ -91,7 +93,7 @@ export function checkOrder(signature: ToolSignature, written: readonly string[])
   return { binding, code: ordinal === undefined ? 'param_order' : `${name}_not_${ordinal}`, expected, got }
 }
 
-/** True when the known parameters are in the documented order. */
+/** True when the known parameters are in the documented order. Unknown parameters are ignored. */
 function isInOrder({ parameters }: ToolSignature, written: readonly string[]): boolean {
   let last = -1
   for (const name of written) {

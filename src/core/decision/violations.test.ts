@@ -16,7 +16,7 @@ const call = (toolId: string, params: unknown, code = '') =>
 const write = (...entries: readonly (readonly [string, unknown])[]) => call('react.write', Object.fromEntries(entries))
 const plan = (params: { readonly [key: string]: string }) => call('react.plan', params)
 
-/** The shortest response that breaks each rule. A code without one does not compile. */
+/** For each code, the shortest response that breaks the rule. If a code is missing, the file does not compile. */
 const provocations: { readonly [C in Code]: ParsedResponse } = {
   decision_preamble_before_first_channel: responseOf([['thinking', 'x']], { preamble: 'Sure, ' }),
   decision_first_channel_not_thinking: responseOf([['action', '{}']]),
@@ -51,7 +51,10 @@ const provocations: { readonly [C in Code]: ParsedResponse } = {
   plan_target_missing: plan({ mode: 'close', plan_id: 'p' }),
 }
 
-/** The first rule that a response breaks when it is read, checked and run, if any. */
+/**
+ * The first rule that a response breaks when it is read, when its call is checked, or when its plan is changed. Undefined when it breaks
+ * none.
+ */
 function firstViolation(response: ParsedResponse) {
   const reading = readDecision(response)
   if (!reading.ok) return reading.violation
@@ -114,7 +117,7 @@ const valid = fc
   )
   .map((action) => JSON.stringify(action))
 
-/** A text with a part removed or replaced. */
+/** Removes or replaces a part of a text. */
 const mutated = (text: fc.Arbitrary<string>) =>
   fc
     .tuple(text, fc.nat({ max: 150 }), fc.nat({ max: 9 }), fc.constantFrom('', '"', '}', '{', ',', '\\', '```', '\n', '\ud83d', 'x'))

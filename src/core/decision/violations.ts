@@ -1,11 +1,11 @@
-// Notices for the model about rules that its response broke. The model reads every text in this file.
+// Notices that tell the model which rule its response broke. The model reads every text in this file.
 
 import type { Notice } from '../block/round.ts'
 import { cutAt, ellipsize } from '../cut.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
 import { channelOf, type ParsedResponse } from './decision.ts'
 
-/** The codes of rules that a response as a whole may break. */
+/** The codes of the rules for a whole response. */
 export const responseViolations = [
   'decision_preamble_before_first_channel',
   'decision_first_channel_not_thinking',
@@ -24,8 +24,8 @@ export const responseViolations = [
 ] as const
 
 /**
- * The codes of rules that a call may break. They are checked before the tool runs. Other tools with a hard order have further codes of
- * the form `<parameter>_not_<ordinal>`.
+ * The codes of the rules for a call. They are checked before the tool runs. Tools with a hard order may have further codes of the form
+ * `<parameter>_not_<ordinal>`.
  */
 export const callViolations = [
   'path_not_first',
@@ -37,13 +37,13 @@ export const callViolations = [
   'tool_signature_red',
 ] as const
 
-/** The codes of rules that a `react.plan` call may break. */
+/** The codes of the rules for a call of `react.plan`. */
 export const planViolations = ['plan_mode', 'plan_target_required', 'plan_steps', 'plan_target_missing'] as const
 
 export interface ViolationDetails {
   /** What is wrong, in one or more sentences. */
   readonly problem: string
-  /** A sentence about what was done or not done. Default: `Nothing ran.` */
+  /** A sentence that says what was done or not done because of the problem. Default: `Nothing ran.` */
   readonly effect?: string
   /** What the model should do next. */
   readonly next: string
@@ -55,13 +55,16 @@ export interface ViolationDetails {
 
 const alreadyShown = 'The user has already seen a part of this reply: correct it, and do not repeat what was shown.'
 
-/** The notice of a broken rule. It must be clear without the rejected reply, because the model does not see that reply again. */
+/**
+ * Makes a notice about a broken rule. Its text must be clear without the rejected response, because the model does not see this response
+ * again.
+ */
 export function violation(code: string, { problem, effect = 'Nothing ran.', next, shown, extra }: ViolationDetails): Notice {
   const message = [problem, effect, ...(shown ? [alreadyShown] : []), next].join(' ')
   return { ...extra, code: `protocol_violation.${code}`, message }
 }
 
-/** The notice of a mistake that did not stop the round. */
+/** Makes a notice about a mistake that did not stop the round. */
 export function warning(code: string, message: string, extra?: ViolationDetails['extra']): Notice {
   return { ...extra, code: `protocol_warning.${code}`, message }
 }
@@ -71,7 +74,7 @@ const maxDiagnosis = 500
 const maxExcerpt = 1_800
 const maxSids = 20
 
-/** Makes a text that the model wrote short and puts it on one line, so that it can be part of a sentence. */
+/** Shortens a text that the model wrote and puts it on one line, so that it can be part of a sentence. */
 export const snippet = (text: string, limit = 80): string =>
   ellipsize(
     cutAt(text, 4 * limit)
@@ -82,7 +85,7 @@ export const snippet = (text: string, limit = 80): string =>
 
 const startAgain = 'Begin the next reply with `<channel:thinking>`, and write nothing before it.'
 
-/** The notice for text before the first tag. */
+/** The notice for a response with text before the first channel tag. */
 export function preambleViolation(preamble: string): Notice {
   return violation('decision_preamble_before_first_channel', {
     problem: 'The reply began with text outside of any channel and was not read further; the user saw none of it.',
@@ -117,7 +120,7 @@ export function missingAction({ channels, finishReason }: ParsedResponse, shown:
   })
 }
 
-/** The notice for an action that could not be parsed, because it was cut off, has several objects or is invalid JSON. */
+/** The notice for an action that could not be parsed. It was cut off, contains several objects, or is not valid JSON. */
 export function unreadableAction(problem: JsonProblem, response: ParsedResponse, shown: boolean): Notice {
   if (problem.code === 'json.multiple') return multipleActions(problem.count ?? 2, shown)
   const cutOff = channelOf(response, 'action')?.closed === 'cut'
@@ -146,7 +149,7 @@ export function actionTruncated(lastPath: string, { maxTokens }: ParsedResponse,
   })
 }
 
-/** The notice for several actions in one response. `answered` is true when the user had seen an answer before the second action came. */
+/** The notice for a response with several actions. `answered` is true when the user saw an answer before the second action arrived. */
 export function multipleActions(count: number, shown: boolean, answered = false): Notice {
   return violation('multiple_actions', {
     problem: `The reply held ${count} actions; one is allowed.`,
@@ -159,7 +162,7 @@ export function multipleActions(count: number, shown: boolean, answered = false)
   })
 }
 
-/** The notice for keys that decide what is called and who sees it, and that were written with two values. */
+/** The notice for keys that were written twice with different values, so that it is not clear what should be done. */
 export function duplicateKey(conflicts: readonly string[], shown: boolean): Notice {
   const keys = conflicts.slice(0, 8)
   return violation('duplicate_key', {
@@ -206,7 +209,9 @@ export function toolCallWithFinalAnswer(action: string, toolId: string, shown: b
   })
 }
 
-/** The notice for an answer that is blank, or that consists of citations of sources that do not exist. `sids` are their ids. */
+/**
+ * The notice for an answer that is blank or contains only citations of sources that do not exist. `sids` are the SIDs of these citations.
+ */
 export function finalAnswerRequired(action: string, sids: readonly number[], shown: boolean): Notice {
   const blank = sids.length === 0
   const named = sids.slice(0, maxSids)
@@ -218,7 +223,7 @@ export function finalAnswerRequired(action: string, sids: readonly number[], sho
   })
 }
 
-/** The notice for a response that has code but calls no tool that could run it. */
+/** The notice for a response that has code but does not call an exec tool. */
 export function codeWithoutExec(action: string, toolId: string | undefined, shown: boolean): Notice {
   const instead = toolId === undefined ? `the action is "${action}"` : `"${snippet(toolId)}" runs no code`
   return violation('code_channel_without_single_exec', {
@@ -230,8 +235,8 @@ export function codeWithoutExec(action: string, toolId: string | undefined, show
 }
 
 /**
- * The notice for a stream that broke before the response was complete. The model broke no rule, so the code has no
- * `protocol_violation.` prefix.
+ * The notice for a connection that broke before the response was complete. Its code has no prefix `protocol_violation.`, because the model
+ * broke no rule.
  */
 export function serviceInterrupted({ errorType = 'stream_broken' }: ParsedResponse, shown: boolean): Notice {
   const seen = shown ? ' The user has seen a part of it, which stays unfinished.' : ''
@@ -248,7 +253,7 @@ export function actionRepaired(repairs: readonly string[]): Notice {
   )
 }
 
-/** The notice for an action with repeated keys that do no harm. The last value of a key counts. */
+/** The notice for repeated keys that cause no conflict. The last value of each key was used. */
 export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => snippet(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`
