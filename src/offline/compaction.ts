@@ -1,7 +1,10 @@
 import { ellipsize } from '../core/cut.ts'
 import type { ModelRequest } from '../ports/model.ts'
 
-/** The reply to a `compaction` request. It lists requests, answers, notes and paths of the conversation in the requested sections. */
+/**
+ * The response to a `compaction` request. It lists requests, answers, notes and paths of the conversation in the sections that the prompt
+ * asks for.
+ */
 export function compactionResponse({ parts }: Pick<ModelRequest, 'parts'>): string {
   const prompt = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
   const conversation = tagContent(prompt, 'conversation')
@@ -56,7 +59,7 @@ function reminder({ requests, answers, paths }: ConversationFacts): readonly str
   ]
 }
 
-/** The summary of earlier turns. Lines of the previous summary come first. Each section keeps its latest 24 lines. */
+/** The summary of earlier turns. In each section, the lines of the previous summary come first, and the latest 24 lines are kept. */
 function historySummary(facts: ConversationFacts, previous: string): string {
   const { requests, answers, notes } = facts
   const previousLines = (section: string) => [...sectionOf(previous, section).matchAll(/^- (.+)$/gm)].map(([, line]) => line as string)

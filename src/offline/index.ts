@@ -11,15 +11,16 @@ import { readSituation } from './prompt/situation.ts'
 
 /** Options of `createOfflineModel`. */
 export interface OfflineOptions {
-  /** Reads PDF files. Without it, their content is not available, and the answer says so. */
+  /** Reads PDF files. Without it, their content is not available, and answers say so. */
   readonly documents?: DocumentReader
 }
 
 const modelName = 'offline'
 
 /**
- * A model without network and without weights. It parses the prompt that every model gets, and answers in the same protocol. It quotes
- * documents with citations, computes over tables, and recalls its notes. The same prompt always gives the same answer.
+ * A model without network and without weights. It parses the same prompt that other models get, and responds with the same channels. It
+ * quotes documents with citations, computes results from tables, and answers from its notes. The same prompt always gives the same
+ * response.
  */
 export function createOfflineModel({ documents }: OfflineOptions = {}): Model {
   async function respond(request: ModelRequest): Promise<string> {
@@ -46,7 +47,10 @@ export function createOfflineModel({ documents }: OfflineOptions = {}): Model {
 
 const maxTitleWords = 6
 
-/** The reply to a `gate` request. The title is made of the first words of the message, else it is the name of the first attachment. */
+/**
+ * The response to a `gate` request. The title is the first words of the message. A message without words gets the name of the first
+ * attachment.
+ */
 function titleResponse(prompt: ModelRequest): string {
   const { request, documents } = readSituation(prompt)
   const words = escapeMarkup(request)
@@ -66,7 +70,7 @@ function titleResponse(prompt: ModelRequest): string {
 
 const pieceLength = 24
 
-/** Cuts the text into small pieces, as a real model streams them, but never inside a surrogate pair. */
+/** Cuts the text into small pieces, in the way that models stream text. No cut is inside a surrogate pair. */
 function* splitPieces(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     let end = Math.min(text.length, at + pieceLength)

@@ -8,13 +8,13 @@ interface LocatedPassage extends Passage {
   readonly document: OpenDocument
 }
 
-/** The smallest share of the question's words that the best passage must cover. Below it, there is no answer. */
+/** The share of the question's words that the best passage must contain at least. If it contains fewer, there is no answer. */
 const minCoverage = 0.3
-/** A passage is quoted, too, if its score is at least this share of the best score. */
+/** Other passages are quoted too, if their score is at least this share of the best score. */
 const nearBest = 0.75
 const maxQuotes = 3
 
-/** Quotes the passages that answer the question, with their location. Undefined when none answers it. */
+/** Quotes the passages that answer the question, and says where they are. Undefined when no passage answers it. */
 export function answerFromPassages(question: string, documents: readonly OpenDocument[]): string | undefined {
   const passages = documents.flatMap((document) => document.passages.map((passage): LocatedPassage => ({ ...passage, document })))
   const ranked = rankPassages(question, passages)

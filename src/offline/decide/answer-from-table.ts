@@ -10,8 +10,9 @@ import type { OpenDocument } from './open-documents.ts'
 import { canCall, planProgress } from './plan.ts'
 
 /**
- * The answer to a question from a table, with the rows it is based on. Undefined when the question is not about this table. A program saw
- * the whole file, so its result is preferred over one computed from the visible rows.
+ * Answers a question from a table, and shows the rows that the answer is computed from. Undefined when the question is not about this
+ * table. If a program has computed a result, this result is used: the program has read the whole file, while the prompt may show only some
+ * rows.
  */
 export function answerFromTable(
   question: string,
@@ -31,9 +32,12 @@ export function answerFromTable(
 }
 
 /**
- * The query that a question asks of a document's table, if any. With several documents, a vague question is taken to be about another
- * document. A question is vague if it has unknown names, or counts things that the table does not mention. It is also about another
- * document if it names no value of the table, and that document has a word which the table lacks.
+ * The query that a question asks of the table of a document. Undefined when the document has no table, or when the question is about
+ * another document. With several documents, these questions are about another document:
+ *
+ * - a question with names that are not in the table
+ * - a question how many of something there are, if the table has no such word
+ * - a question without a value of the table, if another document has a word that the table lacks
  */
 function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
   const query = document.table && readQuestion(question, document.table)
@@ -110,9 +114,11 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
 const execTool = 'exec_tools.execute_code_javascript'
 
 /**
- * The call of a program that computes the answer from all rows, even if the file is too long to read. Undefined when programs can not run,
- * when the question is not about exactly one table attached in this turn, or when a program was already run for this message. If that
- * program failed, the answer is computed from the visible rows.
+ * The call of a program that computes the answer from all rows, even if the file is too long to read. Undefined in these cases:
+ *
+ * - programs can not run
+ * - the question is not about exactly one table that was attached in this turn
+ * - a program has already run for this message. If it failed, the answer is computed from the visible rows
  */
 export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
   const { turnId, announce, calls } = situation
@@ -135,7 +141,7 @@ export function runProgram(situation: Situation, documents: readonly OpenDocumen
   }
 }
 
-/** The result that the program wrote, if it ran and succeeded. */
+/** The result that the program wrote. Undefined if no program has run or the program failed. */
 export function readProgramResult({ calls }: Situation): ProgramResult | undefined {
   const results = calls.find(({ toolId }) => toolId === execTool)?.results ?? []
   const written = results.find(({ path }) => path?.endsWith('.outputs/answer.json') === true)

@@ -19,7 +19,7 @@ const abilities = `I am the offline model: no network, no key, nothing learned. 
 
 ${howToSetModel}`
 
-/** The reply to greetings, thanks, and questions about the date or about the model itself. Undefined for all other intents. */
+/** The reply to greetings, thanks, and questions about the date or about the model itself. Undefined for other messages. */
 export function cannedReply(intent: Intent, { documents, announce }: Situation): Decision | undefined {
   const names = documents.filter(({ origin }) => origin === 'attached').map(({ name }) => escapeMarkup(name))
   const about =
@@ -43,7 +43,7 @@ export function cannedReply(intent: Intent, { documents, announce }: Situation):
   }
 }
 
-/** Says that the question can not be answered, and what would help. */
+/** Says that the model can not answer the question, and how to get an answer. */
 export function cannotAnswer({ documents }: Situation, request: string): Decision {
   const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => escapeMarkup(name))
   const pictures = unseen.length > 0 ? ` I can not look at pictures (${unseen.slice(-3).join(', ')}).` : ''
@@ -55,7 +55,7 @@ export function cannotAnswer({ documents }: Situation, request: string): Decisio
   )
 }
 
-/** Suggests up to three questions about the same documents. This model can answer them. */
+/** Suggests up to three questions about these documents that the offline model can answer. The current request is left out. */
 export function suggestFollowups(documents: readonly OpenDocument[], request: string): readonly string[] {
   const folded = foldCase(request)
   const ideas = documents.flatMap((document) => (document.table ? tableSuggestions(document) : textSuggestions(document)))

@@ -11,7 +11,7 @@ import { canCall, closePlan, makePlan, planProgress } from './plan.ts'
 import { readMore, searchKnowledge } from './read-more.ts'
 import { deliverReport, outlineOf, reportSteps } from './report.ts'
 
-/** Decides what to do in this round. The same situation always gives the same decision. */
+/** Decides what to do in this round. The same prompt always gives the same decision. */
 export async function decide(situation: Situation, open: (document: Document) => Promise<OpenDocument>): Promise<Decision> {
   const intent = readIntent(situation.request)
   if (intent.kind === 'remember') return remember(situation, intent.what)
@@ -30,7 +30,7 @@ export async function decide(situation: Situation, open: (document: Document) =>
 
 const isPersonal = ({ request, notes }: Situation) => notes.length > 0 || /\b(?:my|me|i|mein\w*|ich|mir)\b/i.test(request)
 
-/** The steps of the plan. Reading a single document and answering needs no plan. */
+/** The steps of the plan. Empty when one document has to be read for an answer, because this needs no plan. */
 function plannedSteps(intent: Intent, situation: Situation, documents: readonly Document[]): readonly string[] {
   const unread = unreadDocuments(documents, situation)
   const read = unread.length > 0 ? [`Read ${unread.map(({ name }) => name).join(', ')}`] : []
@@ -64,13 +64,13 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   )
 }
 
-/** The documents that the answer mentions, or all documents when it names none. Followups are suggested for these. */
+/** The documents that the answer cites, or all documents when it cites none. Followup questions are suggested about these documents. */
 function citedDocuments(text: string, documents: readonly OpenDocument[]): readonly OpenDocument[] {
   const cited = documents.filter((document) => text.includes(mention(document)))
   return cited.length > 0 ? cited : documents
 }
 
-/** The answer computed from tables, else an answer quoted from the texts. */
+/** Answers from the tables. If no table has the answer, quotes the texts. */
 function findAnswer(situation: Situation, documents: readonly OpenDocument[]): string | undefined {
   const { request } = situation
   const programResult = readProgramResult(situation)
@@ -79,7 +79,7 @@ function findAnswer(situation: Situation, documents: readonly OpenDocument[]): s
 }
 
 /**
- * The decision when the documents have no answer. It searches the knowledge space, uses the notes, or lists the documents that were
+ * The decision when no document answers the request. It searches the knowledge space, then answers from notes, or says which documents were
  * searched.
  */
 function withoutDocuments(situation: Situation, opened: readonly OpenDocument[] = []): Decision {

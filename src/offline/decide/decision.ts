@@ -21,7 +21,7 @@ export const answer = (thinking: string, text: string, followups: readonly strin
   followups: followups.slice(0, 3),
 })
 
-/** The decision as text of the channel protocol. */
+/** The decision as the text of a response, with channels. */
 export function writeDecision(decision: Decision): string {
   const thinking = `<channel:thinking>${escapeMarkup(decision.thinking)}</channel:thinking>\n`
   if (decision.kind === 'answer') {
@@ -34,20 +34,20 @@ export function writeDecision(decision: Decision): string {
   return `${thinking}<channel:action>${action}</channel:action>${code === undefined ? '' : `\n<channel:code>${code}</channel:code>`}`
 }
 
-/** JSON in which no value can be mistaken for a channel tag. */
+/** JSON in which every `<` is escaped, so that no value can be read as a channel tag. */
 const escapedJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
 
-/** Makes text of users and documents harmless inside an answer. It can not open a channel, and it can not cite a source. */
+/** Makes text of users and documents safe inside an answer: the text can not open a channel, and it can not cite a source. */
 export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
 
-/** Names a document and cites it. A citation is shown as the name of its file, so it stands in place of the name. */
+/** The name of a document, or its citation if it is in the pool. A citation is shown to users as the name of the file. */
 export const mention = ({ sid, name }: Pick<OpenDocument, 'sid' | 'name'>): string =>
   sid === undefined ? `**${escapeMarkup(name)}**` : `[[S:${sid}]]`
 
-/** A Markdown quotation. The text around it mentions the document. */
+/** The text as a Markdown quotation. The caller names the document that is quoted. */
 export const quote = (text: string): string => `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}`
 
-/** Lists numbers in short form: `rows 1–3, 5, 9`. */
+/** Lists numbers in a short form, such as `rows 1–3, 5, 9`. */
 export function listNumbers(numbers: readonly number[], noun: string): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
   const runs: [first: number, last: number][] = []

@@ -1,6 +1,6 @@
 import { foldCase } from '../text/words.ts'
 
-/** What the user wants, as far as the wording of the request shows. */
+/** What the user asks for, recognised by the words of the request. */
 export type Intent =
   | { readonly kind: 'empty' | 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date' | 'question' }
   | { readonly kind: 'remember'; readonly what: string }

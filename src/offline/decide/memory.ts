@@ -7,7 +7,9 @@ import { contentWords, foldCase } from '../text/words.ts'
 import { answer, type Decision, escapeMarkup } from './decision.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** Writes an internal note, tagged as a preference (P), a decision (D) or a fact (S). Once the note is written, it answers. */
+/**
+ * Calls `react.write` with a note, tagged as preference (P), decision (D) or fact (S). In the round after the note is written, it answers.
+ */
 export function remember(situation: Situation, what: string): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
   if (written && !written.failed) return answer('The note is kept.', `Noted: ${escapeMarkup(what)}`, ['What do you remember about me?'])
@@ -33,7 +35,7 @@ function tagOf(what: string): 'P' | 'D' | 'S' {
   return /\b(?:i|my|me|mine|we|our|us|prefer\w*|like\w*|always|never|ich|mein\w*|mir|mich|wir|unser\w*)\b/.test(text) ? 'P' : 'S'
 }
 
-/** Answers from the notes and earlier messages. If they do not help, it searches earlier turns. */
+/** Answers from the notes and earlier messages. If they contain no answer, it searches earlier turns. */
 export function recall(situation: Situation, about: string): Decision {
   const remembered = findRemembered(situation, about)
   if (remembered !== undefined) return answer('I find it in my notes.', remembered)
@@ -55,7 +57,7 @@ function searchMemory(about: string): Decision {
   }
 }
 
-/** The notes that cover at least half of the question. If there are none, an earlier user message that does. */
+/** The notes that contain at least half of the question's words. If there are none, an earlier user message that does. */
 export function findRemembered(situation: Situation, about: string): string | undefined {
   const question = withoutAskingWords(about)
   const statements = situation.earlier.filter((text) => !text.trim().endsWith('?'))
@@ -70,12 +72,12 @@ export function findRemembered(situation: Situation, about: string): string | un
   return statement && `You said: “${escapeMarkup(cutAt(statement.passage.text.replace(/\s+/g, ' '), 400))}”`
 }
 
-/** Words that ask for something but do not say what. */
+/** Words that occur in questions but do not tell what the question is about. */
 const askingWords =
   /\b(?:what|do|can|did|have|you|still|remember|recall|know|about|tell|told|said|say|ask|asked|remind|me|my|i|is|are|was|the|weisst|erinnerst|dich|an)\b/gi
 const withoutAskingWords = (text: string) => text.replace(askingWords, ' ')
 
-/** The segments of all notes and the list items of all summaries. */
+/** The lines of all notes, and the list items of all summaries. */
 const noteLines = ({ notes, summaries }: Situation): readonly string[] => {
   const summaryLines = summaries.flatMap((text) => [...text.matchAll(/^- (.+)$/gm)].map(([, line]) => line as string))
   return [...new Set([...notes.flatMap((note) => noteSegments(note).map(({ text }) => text)), ...summaryLines])].filter(

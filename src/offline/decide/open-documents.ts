@@ -10,8 +10,8 @@ import { foldCase, wordsOf } from '../text/words.ts'
 const maxDocuments = 8
 
 /**
- * The documents that a request is about: those it names, else those attached to it, else the newest attachments. "The PDF" or "the CSV"
- * leaves out attachments of other kinds.
+ * The documents that a request is about. These are the documents that it names, or else those attached to it, or else the newest
+ * attachments. If the request says "the PDF" or "the CSV", attachments of other types are left out.
  */
 export function relevantDocuments({ documents, request, turnId, calls }: Situation): readonly Document[] {
   const readable = documents.filter(isReadable)
@@ -36,7 +36,7 @@ function ofNamedKind(request: string, attached: readonly Document[]): readonly D
   return attached.some(isKind) ? attached.filter(isKind) : attached
 }
 
-/** Documents whose content is not in the prompt and was not requested yet. */
+/** The documents whose content is not in the prompt and that no `react.read` of this turn asked for. */
 export function unreadDocuments(documents: readonly Document[], { calls }: Situation): readonly Document[] {
   const tried = new Set(
     calls.flatMap(({ toolId, params }) => (toolId === 'react.read' && Array.isArray(params?.paths) ? params.paths : [])),
@@ -44,7 +44,7 @@ export function unreadDocuments(documents: readonly Document[], { calls }: Situa
   return documents.filter((document) => !tried.has(document.path) && (isPdf(document) ? !document.part : document.windows.length === 0))
 }
 
-/** File names that are also common words in requests, so that they do not name the file. */
+/** File names that are also common words in requests. Such a word in a request does not mean the file. */
 const genericNames = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
 
 /** Whether the request contains the name of the file, with or without its extension. */
@@ -55,28 +55,28 @@ function isNamed({ name }: Document, request: string): boolean {
   return stem.length >= 4 && !genericNames.has(stem) && (text.includes(` ${stem} `) || text.includes(` ${stem}s `))
 }
 
-/** The words in lower case and without accents, with one space between them. */
+/** The text as words in lower case, without accents, with one space between them. */
 const normalizeWords = (text: string) =>
   wordsOf(text.replaceAll(/[-_]/g, ' '))
     .map(({ text: word }) => foldCase(word))
     .join(' ')
 
-/** A document with its visible content, cut into passages. */
+/** A document with the part of its content that the prompt shows, cut into passages. */
 export interface OpenDocument extends Document {
   readonly passages: readonly Passage[]
   readonly table: Table | undefined
   readonly pages: number | undefined
-  /** How many lines are visible. Undefined when all are. */
+  /** How many lines the prompt shows, and how many the document has. Undefined when all lines are shown. */
   readonly partial: { readonly seen: number; readonly total: number } | undefined
-  /** Why the content is not available, in words for the user. */
+  /** Why the content is not available, as a text for the user. */
   readonly problem: string | undefined
 }
 
 const maxPages = 200
 
 /**
- * Reads the visible content of a document as passages. A CSV or TSV file also gets a table if its first line is visible. `problem` says
- * why there is no content.
+ * Makes passages of the content that the prompt shows. A CSV or TSV file also gets a table, if its first line is in the prompt. If there is
+ * no content, `problem` says why.
  */
 export async function openDocument(
   document: Document,
@@ -108,8 +108,8 @@ const unopened = (document: Document): OpenDocument => ({
 })
 
 /**
- * The rows of a table as passages. They get no headings: if column names were headings, every row would match a question that names a
- * column.
+ * The rows of a table as passages. Column names are not used as headings. Otherwise every row would match a question that contains the name
+ * of a column.
  */
 function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))

@@ -3,15 +3,15 @@ import type { Situation } from '../prompt/situation.ts'
 import type { Decision } from './decision.ts'
 
 /**
- * Whether a tool can be called now. It must exist, rounds must be left, this must not be the last call of the turn, and fewer than 12 calls
- * were made.
+ * Whether a tool can be called now. The tool must exist, and rounds must be left. The announce must not say that this is the last call of
+ * the turn. At most 12 calls are made for one message.
  */
 export const canCall = ({ tools, announce, calls }: Situation, toolId: string): boolean =>
   tools.has(toolId) && !announce.lastCall && announce.roundsLeft > 0 && calls.length < 12
 
 export const wasCalled = ({ calls }: Situation, toolId: string): boolean => calls.some((call) => call.toolId === toolId)
 
-/** The call that makes a plan, when the work has several steps and nothing was done yet. */
+/** The call that makes a plan. Undefined when there is only one step, or when a tool was already called. */
 export function makePlan(situation: Situation, steps: readonly string[]): Decision | undefined {
   const { calls, announce } = situation
   if (steps.length < 2 || calls.length > 0 || announce.roundsLeft < steps.length + 2 || !canCall(situation, 'react.plan')) return undefined
@@ -24,7 +24,7 @@ export function makePlan(situation: Situation, steps: readonly string[]): Decisi
   }
 }
 
-/** The call that closes the plan of this turn, when there is one and it is still open. */
+/** The call that closes the plan of this turn. Undefined when there is no open plan. */
 export function closePlan(situation: Situation): Decision | undefined {
   const { plan } = situation.announce
   const planned = situation.calls.some(({ toolId, params }) => toolId === 'react.plan' && params?.mode === 'new')
@@ -40,7 +40,7 @@ export function closePlan(situation: Situation): Decision | undefined {
   }
 }
 
-/** The notes for a call. They list the plan up to the step that starts with `verb`, or are `otherwise` when there is no such step. */
+/** The notes for a tool call. They list the plan up to the step that starts with `verb`. If there is no such step, they are `otherwise`. */
 export function planProgress(plan: AnnouncePlan | undefined, verb: string, otherwise: string): string {
   const current = plan?.steps.findIndex(({ text }) => text.startsWith(verb)) ?? -1
   if (!plan || current < 0) return otherwise

@@ -8,13 +8,15 @@ import type { Decision } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** The largest number of visible windows of one text. More would fill the context. */
+/**
+ * The maximum number of windows of one text in the prompt. More windows would fill the context. A window is what one `react.read` shows.
+ */
 const maxWindows = 4
 
 /**
- * The next call that shows more of documents that are only partly visible. While there is no answer, it searches long texts and reads the
- * lines around the matches, else the next window. The rest of a table is read even if there is an answer, because a sum over some rows is
- * wrong.
+ * The next call that shows more of documents that the prompt shows only in part. Without an answer so far, it searches long texts and reads
+ * the lines around the matches, or else the next window. All rows of a table are read even if there is an answer, because a sum over some
+ * rows is wrong.
  */
 export function readMore(situation: Situation, documents: readonly OpenDocument[], hasAnswer: boolean): Decision | undefined {
   const long = hasAnswer || situation.announce.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
@@ -45,7 +47,8 @@ const maxMatches = 12
 const maxMatchesRead = 3
 
 /**
- * Searches a long text for the words of the request, then reads around the best matches. Undefined when both were done or are impossible.
+ * Searches a long text for the words of the request, then reads the lines around the best matches. Undefined when this is done or
+ * impossible.
  */
 function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
   const physical = toPhysical(document.path)
@@ -57,7 +60,7 @@ function searchText(situation: Situation, document: OpenDocument): Decision | un
 const folderOf = (physical: string) => physical.slice(0, physical.lastIndexOf('/'))
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** Searches for those words of the request that the visible text lacks. The others probably occur everywhere. */
+/** Searches for the words of the request that the visible text does not contain. Words that it contains would probably match everywhere. */
 function startSearch({ request }: Situation, { name, passages }: OpenDocument, physical: string): Decision | undefined {
   const wanted = contentWords(request).filter(({ stem }) => stem.length >= 3)
   const visible = new Set(passages.flatMap(({ text }) => contentWords(text).map(({ stem }) => stem)))
@@ -114,7 +117,7 @@ function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
 
 const maxKnowledgePages = 2
 
-/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space, or when both were done. */
+/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space, or when both steps are done. */
 export function searchKnowledge(situation: Situation): Decision | undefined {
   const { calls, request } = situation
   if (!canCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined

@@ -20,7 +20,10 @@ export function reportSteps(situation: Situation, intent: ReportIntent): readonl
   return ['Write the report', ...(rendererTool(situation, intent) === undefined ? [] : [`Render it as ${intent.format?.toUpperCase()}`])]
 }
 
-/** Writes the report, then renders it as PDF or DOCX if that is wanted and possible, then answers with its outline. */
+/**
+ * Writes the report. Then renders it as PDF or DOCX, if the user wants this and a tool can do it. Then answers with the outline of the
+ * report.
+ */
 export function deliverReport(situation: Situation, intent: ReportIntent, documents: readonly OpenDocument[]): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
   if (!written && canCall(situation, 'react.write')) return writeReport(situation, intent, documents)
@@ -44,7 +47,7 @@ function writeReport(situation: Situation, intent: ReportIntent, documents: read
   }
 }
 
-/** Calls the tool that renders the report. Only parameters that the tool has are passed, in the tool's order. */
+/** Calls the tool that renders the report. It passes only parameters that the tool has, in the order of the tool's parameters. */
 function renderReport(situation: Situation, { format }: ReportIntent, tool: string): Decision {
   const given: JsonObject = {
     path: `outputs/report.${format}`,
@@ -78,20 +81,20 @@ function reportAnswer(
   )
 }
 
-/** The whole report as the answer, when files can not be written. */
+/** An answer with the whole report, for the case that files can not be written. */
 const reportAsAnswer = (documents: readonly OpenDocument[], { about }: ReportIntent): Decision =>
   answer('I can not write files here.', `I could not write a file, so here is the report.\n\n${reportOf(documents, about)}`)
 
 const maxPoints = 5
 
-/** A short outline of each document for an answer: its size or sections, then quoted key points or the figures of its table. */
+/** A short outline of each document for an answer. It has the size or the sections, and then quotes, or the figures of a table. */
 export function outlineOf(documents: readonly OpenDocument[]): string {
   return readableOf(documents)
     .map((document) => joinParagraphs([`### ${mention(document)}`, overview(document), mainPoints(document, '')]))
     .join('\n\n')
 }
 
-/** The outline for a file. Files are read outside the conversation, too, so the headings are names and not citations. */
+/** The outline for a file. The headings are file names, not citations, because the file is also read outside of the conversation. */
 function fileOutlineOf(documents: readonly OpenDocument[], about: string): string {
   return readableOf(documents)
     .map((document) => {

@@ -3,18 +3,18 @@ import type { BinaryPart } from '../../core/render/types.ts'
 import { type PromptEntry, type ResultEntry, withoutPayloadHeader } from './entries.ts'
 import { type CitableSource, sidOf } from './sections.ts'
 
-/** A file that the prompt mentions, and as much of its content as the prompt shows. */
+/** A file that the prompt mentions, with the part of its content that the prompt shows. */
 export interface Document {
   readonly path: string
   readonly name: string
   readonly mime: string
   readonly turnId: string
   readonly origin: 'attached' | 'knowledge' | 'made'
-  /** The number of the document in the source pool. */
+  /** The SID of the document. Undefined when it is not in the pool. */
   readonly sid: number | undefined
-  /** The visible parts of the text, in the order of its lines. Empty when the document was not read yet. */
+  /** The parts of the text that the prompt shows, in the order of their lines. Empty when the document was not read yet. */
   readonly windows: readonly TextWindow[]
-  /** The bytes of the document, when the prompt contains them. */
+  /** The part of the prompt that contains the bytes of the document. Undefined when there is none. */
   readonly part: BinaryPart | undefined
 }
 
@@ -39,7 +39,7 @@ interface DocumentState {
   part?: BinaryPart
 }
 
-/** Every file that was attached, read or written, oldest first. Content that was hidden later is left out. */
+/** Every file that was attached, read or written, oldest first. Content that was later hidden is left out. */
 export function collectDocuments(entries: readonly PromptEntry[], sources: readonly CitableSource[]): readonly Document[] {
   const states = new Map<string, DocumentState>()
   let turnId = ''
@@ -62,7 +62,9 @@ export function collectDocuments(entries: readonly PromptEntry[], sources: reado
   return [...states.values()].map((state) => documentOf(state, sources))
 }
 
-/** True for the path of an attachment. Summaries and the source pool also name attachments of turns that are no longer visible. */
+/**
+ * Whether a path is the path of an attachment. Summaries and the pool also contain paths of attachments whose turn is no longer visible.
+ */
 const isAttachment = (path: string) => /^fi:[\w-]+\.user\.attachments\/[^…]+$/.test(path)
 
 function attachmentsInSummary(summary: string): readonly { readonly path: string; readonly mime: string }[] {
@@ -85,7 +87,10 @@ function hideContent(state: DocumentState, mime: string | undefined): void {
   if (mime !== undefined) state.mime ??= mime
 }
 
-/** Adds a window of text to a document. It replaces an earlier window that starts at the same line. The whole text replaces all windows. */
+/**
+ * Adds a window of text to a document. It replaces an earlier window that starts at the same line. A window with the whole text replaces
+ * all others.
+ */
 function showContent(state: DocumentState, body: string): void {
   const window = parseWindow(withoutPayloadHeader(body))
   const whole = window.first === 1 && window.next === undefined
@@ -108,18 +113,18 @@ function documentOf({ path, name, mime, turnId, windows, part }: DocumentState, 
   }
 }
 
-/** Some consecutive lines of a text file. */
+/** Consecutive lines of a text file, as one `react.read` shows them. */
 interface TextWindow {
   readonly text: string
   /** The number of the first line of the window, from 1. */
   readonly first: number
   /** How many lines the file has. */
   readonly total: number
-  /** The item for `react.read` that shows the lines after this window. Undefined at the end of the file. */
+  /** The parameter for `react.read` that shows the lines after this window. Undefined at the end of the file. */
   readonly next: JsonObject | undefined
 }
 
-/** Parses the output of `react.read`. It is the whole text, or a window with a head that gives its position. */
+/** Parses the result of `react.read`. The result is the whole text, or a window whose first lines say where it is. */
 function parseWindow(body: string): TextWindow {
   const head =
     /^\[READ (?:RANGE|PREVIEW)\]\npath: .*\n(?:lines: \[(\d+)-\d+\]\/(\d+)\npartial_line: \w+|symbols: \[(\d+)-\d+\]\/(\d+))\n/.exec(body)
@@ -142,8 +147,8 @@ function wholeText(body: string): TextWindow {
 }
 
 /**
- * The item that the footer of a window names. Undefined when the footer is invalid, because the file itself may contain text that looks
- * like a footer.
+ * The parameter for `react.read` in the last line of a window. Undefined when this line is invalid. It may also be text of the file that
+ * looks like such a line.
  */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)

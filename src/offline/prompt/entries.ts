@@ -1,6 +1,6 @@
 import type { BinaryPart, Part } from '../../core/render/types.ts'
 
-/** One block of the timeline, as far as the prompt shows it. */
+/** What the prompt shows of one block of the timeline. */
 export type PromptEntry =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'user'; readonly text: string }
@@ -18,14 +18,14 @@ export interface ResultEntry {
   readonly form: 'summary' | 'artifact' | 'result' | 'pruned'
   readonly callId: string
   readonly path: string | undefined
-  /** The number of the result's image or document among those of the round, from 1. */
+  /** The number of the image or document that belongs to the result, among those of the round. It counts from 1. */
   readonly attachmentNumber: number | undefined
   readonly body: string
 }
 
 /**
- * Parses the timeline's parts of a prompt. The renderer gives each user message and each attachment a part of its own, so a heading
- * inside a document is never taken for a message.
+ * Parses the parts of a prompt that come from the timeline. Each user message and each attachment is a part of its own. So text in a
+ * document that looks like a heading is never read as a user message.
  */
 export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
   const entries: PromptEntry[] = []
@@ -54,7 +54,7 @@ export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
   return entries
 }
 
-/** The paths of results whose bytes follow the text of the round, in the order of the bytes. */
+/** The paths of the results whose bytes follow the text of the round, in the order of these bytes. */
 function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undefined)[] {
   const paths: (string | undefined)[] = []
   for (const entry of entries)
@@ -62,7 +62,7 @@ function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undef
   return paths
 }
 
-/** The entries of a part that is not a round. Undefined when the text is a round or unknown. */
+/** The entries of a part that is not a round. Undefined when the part is a round or can not be parsed. */
 function parseSingleEntry(text: string): readonly PromptEntry[] | undefined {
   const turn = /^\[TURN ([^\]\n]+)\]/.exec(text)?.[1]
   if (turn !== undefined) return [{ kind: 'turn', turnId: turn }]
@@ -89,7 +89,7 @@ const readers: readonly (readonly [heading: string, reader: Reader])[] = [
   ['[WORKING SUMMARY]', readSummary],
 ]
 
-/** The text without its heading and path lines. */
+/** The text without the line of its heading and the line of its path. */
 const bodyOf = (text: string): string => text.replace(/^[^\n]*\n?/, '').replace(/^\[path: [^\n]*\]\n?/, '')
 
 function readAttachmentText(text: string): readonly PromptEntry[] {
@@ -110,9 +110,13 @@ const roundHeadings =
   /(?:^|(?<=\n\n))(?:\[TOOL CALL ([^\]\n]+)\]\.call(?: (\S+))?|\[TOOL RESULT ([^\]\n]+)\]\.(summary|artifact|result|pruned)(?: (\S+))?|\[(INTERNAL NOTE)\]|\[(?:REACT NOTICE|PROTOCOL VIOLATION)\]\ncode: (\S+)|\[AI Agent (?:say\]:|wrote code\])|\[REACT\.PLAN\]|(HIDDEN) — )/g
 
 /**
- * Parses a round, which is its calls and their results. A tool result may contain text that looks like one of our headings. Such text is
- * older than the call ids of the round. So a result heading counts only with the id of a call of this round. After the first result, of the
- * other headings only notices count, and notes if the round wrote to the internal channel. The text of a notice is skipped.
+ * Parses the part of a round: tool calls and their results. A result may contain text that looks like a heading of Daybook. Such text was
+ * written before the call ids of the round existed. Therefore:
+ *
+ * - the heading of a result counts only with the id of a call in this round
+ * - after the first result, the heading of a notice counts
+ * - after the first result, the heading of a note counts if the round wrote to the internal channel
+ * - no other heading counts after the first result, and the text of a notice is skipped
  */
 function parseRound(
   text: string,
@@ -162,7 +166,7 @@ export const withoutPayloadHeader = (body: string): string => body.replace(/^mim
 
 const hiddenLine = /^[a-z_]+: path=(\S+)(?:.*? mime=(\S+))?/
 
-/** Parses the lines that stand for hidden blocks. Undefined when the text is something else. */
+/** Parses the lines that replace hidden blocks. Undefined when the text has no such lines. */
 function parseHidden(text: string): readonly PromptEntry[] | undefined {
   const path = /^HIDDEN — .*Retrieve with react\.read\(([^)\n]+)\)/.exec(text)?.[1]
   if (path !== undefined) return [{ kind: 'hidden', path, mime: undefined }]
@@ -173,7 +177,7 @@ function parseHidden(text: string): readonly PromptEntry[] | undefined {
   })
 }
 
-/** Removes the empty lines after a block. A regular expression would need quadratic time on a long text. */
+/** Removes the empty lines at the end of a text. A regular expression would need quadratic time for a long text. */
 function trimEndLines(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--

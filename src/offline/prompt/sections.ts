@@ -1,13 +1,13 @@
-/** The facts in the ANNOUNCE section, which ends every prompt. */
+/** The values in the announce at the end of the prompt. */
 export interface Announce {
   readonly roundsLeft: number
-  /** True in the last call of the turn: the model must answer now. */
+  /** Whether this is the last call of the turn. The model then must answer. */
   readonly lastCall: boolean
   readonly date: string | undefined
   readonly plan: AnnouncePlan | undefined
 }
 
-/** The current plan with the mark of each step. */
+/** The current plan with the state of each step as a character, such as `✓`. */
 export interface AnnouncePlan {
   readonly id: string
   readonly steps: readonly { readonly mark: string; readonly text: string }[]
@@ -35,11 +35,11 @@ function parsePlan(text: string): AnnouncePlan | undefined {
   return { id, steps }
 }
 
-/** A source that may be cited, from a row of the SOURCES POOL section. */
+/** A source that can be cited: a row of the section SOURCES POOL. */
 export interface CitableSource {
   readonly sid: number
   readonly mime: string
-  /** A logical path or a URL, cut with `…` when it is long. */
+  /** A logical path or a URL. A long one is cut and ends with `…`. */
   readonly location: string
 }
 
@@ -54,12 +54,12 @@ export function parseSources(text: string): readonly CitableSource[] {
   })
 }
 
-/** The number of the source for a path, if it is in the pool. */
+/** The SID of the source with this path. Undefined when the source is not in the pool. */
 export function sidOf(path: string, sources: readonly CitableSource[]): number | undefined {
   return sources.find(({ location }) => location === path || (location.endsWith('…') && path.startsWith(location.slice(0, -1))))?.sid
 }
 
-/** The tools that the system text offers, with the names of their parameters in order. */
+/** The tools in the system text, by id, with the names of their parameters in order. */
 export type ToolCatalog = ReadonlyMap<string, readonly string[]>
 
 export function parseCatalog(system: string): ToolCatalog {
@@ -75,6 +75,6 @@ export function parseCatalog(system: string): ToolCatalog {
   )
 }
 
-/** The id of the first tool with this name, in any namespace. */
+/** The id of the first tool with this name. A tool id is `namespace.name`. */
 export const findTool = (catalog: ToolCatalog, name: string): string | undefined =>
   [...catalog.keys()].find((id) => id.endsWith(`.${name}`))

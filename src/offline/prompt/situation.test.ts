@@ -40,7 +40,7 @@ const read = (text: string) => [
   artifactContentBlock(at('c1', 0), { path, mime: 'text/markdown', digest: { artifact_path: path, mime: 'text/markdown' }, text }),
 ]
 
-/** Block types of messages that a user can send. */
+/** The block types of messages of users. */
 const userTypes: ReadonlySet<string> = new Set(['user.prompt', 'user.followup', 'user.steer'])
 
 describe('readSituation', () => {

@@ -4,18 +4,18 @@ import { collectDocuments, type Document } from './documents.ts'
 import { type PromptEntry, parseEntries, type ResultEntry, withoutPayloadHeader } from './entries.ts'
 import { type Announce, isAnnounce, isSourcesPool, parseAnnounce, parseCatalog, parseSources, type ToolCatalog } from './sections.ts'
 
-/** A prompt as the offline model understands it. */
+/** The content of a prompt as data. */
 export interface Situation {
   readonly tools: ToolCatalog
   readonly turnId: string
-  /** The latest user message of this turn. This is the request to answer. */
+  /** The latest user message of this turn. The model answers this message. */
   readonly request: string
-  /** All earlier user messages, oldest first. */
+  /** All user messages before `request`, oldest first. */
   readonly earlier: readonly string[]
   readonly documents: readonly Document[]
   readonly notes: readonly string[]
   readonly summaries: readonly string[]
-  /** Tool calls of this turn since the latest user message. */
+  /** The tool calls of this turn since the latest user message. */
   readonly calls: readonly CallRecord[]
   readonly announce: Announce
 }
@@ -23,13 +23,13 @@ export interface Situation {
 /** A tool call and its results, as the prompt shows them. */
 export interface CallRecord {
   readonly toolId: string
-  /** Undefined when the prompt does not show the parameters in full. */
+  /** The parameters of the call. Undefined when the prompt does not show them in full. */
   readonly params: JsonObject | undefined
   readonly results: readonly ResultEntry[]
   readonly failed: boolean
 }
 
-/** Parses a prompt. Never throws: a prompt in another format gives a situation without request, documents and tools. */
+/** Parses a prompt. Never throws. For a prompt in another format, the situation has no request, no documents and no tools. */
 export function readSituation({ system, parts }: Pick<ModelRequest, 'system' | 'parts'>): Situation {
   const [last, beforeLast] = [textOf(parts.at(-1)), textOf(parts.at(-2))]
   const announceText = isAnnounce(last) ? last : ''
@@ -73,5 +73,5 @@ function collectCalls(entries: readonly PromptEntry[]): readonly CallRecord[] {
   })
 }
 
-/** The JSON that a tool returned, or undefined when the result is missing or not JSON. */
+/** The JSON that a tool returned. Undefined when the result is missing or is not JSON. */
 export const parsePayload = (result: ResultEntry | undefined): Json | undefined => parseJson(result && withoutPayloadHeader(result.body))

@@ -31,7 +31,7 @@ function plainDigits(digits: string): string | undefined {
   return /^\d+,\d+$/.test(digits) ? digits.replace(',', '.') : undefined
 }
 
-/** The units of a number when it is written with `to` decimal places. */
+/** The units of the number if its scale were `to`. */
 const scaled = ({ units, scale }: Decimal, to: number): bigint => units * 10n ** BigInt(to - scale)
 
 export function sumOf(numbers: readonly Decimal[]): Decimal {
@@ -47,7 +47,7 @@ export function compare(a: Decimal, b: Decimal): number {
 
 const averagePlaces = 4
 
-/** The average to at least four decimal places, rounded half away from zero. `exact` is false when it was rounded. */
+/** The average with at least four decimal places, rounded half away from zero. `exact` is false if it was rounded. */
 export function averageOf(numbers: readonly Decimal[]): { readonly value: Decimal; readonly exact: boolean } {
   const sum = sumOf(numbers)
   const count = BigInt(numbers.length)
@@ -58,7 +58,7 @@ export function averageOf(numbers: readonly Decimal[]): { readonly value: Decima
   return { value: { units: exact ? units / count : (units + half) / count, scale }, exact }
 }
 
-/** The number in plain digits, without trailing zeros beyond the first `keep` decimal places. */
+/** The number in digits. At least `keep` decimal places are written; zeros after them are left out. */
 export function decimalText({ units, scale }: Decimal, keep = 0): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
   const whole = digits.slice(0, digits.length - scale)

@@ -27,8 +27,8 @@ interface FilterMatches {
 }
 
 /**
- * Filters such as "revenue above 1,000". The column is the one named nearest before the number, else the one named after it, else the only
- * numeric column.
+ * Filters such as "revenue above 1,000". The column is the last one that is named before the number, or else one named after it, or else
+ * the only column with numbers.
  */
 function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')
@@ -55,7 +55,7 @@ function nearestColumn(text: string, at: number, columns: readonly Column[]): Co
   return lastNamedFirst(text.slice(0, at))[0] ?? lastNamedFirst(text.slice(at)).at(-1)
 }
 
-/** Filters such as "in 2024" and "in March". They apply to the first column of dates. */
+/** Filters such as "in 2024" and "in March". They apply to the first column with dates. */
 function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   const column = columns.find(({ kind }) => kind === 'date')
   if (!column) return { filters: [], rest: text }
@@ -70,7 +70,10 @@ function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   return { filters, rest: prefix === undefined ? text : text.replace(prefix, ' ') }
 }
 
-/** Filters by cell values that occur in the question. Long values are tried first. A column name is not taken for a value. */
+/**
+ * Filters for cell values that occur in the question. Long values are tried first. A word that is the name of a column is not used as a
+ * value.
+ */
 function parseValues(text: string, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const names = new Set(columns.flatMap(({ stems }) => (stems.length === 1 ? stems : [])))
   const values = columns
@@ -92,8 +95,8 @@ function parseValues(text: string, { rows }: Table, columns: readonly Column[]):
 }
 
 /**
- * Filters by a word that occurs in some values of a column, such as "cups" in "Cups, blue" and "Cups, red". Columns that have a filter are
- * left out.
+ * Filters for a word that occurs in some values of a column, such as "cups" in "Cups, blue" and "Cups, red". Columns that already have a
+ * filter are left out.
  */
 function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const excluded = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
@@ -110,7 +113,7 @@ function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, c
   return { filters, rest }
 }
 
-/** The index of the value in the text, as whole words. A plural s is allowed. */
+/** The index at which the value occurs in the text as whole words. A plural s may follow the value. */
 function findWholeWord(text: string, value: string): number | undefined {
   for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) {
     const before = text[at - 1] ?? ' '

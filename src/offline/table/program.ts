@@ -1,15 +1,15 @@
 import type { Decimal } from './decimal.ts'
 import type { Filter, Query } from './query.ts'
 
-/** Paths of the table and of the answer file, relative to the program's output folder. */
+/** The paths of the table and of the answer file, relative to the output folder of the program. */
 interface ProgramPaths {
   readonly table: string
   readonly answer: string
 }
 
 /**
- * The source of a JavaScript program that runs the query over the whole file and writes a `ProgramResult`. It computes the same as
- * `runQuery`.
+ * The source of a JavaScript program that runs the query on the whole file and writes a `ProgramResult`. The program computes the same
+ * result as `runQuery`.
  */
 export function writeProgram(query: Query, paths: ProgramPaths): string {
   const asked = JSON.stringify({ ...specOf(query), ...paths }).replaceAll('<', '\\u003c')

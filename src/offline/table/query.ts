@@ -8,13 +8,13 @@ import { type Column, cellOf, numbersIn, type Row, type Table } from './table.ts
 /** A question about a table, as data. */
 export interface Query {
   readonly measure: 'count' | 'distinct' | 'sum' | 'average' | 'minimum' | 'maximum' | 'rows'
-  /** The measured column. Undefined for a count of rows. */
+  /** The column that is counted, summed or compared. Undefined when rows are counted. */
   readonly column: Column | undefined
   readonly filters: readonly Filter[]
   readonly groupBy: Column | undefined
-  /** Limits the result to the `count` highest or lowest rows or groups. */
+  /** Limits the answer to the `count` highest or lowest rows or groups. */
   readonly best: { readonly count: number; readonly order: 'highest' | 'lowest' } | undefined
-  /** Words of the question that do not refer to anything in the table. */
+  /** Words of the question that refer to nothing in the table. */
   readonly unknownWords: UnknownWords
 }
 
@@ -26,15 +26,15 @@ export type Filter =
   | { readonly column: Column; readonly test: 'month'; readonly value: number }
   | { readonly column: Column; readonly test: 'more' | 'less' | 'at least' | 'at most'; readonly value: Decimal }
 
-/** The result of a query, and the rows it is based on. */
+/** The result of a query, with the rows that it is computed from. */
 interface QueryResult {
-  /** The computed number in decimal digits. Undefined when the answer is rows or groups. */
+  /** The computed number in decimal digits. Undefined when the answer consists of rows or groups. */
   readonly value: string | undefined
-  /** False when the value was rounded. */
+  /** Whether the value is exact. False if it was rounded. */
   readonly exact: boolean
   /** The rows that meet all filters. */
   readonly matching: readonly Row[]
-  /** The rows that are the answer. These are all matching rows, or the highest or lowest of them. */
+  /** The rows of the answer: all matching rows, or the highest or lowest of them. */
   readonly rows: readonly Row[]
   readonly groups: readonly Group[]
 }
@@ -45,7 +45,6 @@ interface Group {
   readonly rows: readonly Row[]
 }
 
-/** Computes the result of a query. */
 export function runQuery(table: Table, query: Query): QueryResult {
   const matching = table.rows.filter((row) => query.filters.every((filter) => passes(row, filter)))
   const allMatching = { value: undefined, exact: true, matching, rows: matching, groups: [] }
@@ -82,7 +81,7 @@ function measureRows(rows: readonly Row[], { measure, column }: Pick<Query, 'mea
   return { text: decimalText(sum, sum.scale), exact: true }
 }
 
-/** The highest or lowest rows, including ties. */
+/** The highest or lowest rows. Rows with the same value as the last of them are included. */
 function topRows(rows: readonly Row[], { best, measure }: Query, column: Column, allMatching: QueryResult): QueryResult {
   const order = best?.order === 'lowest' ? 1 : -1
   const sorted = rows
@@ -119,26 +118,26 @@ function groupsOf(rows: readonly Row[], query: Query, by: Column): readonly Grou
 }
 
 /**
- * The result of a query in the form in which a program (program.ts) writes it to its answer file. `toProgramResult` gives the same form to
- * a result that was computed without a program.
+ * The result of a query in the form in which a program (program.ts) writes it to its answer file. `toProgramResult` converts a result that
+ * was computed without a program.
  */
 export const ProgramResult = z.object({
   value: z.string().optional(),
   exact: z.boolean(),
-  /** Number of rows in the table. */
+  /** How many rows the table has. */
   rows: z.number().int(),
-  /** Number of rows that meet all filters. */
+  /** How many rows meet all filters. */
   matching: z.number().int(),
-  /** Number of rows that are the answer. */
+  /** How many rows the answer has. */
   chosen: z.number().int(),
-  /** The numbers of the rows that are the answer. */
+  /** The numbers of the rows in the answer. */
   numbers: z.array(z.number().int()),
   shown: z.array(z.object({ number: z.number().int(), line: z.number().int(), raw: z.string() })),
   groups: z.array(z.object({ name: z.string(), value: z.string(), numbers: z.array(z.number().int()) })),
 })
 export type ProgramResult = z.infer<typeof ProgramResult>
 
-const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // keep in step with the program in program.ts
+const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // the program in program.ts must have the same limits
 
 export function toProgramResult({ rows: all }: Table, { value, exact, matching, rows, groups }: QueryResult): ProgramResult {
   return {

@@ -17,7 +17,10 @@ const patterns = {
   traded: /\b(?:sold|bought|ordered|delivered|shipped|verkauft|bestellt)\b/,
   quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
-  /** Calculations that are not supported. No answer is better than the answer of another calculation. */
+  /**
+   * Words for calculations that are not supported. A question with such a word gets no answer from the table, because it would be a wrong
+   * one.
+   */
   unsupported:
     /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
   rows: /\b(?:list|show|which|what|who|find|name|give|liste|zeige?|nenne|welche[rnsm]?|rows?|records?|entries)\b/,
@@ -25,7 +28,9 @@ const patterns = {
 
 const numerals = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
 
-/** The query that a question asks of a table. Undefined when it asks for no calculation and names no column or value of the table. */
+/**
+ * The query that a question asks of a table. Undefined when the question asks for no calculation and names no column or value of the table.
+ */
 export function readQuestion(question: string, table: Table): Query | undefined {
   const columns = columnsOf(table)
   const { filters, rest: text } = parseFilters(question, table, columns)
@@ -51,7 +56,7 @@ export function readQuestion(question: string, table: Table): Query | undefined 
 type QueryBase = Pick<Query, 'filters' | 'groupBy' | 'best' | 'unknownWords'>
 
 /**
- * Makes the query for "how many". "How many units were sold" and "how many cups were sold" sum a column of units, if there is one. "How
+ * The query for "how many". "How many units were sold" and "how many cups were sold" sum the column with quantities, if there is one. "How
  * many orders" counts rows.
  */
 function countOrSumQuery(base: QueryBase, text: string, mentioned: readonly Column[], columns: readonly Column[]): Query {
@@ -68,7 +73,10 @@ interface RankingOptions extends QueryBase {
   readonly number: Column | undefined
 }
 
-/** Ranks rows by a column. If the requested values occur in several rows, it ranks groups of rows by their sum. */
+/**
+ * A query for the highest or lowest rows of a column. If a value of the requested column occurs in several rows, the query compares groups
+ * of rows by their sum.
+ */
 function rankingQuery(
   text: string,
   table: Table,
@@ -104,7 +112,7 @@ function requestedCount(text: string): number {
   return Math.max(1, number)
 }
 
-/** Columns whose whole name occurs in the text, in the order in which they are named. */
+/** The columns whose whole name occurs in the text, in the order in which the text names them. */
 function mentionedColumns(text: string, columns: readonly Column[]): readonly Column[] {
   const stems = wordsOf(text).map(({ stem }) => stem)
   const positionOf = (column: Column) => {
@@ -122,7 +130,7 @@ function groupColumn(text: string, columns: readonly Column[], filters: Query['f
   )
 }
 
-/** The column that "Which region …" asks for. */
+/** The column that a question such as "Which region …" asks for. */
 function requestedColumn(text: string, columns: readonly Column[]): Column | undefined {
   const requested = patterns.which.exec(text)?.[1] ?? /\btop\s+(?:\w+\s+)?(.*)/.exec(text)?.[1] ?? text
   return mentionedColumns(firstWords(requested), columns).find(({ kind }) => kind === 'text')
@@ -136,7 +144,7 @@ const firstWords = (text: string): string =>
 
 const soleItem = <T>(values: readonly T[]): T | undefined => (values.length === 1 ? values[0] : undefined)
 
-/** Stems of words that occur in questions about any table. */
+/** Stems of words that may occur in a question about any table, such as "row" and "highest". */
 const questionWords = new Set(
   wordsOf(
     'row record entry line table csv data value column list show give find name all each every any sold sell made make came come bought buy paid pay cost ' +
@@ -149,20 +157,21 @@ const questionWords = new Set(
 
 const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus|viele|gibt)\b/i
 
-/** Words of a question that neither the table nor the grammar of questions explains. */
+/** Words of a question that are not in the table and are not question words. */
 export interface UnknownWords {
-  /** Ordinary words, which may be synonyms of something in the table. */
+  /** Ordinary words, which may be synonyms of words in the table. */
   readonly words: readonly string[]
-  /** Names and numbers that are not in the table. No row can match them. */
+  /** Names and numbers that are not in the table, so that no row can match them. */
   readonly names: readonly string[]
 }
 
-/** The words of a question that are not understood. `rest` is the question without the words that became filters. */
+/** Finds the words of a question that are not known. `rest` is the question without the words that became filters. */
 function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
   const known = new Set([...questionWords, ...columns.flatMap(({ stems }) => stems)])
   const unknown = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))
-  const [, ...words] = wordsOf(question) // the first word is left out, because it is always capitalised
-  const capitalised = new Set(germanWords.test(question) ? [] : words.filter(isName).map(({ stem }) => stem)) // German capitalises all nouns
+  const [, ...words] = wordsOf(question) // the first word is left out, because it has a capital letter in any case
+  // not in German, where all nouns have a capital letter
+  const capitalised = new Set(germanWords.test(question) ? [] : words.filter(isName).map(({ stem }) => stem))
   const isNamed = (word: Word) => isNumber(word) || capitalised.has(word.stem)
   const asWritten = (word: Word) => words.find(({ stem }) => stem === word.stem)?.text ?? word.text
   return {

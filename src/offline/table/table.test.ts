@@ -17,7 +17,7 @@ const sales = parseTable(
   ].join('\n'),
 )
 
-/** The result of a question: its groups, or its value and the numbers of its rows, or only the rows. */
+/** The result of a question: its groups, or its value with the numbers of its rows, or only the numbers of its rows. */
 function resultOf(question: string) {
   const query = readQuestion(question, sales)
   if (!query) return undefined

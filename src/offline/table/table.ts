@@ -1,7 +1,7 @@
 import { wordsOf } from '../text/words.ts'
 import { type Decimal, decimalOf } from './decimal.ts'
 
-/** A CSV file: the names of its columns and its rows of text cells. */
+/** A CSV file: the names of its columns, and rows whose cells are texts. */
 export interface Table {
   readonly columns: readonly string[]
   readonly rows: readonly Row[]
@@ -11,15 +11,15 @@ export interface Row {
   readonly cells: readonly string[]
   /** The number of the row's first line in the file, from 1. */
   readonly line: number
-  /** The number of the row, from 1. The header does not count. */
+  /** The number of the row, from 1. The header is not counted. */
   readonly number: number
-  /** The row's text in the file. */
+  /** The text of the row in the file. */
   readonly raw: string
 }
 
 const delimiters = [',', ';', '\t', '|'] as const
 
-/** Parses CSV by RFC 4180. It tolerates four delimiters, short rows, empty lines and a byte order mark. Never throws. */
+/** Parses CSV (RFC 4180). It accepts four delimiters, short rows, empty lines and a byte order mark. Never throws. */
 export function parseTable(text: string): Table {
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
   const records = recordsOf(body, delimiterOf(body))
@@ -28,7 +28,7 @@ export function parseTable(text: string): Table {
   return { columns, rows: rest.map((record, index) => ({ ...record, number: index + 1 })) }
 }
 
-/** The delimiter that occurs most often in the first line, outside of quotes. */
+/** The delimiter that occurs most often in the first line. Text in quotes does not count. */
 function delimiterOf(text: string): string {
   const line = (text.split('\n', 1)[0] ?? '').replace(/"[^"]*"/g, '')
   return delimiters.toSorted((a, b) => line.split(b).length - line.split(a).length)[0] ?? ','
@@ -47,7 +47,10 @@ function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'
   return records
 }
 
-/** The record that starts at index `start`, and the index of its end. A quote that is never closed is an ordinary character. */
+/**
+ * Reads the record that starts at index `start`, and returns its cells and the index of its end. A quote that is never closed is an
+ * ordinary character.
+ */
 function recordAt(text: string, start: number, delimiter: string): { readonly cells: readonly string[]; readonly end: number } {
   const cells: string[] = []
   let at = start
@@ -72,11 +75,11 @@ function quotedAt(text: string, start: number, delimiter: string): { readonly ce
   return undefined
 }
 
-/** A column and the kind of values that all its cells have. */
+/** A column, with the kind of values that all its cells contain. */
 export interface Column {
   readonly name: string
   readonly index: number
-  /** Numbers that only identify rows count as text. */
+  /** Numbers that only identify rows are of the kind `text`. */
   readonly kind: 'number' | 'date' | 'text'
   /** The stems of the words in the column's name. */
   readonly stems: readonly string[]
@@ -95,8 +98,8 @@ export function columnsOf({ columns, rows }: Table): readonly Column[] {
 }
 
 /**
- * Whether the numbers only identify rows, so that a sum makes no sense. They must be distinct, and either consecutive or in a column named
- * like an id.
+ * Whether the numbers only identify rows, so that their sum has no meaning. The numbers must all differ. Besides, either they are
+ * consecutive, or the column has a name such as "id".
  */
 function isIdentifier(name: string, cells: readonly string[]): boolean {
   if (!cells.every((cell) => /^\d+$/.test(cell)) || new Set(cells).size < cells.length) return false

@@ -1,12 +1,12 @@
 import { cutAt } from '../../core/cut.ts'
 
-/** A piece of a document that can be quoted alone: a sentence, a list item, a row of a table. */
+/** A part of a document that can be quoted by itself: a sentence, a list item or a row of a table. */
 export interface Passage {
-  /** The text as in the document, but with single spaces. */
+  /** The text of the passage in the document, with single spaces. */
   readonly text: string
   /** The headings above the passage, the nearest one last. */
   readonly headings: readonly string[]
-  /** The number of the passage's first line, from 1. In a document with pages, it is counted within the page. */
+  /** The number of the passage's first line, from 1. In a document with pages, lines are counted from the start of the page. */
   readonly line: number
   readonly page?: number
 }
@@ -16,7 +16,7 @@ const item = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/
 const decoration = /^\s*(?:[-=*_]{3,}|\|?[\s:|-]+\||`{3,}.*|<!--.*-->)\s*$/
 const maxLength = 600
 
-/** Cuts a text into passages: at empty lines, headings, list items and table rows, and between sentences. */
+/** Cuts a text into passages at empty lines, headings, list items, table rows and the ends of sentences. */
 export function passagesOf(
   text: string,
   { firstLine = 1, page }: { readonly firstLine?: number; readonly page?: number } = {},
@@ -67,13 +67,13 @@ export function passagesOf(
 const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /**
- * Matches the place between two sentences. The second one must begin with a capital letter or a digit, except after Chinese or Japanese
- * punctuation.
+ * Matches the position between two sentences. The second sentence must begin with a capital letter or a digit. After Chinese or Japanese
+ * punctuation it may begin with any character.
  */
 const sentenceEnd = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 
-/** Splits a text into sentences. Very long ones are cut between words. */
+/** Splits a text into sentences. A sentence that is too long is cut between words. */
 function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = []
   for (const piece of text.split(sentenceEnd)) {
@@ -84,7 +84,7 @@ function sentencesOf(text: string): readonly string[] {
   return sentences.flatMap(splitLong)
 }
 
-/** Cuts a very long sentence between words, if possible. */
+/** Cuts a sentence that is too long, between words if possible. */
 function splitLong(sentence: string): readonly string[] {
   if (sentence.length <= maxLength) return [sentence]
   const at = sentence.lastIndexOf(' ', maxLength)

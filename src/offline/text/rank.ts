@@ -1,21 +1,25 @@
 import type { Passage } from './passages.ts'
 import { contentWords, isName, isNumber, type Word } from './words.ts'
 
-/** A passage and how well it answers a question. */
+/** A passage, with a score that says how well it answers a question. */
 export interface RankedPassage<P extends Passage = Passage> {
   readonly passage: P
   readonly score: number
-  /** The share of the question's words that the passage contains, from 0 to 1. Each word counts by its weight. */
+  /** The share of the question's words that the passage contains, from 0 to 1. The share is weighted by the weight of each word. */
   readonly covers: number
 }
 
-/** The constants k1 and b of BM25, and the weight of a word that occurs in a heading. */
+/** The constants k1 and b of the ranking function BM25, and the weight of a word that occurs only in a heading. */
 const [saturation, lengthWeight, headingWeight] = [1.2, 0.6, 0.55]
 
 /**
- * Sorts passages by how well they answer the question, best first. The score is BM25 with three rules. Words that are rare in the passages
- * weigh more. Numbers and names in the question weigh double. Words of a heading count for the passages below it. Passages with equal
- * scores keep their order. Passages without any word of the question are left out.
+ * Sorts passages by how well they answer the question, best first. The score is that of the ranking function BM25, with these rules:
+ *
+ * - words that are rare in the passages have a higher weight
+ * - numbers and names in the question have the double weight
+ * - the words of a heading also count for the passages below it
+ *
+ * Passages with equal scores keep their order. Passages that contain no word of the question are left out.
  */
 export function rankPassages<P extends Passage>(question: string, passages: readonly P[]): readonly RankedPassage<P>[] {
   const terms = distinctWords(contentWords(question))
@@ -56,16 +60,17 @@ function weightOf(word: Word, inText: readonly StemCounts[], inHeadings: readonl
   const holding = inText.filter(({ count }, index) => count.has(word.stem) || inHeadings[index]?.count.has(word.stem)).length
   const rarity = Math.log(1 + (inText.length - holding + 0.5) / (holding + 0.5))
   if (isNumber(word) || isName(word)) return rarity * 2
-  return holding === 0 ? Math.min(1, rarity) : rarity // a word that no passage has gets little weight, because the passages may use a synonym
+  // a word that no passage contains gets a low weight, because the passages may use a synonym
+  return holding === 0 ? Math.min(1, rarity) : rarity
 }
 
 function distinctWords(words: readonly Word[]): readonly Word[] {
-  const [first, ...others] = words // the first word is capitalised even if it is no name
+  const [first, ...others] = words // the first word of a question has a capital letter even if it is no name
   const byStem = new Map(others.map((word) => [word.stem, word]))
   return [...(first && !byStem.has(first.stem) ? [{ ...first, text: first.text.toLowerCase() }] : []), ...byStem.values()]
 }
 
-/** The passages that say most about the subject of a text. They have many of its most frequent words, and stay in the order of the text. */
+/** The passages that contain most of the frequent words of a text, at most `limit`, in the order of the text. */
 export function centralPassages<P extends Passage>(passages: readonly P[], limit: number): readonly P[] {
   const words = passages.map(({ text }) => contentWords(text))
   const frequency = countStems(words.flat()).count

@@ -1,4 +1,4 @@
-/** English and German words that say nothing about the subject of a sentence. */
+/** English and German words that do not tell what a sentence is about. */
 const stopWords = new Set(
   (
     'a an and any are as at be been being but by can could did do does for from had has have how i if in into is it its just me my of on or our ' +
@@ -11,7 +11,7 @@ const stopWords = new Set(
 )
 
 export interface Word {
-  /** The folded form without endings, by which words are compared. */
+  /** The word in lower case, without accents and without endings. Words are compared by their stems. */
   readonly stem: string
   /** The word as it is in the text. */
   readonly text: string
@@ -27,7 +27,7 @@ export const foldCase = (text: string): string =>
     .toLowerCase()
     .replaceAll('ß', 'ss')
 
-/** The words of a text. For scripts without spaces between words, all pairs of adjacent characters. */
+/** The words of a text. For scripts without spaces between words, every pair of adjacent characters is a word. */
 export function wordsOf(text: string): readonly Word[] {
   return [...text.normalize('NFC').matchAll(/\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}]+/gu)].flatMap(([word]) => {
     if (!unspacedScript.test(word)) return [{ stem: stemOf(foldCase(word)), text: word }]
@@ -43,7 +43,7 @@ export function wordsOf(text: string): readonly Word[] {
 /** The words of a text without stop words. */
 export const contentWords = (text: string): readonly Word[] => wordsOf(text).filter(({ text: word }) => !stopWords.has(foldCase(word)))
 
-/** Removes inflection endings, but only so far that different words keep different stems. */
+/** Removes endings such as "ing" and "s". It removes only so much that different words usually keep different stems. */
 function stemOf(word: string): string {
   if (word.length < 4 || /\d/.test(word)) return word
   const stem = word
@@ -55,5 +55,5 @@ function stemOf(word: string): string {
 
 export const isNumber = ({ text }: Word): boolean => /^\p{N}/u.test(text)
 
-/** Whether the word is capitalised. */
+/** Whether the word begins with a capital letter. */
 export const isName = ({ text }: Word): boolean => /^\p{Lu}/u.test(text)
