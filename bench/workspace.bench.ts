@@ -37,7 +37,7 @@ export async function bench(): Promise<void> {
 async function benchPublish(folder: string): Promise<void> {
   const files = 2_000
   const place = join(folder, 'git')
-  const workspace = await createGitWorkspaces({ ...foldersOnDisk(place), root: place }).open(localScope, 'c1')
+  const workspace = await createGitWorkspaces({ ...foldersOnDisk(place), root: place, blobs: createMemoryBlobs() }).open(localScope, 'c1')
   const journal = createTestJournal()
   await workspace.startTurn('turn_0')
   await workspace.files.replaceFolder(
@@ -114,7 +114,9 @@ async function roundTimes(place: string, kind: Workspaces['implementation'], fil
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() })
   const folders = foldersOnDisk(place)
   const workspaces =
-    kind === 'git' ? createGitWorkspaces({ ...folders, root: place }) : createCustomWorkspaces({ ...folders, blobs: store.blobs })
+    kind === 'git'
+      ? createGitWorkspaces({ ...folders, root: place, blobs: store.blobs })
+      : createCustomWorkspaces({ ...folders, blobs: store.blobs })
   const starts: number[] = []
   const contents = new Map(Array.from({ length: files }, (_, n) => [nameOf(n), Buffer.from(contentOf(n))]))
   const fill = defineTool({

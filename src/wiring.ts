@@ -214,7 +214,7 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
   }
   if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
   const { createGitWorkspaces } = await import('./adapters/workspace/git/git.ts')
-  return createGitWorkspaces({ ...folders, root, ...(remote !== undefined && { remote }) })
+  return createGitWorkspaces({ ...folders, root, blobs, ...(remote !== undefined && { remote }) })
 }
 
 function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting {

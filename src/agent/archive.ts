@@ -14,6 +14,7 @@ import type { HostedFile, Hosting } from '../ports/hosting.ts'
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
+import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
 
@@ -92,6 +93,12 @@ export function createArchive(parts: ArchiveParts): Archive {
     }
   }
 
+  async function exportBundle(key: string): Promise<Bundle> {
+    await head(key)
+    const bundle = { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
+    return workspaces ? withVersions(bundle, key, store, workspaces) : bundle
+  }
+
   /** Imports a bundle as a new conversation with its own hosted files. If the import fails, these hosted files are removed. */
   async function importAs(bundle: Bundle, key: string): Promise<ConversationInfo> {
     if (await store.head(key)) throw conversationExists(key)
@@ -131,13 +138,9 @@ export function createArchive(parts: ArchiveParts): Archive {
       await workspaces?.remove(scope, name)
     },
     async fork(key, as, atTurn) {
-      await head(key)
-      return importAs(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), as)
+      return importAs(forkBundle(await exportBundle(key), atTurn), as)
     },
-    async exportBundle(key) {
-      await head(key)
-      return { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
-    },
+    exportBundle,
     async importBundle(value, as) {
       const bundle = parseBundle(value)
       return importAs(bundle, as ?? bundle.conversation_id)

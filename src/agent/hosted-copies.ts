@@ -2,7 +2,7 @@ import type { Block, Meta } from '../core/block/index.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import { parseResourceName, type ResourceName } from '../core/path/resource-name.ts'
 import { parseConversationKey } from '../core/scope.ts'
-import type { Bundle } from '../core/timeline/bundle.ts'
+import { type Bundle, mapBlocks } from '../core/timeline/bundle.ts'
 import type { Hosting, HostingHandles } from '../ports/hosting.ts'
 
 /**
@@ -57,13 +57,4 @@ function withHandles(block: Block, copies: ReadonlyMap<string, HostingHandles>):
   const copy = copies.get(rn)
   const handles: Meta = copy ? { key: copy.key, hosted_uri: copy.hosted_uri, rn: copy.rn } : {}
   return { ...block, meta: { ...meta, ...handles } }
-}
-
-function mapBlocks(bundle: Bundle, change: (block: Block) => Block): Bundle {
-  return {
-    ...bundle,
-    timeline: { ...bundle.timeline, blocks: bundle.timeline.blocks.map(change) },
-    turn_logs: bundle.turn_logs.map((log) => ({ ...log, blocks: log.blocks.map(change) })),
-    archive: bundle.archive.map(change),
-  }
 }

@@ -37,6 +37,11 @@ export interface Workspace {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
+  /**
+   * Makes the version of a turn the base of the next version, if this workspace has not stored it itself. That is so in a fork, after an
+   * import, and when another kind of workspace was used before. `previous` finds the turn with the latest version. Called before `startTurn`.
+   */
+  adoptVersion(previous: () => Promise<string | undefined>, history: RecordedFiles): Promise<void>
   /** Prepares the folder of a turn. For a new turn the folder is empty. For a resumed turn it has the files that the turn wrote before. */
   startTurn(turnId: string): Promise<void>
   /** The files of the version that a turn published, sorted by path below `files/`. Undefined when the turn published no version. */
@@ -56,6 +61,15 @@ export interface Workspace {
    * added.
    */
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
+  /**
+   * The versions of these turns in a form that every kind of workspace can read from a journal. Versions that have this form already, and
+   * those that are lost, are left out. `put` is given the bytes of the files. Throws when a version can not be reached now.
+   */
+  exportVersions(
+    turnIds: readonly string[],
+    history: RecordedFiles,
+    put: (bytes: Uint8Array) => Promise<BlobRef>,
+  ): Promise<ReadonlyMap<string, ExportedVersion>>
   /** Stores `files/` of the turn as its version, for later turns. May be called several times, until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
   /**
@@ -88,6 +102,8 @@ export interface RecordedFiles {
   made(turnId: string): Promise<readonly string[]>
   /** The text of the block `react.workspace.publish` of this turn, parsed as JSON. Its shape is not checked. */
   manifest(turnId: string): Promise<unknown>
+  /** The hashes of the blobs that the publish block of this turn keeps. Only these belong to the version: a manifest may name any hash. */
+  keeps(turnId: string): Promise<ReadonlySet<string>>
 }
 
 /** A file or folder of a turn that `hydrate` fetches. */
@@ -162,6 +178,12 @@ export interface PublishOutcome {
   readonly status: 'published' | 'skipped' | 'failed'
   readonly record: PublishRecord
   readonly keeps?: readonly BlobRef[]
+}
+
+/** A version for the publish block of a copied conversation. The fields replace those of its record that name the storage. */
+export interface ExportedVersion {
+  readonly fields: Pick<PublishRecord, 'workspace_implementation'> & { readonly files: number; readonly manifest: unknown }
+  readonly keeps: readonly BlobRef[]
 }
 
 /** The text of the block `react.workspace.publish`, as JSON. */

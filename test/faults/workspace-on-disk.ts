@@ -24,28 +24,31 @@ export async function openWorkspaceFolder(
   const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
   const root = join(folder, 'workspaces')
   const workspaces =
-    kind === 'git' ? createGitWorkspaces({ ...foldersOnDisk(root), root }) : createCustomWorkspaces({ ...foldersOnDisk(root), blobs })
+    kind === 'git'
+      ? createGitWorkspaces({ ...foldersOnDisk(root), root, blobs })
+      : createCustomWorkspaces({ ...foldersOnDisk(root), blobs })
   const workspace = await workspaces.open(localScope, 'c1')
   const journal = join(folder, 'journal')
   const records = () =>
     (existsSync(journal) ? readFileSync(journal, 'utf8') : '')
       .split('\n')
-      .map((line) => parseJson(line) as { turn_id: string } | undefined) // the last line may be incomplete
+      .map((line) => parseJson(line) as { turn_id: string; keeps: string[] } | undefined) // the last line may be incomplete
       .filter((record) => record !== undefined)
   const history: RecordedFiles = {
     bytes: async () => undefined,
     paths: async () => [],
     made: async () => [],
     manifest: async (turnId) => records().findLast((record) => record.turn_id === turnId),
+    keeps: async (turnId) => new Set(records().findLast((record) => record.turn_id === turnId)?.keeps),
   }
   return {
     workspace,
     history,
     async publish(turnId) {
       const previous = records().findLast((record) => record.turn_id !== turnId)?.turn_id
-      const { record, status } = await workspace.publish(turnId, { previous }, history)
+      const { record, status, keeps = [] } = await workspace.publish(turnId, { previous }, history)
       if (status !== 'published') throw new Error(JSON.stringify(record))
-      appendFileSync(journal, `${JSON.stringify(record)}\n`)
+      appendFileSync(journal, `${JSON.stringify({ ...record, keeps: keeps.map(({ sha256 }) => sha256) })}\n`)
     },
     turns: () => records().map(({ turn_id }) => turn_id),
   }

@@ -214,19 +214,15 @@ describe('attachments of a turn', () => {
     },
   })
 
-  function countingWorkspaces() {
-    let opened = 0
+  function fakeWorkspaces() {
     const files = createMemoryFiles()
-    const workspace = { files, scratch: files, runtime: files, startTurn: async () => {}, describe: async () => ({}) }
-    const open = async () => {
-      opened += 1
-      return workspace
-    }
-    return { parts: { implementation: 'custom', open, remove: async () => {} } as unknown as Workspaces, opened: () => opened } // the turn uses only the files of the workspace
+    const nothing = async () => {}
+    const workspace = { files, scratch: files, runtime: files, adoptVersion: nothing, startTurn: nothing, describe: async () => ({}) }
+    return { files, parts: { implementation: 'custom', open: async () => workspace, remove: nothing } as unknown as Workspaces } // the turn uses only the files of the workspace
   }
 
   it('are in the workspace from its first use on, also those that arrive later', async () => {
-    const { parts } = countingWorkspaces()
+    const { parts } = fakeWorkspaces()
     const work = pausedTool()
     const replies = [reply.call('list.files'), reply.call('paused.work'), reply.call('list.files'), reply.answer('Seen.')]
     const harness = createMessageHarness({ workspaces: parts, tools: [listFiles, work.tool], replies })
@@ -245,9 +241,9 @@ describe('attachments of a turn', () => {
     ])
   })
 
-  it('do not open the workspace in a turn that does not use it', async () => {
-    const { parts, opened } = countingWorkspaces()
+  it('are not written into the workspace in a turn that does not use it', async () => {
+    const { parts, files } = fakeWorkspaces()
     await createMessageHarness({ workspaces: parts }).send('See.', [text('a.txt')])
-    expect(opened()).toBe(0)
+    expect((await files.list('')).files).toEqual([])
   })
 })

@@ -19,7 +19,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const kinds: Record<string, (folder: string, blobs: BlobStore) => Workspaces> = {
   custom: (folder, blobs) => createCustomWorkspaces({ ...foldersOnDisk(folder), blobs }),
-  git: (folder) => createGitWorkspaces({ ...foldersOnDisk(folder), root: folder }),
+  git: (folder, blobs) => createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs }),
 }
 
 const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })

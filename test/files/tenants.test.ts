@@ -37,7 +37,8 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
       const store = createMemoryStore({ blobs, clock })
       const { hosting, hosted } = hostingOn(blobs)
       const folders = foldersOnDisk(folder)
-      const workspaces = kind === 'git' ? createGitWorkspaces({ ...folders, root: folder }) : createCustomWorkspaces({ ...folders, blobs })
+      const workspaces =
+        kind === 'git' ? createGitWorkspaces({ ...folders, root: folder, blobs }) : createCustomWorkspaces({ ...folders, blobs })
       const shared = { store, clock, hosting, workspaces, settings: { maxRounds: 1_000, contextTokens: 100_000_000 } }
       const owner = createHarness({
         ...shared,

@@ -8,6 +8,7 @@ import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/cust
 import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { readWorkspacePublish } from '../../src/core/block/index.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
+import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspaces } from '../../src/ports/workspace.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../../src/testing/harness.ts'
@@ -19,15 +20,16 @@ const root = mkdtempSync(join(tmpdir(), 'daybook-unreachable-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
-const gitWorkspaces = (): Workspaces => {
+const gitWorkspaces = (blobs: BlobStore): Workspaces => {
   const folder = mkdtempSync(join(root, 'g-'))
-  return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder })
+  return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs })
 }
 
 /** A conversation with one turn that has three files, of which the journal holds one. */
-async function conversationWithFiles(workspaces: Workspaces) {
+async function conversationWithFiles() {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const workspaces = gitWorkspaces(store.blobs)
   const leave = reply.call('sample.leave', { files: { 'app/b.md': 'b', 'app/c.md': 'c' } })
   const harness = createHarness({
     replies: [write('files/app/a.md', 'a'), leave, reply.answer('Done.')],
@@ -52,9 +54,10 @@ const resultOf = async (harness: Harness, toolId: string) => {
 }
 
 describe('a version that can not be reached', () => {
-  it('is an error in a fork of a conversation with git, and the next version says that it lacks files', async () => {
-    const { harness, turnId, next } = await conversationWithFiles(gitWorkspaces())
-    await harness.agent.archive.fork('c1', 'c2')
+  it('is an error in a copy that an older Daybook has made of a conversation with git, and the next version says that it lacks files', async () => {
+    const { harness, turnId, next } = await conversationWithFiles()
+    await harness.store.importBundle(await harness.store.exportBundle('c1'), { as: 'c2' })
+    await expect(harness.agent.archive.fork('c2', 'c3')).resolves.toMatchObject({ conversationId: 'c3' }) // what is lost stays lost
     for (const [tool, params] of [
       ['react.pull', { paths: [`fi:${turnId}.files/app`] }],
       ['react.checkout', { paths: [`fi:${turnId}.files/app`] }],
@@ -71,7 +74,7 @@ describe('a version that can not be reached', () => {
   })
 
   it('is an error when the conversation is continued with another kind of workspace', async () => {
-    const { turnId, next, harness } = await conversationWithFiles(gitWorkspaces())
+    const { turnId, next, harness } = await conversationWithFiles()
     const custom = createCustomWorkspaces({ ...foldersOnDisk(mkdtempSync(join(root, 'c-'))), blobs: harness.store.blobs })
     const other = next('c1', [reply.call('react.pull', { paths: [`fi:${turnId}.files`] }), reply.answer('Done.')], custom)
     await other.say('Pull.')

@@ -24,9 +24,9 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const kinds: Record<string, (blobs: BlobStore) => Workspaces> = {
   custom: (blobs) => createCustomWorkspaces({ ...foldersOnDisk(mkdtempSync(join(root, 'c-'))), blobs }),
-  git: () => {
+  git: (blobs) => {
     const folder = mkdtempSync(join(root, 'g-'))
-    return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder })
+    return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs })
   },
 }
 

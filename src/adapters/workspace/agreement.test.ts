@@ -124,7 +124,7 @@ async function openWorkspaces(): Promise<readonly TestedWorkspace[]> {
   const git = mkdtempSync(join(root, 'g-'))
   const kinds: readonly Workspaces[] = [
     createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles }),
-    createGitWorkspaces({ ...foldersOnDisk(git), root: git }),
+    createGitWorkspaces({ ...foldersOnDisk(git), root: git, blobs: createMemoryBlobs() }),
   ]
   return Promise.all(kinds.map(async (kind) => ({ workspace: await kind.open(localScope, 'c1'), journal: createTestJournal() })))
 }

@@ -13,6 +13,8 @@ export interface StoredFile {
   readonly hash: string
   /** The turn whose blocks in the journal hold the bytes. Set when the version store has no copy. */
   readonly recorded?: string
+  /** The turn whose publish block keeps the blob with the bytes. Set when the file was found in a manifest. */
+  readonly keptBy?: string
 }
 
 /** The files of a published version, by path below `files/`. */
@@ -24,8 +26,8 @@ export interface VersionStore {
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
   /** The bytes of these files, by path. Files whose bytes are lost are left out. */
   read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
-  /** The hash under which these bytes would be stored. */
-  hashOf(bytes: Uint8Array): string
+  /** Whether these are the bytes of the file. */
+  isContent(file: StoredFile, bytes: Uint8Array): boolean
 }
 
 /** The files of a turn that match a `HydrationRef`. Their paths are relative to the ref's area, such as `files/`. */

@@ -45,7 +45,7 @@ const startsOfGit = () =>
 
 const kinds: Record<string, (observed: ReturnType<typeof observedFolders>) => Workspaces> = {
   custom: ({ folders }) => createCustomWorkspaces({ ...folders, blobs: createMemoryBlobs() }),
-  git: ({ folders, folder }) => createGitWorkspaces({ ...folders, root: folder, program: git }),
+  git: ({ folders, folder }) => createGitWorkspaces({ ...folders, root: folder, blobs: createMemoryBlobs(), program: git }),
 }
 
 describe.each(Object.entries(kinds))('what a %s workspace tells in each round', (_, create) => {

@@ -3,7 +3,15 @@ import { filePath } from '../../core/path/build.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
-import { findTurnFiles, isVersionUnavailable, listBelow, readFiles, type VersionStore, versionUnavailable } from './files.ts'
+import {
+  findTurnFiles,
+  isVersionUnavailable,
+  listBelow,
+  readFiles,
+  type StoredFile,
+  type VersionStore,
+  versionUnavailable,
+} from './files.ts'
 import { isWithin } from './names.ts'
 
 interface HydrationContext {
@@ -90,7 +98,7 @@ async function hydrateRef(turnId: string, ref: HydrationRef, context: HydrationC
     folder,
     [...stored.keys(), ...recorded.keys()].filter((rel) => onDisk.has(rel)),
   )
-  const current = new Map([...local].filter(([rel, bytes]) => stored.has(rel) && stored.get(rel)?.hash === versions.hashOf(bytes)))
+  const current = new Map([...local].filter(([rel, bytes]) => stored.has(rel) && versions.isContent(stored.get(rel) as StoredFile, bytes)))
   const outdated = new Map([...stored].filter(([rel]) => !current.has(rel)))
   const fetched = outdated.size > 0 ? await versions.read(outdated, history) : new Map<string, Uint8Array>()
   const lost = [...outdated.keys()].filter((rel) => !fetched.has(rel))

@@ -29,10 +29,11 @@ describeWorkspaces(runner, 'custom, on disk', async () => {
 
 describeWorkspaces(runner, 'git', async () => {
   const remote = join(freshFolder(), 'origin.git')
+  const blobs = createMemoryBlobs()
   execFileSync('git', ['init', '--quiet', '--bare', remote])
   const machine = () => {
     const folder = freshFolder()
-    return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote })
+    return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote, blobs })
   }
   return { workspaces: machine(), elsewhere: async () => machine() }
 })

@@ -4,6 +4,7 @@ import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout, removeCheckoutRecord } from './checkout.ts'
+import { exportVersions } from './custom/export.ts'
 import { countLeftOut, createTurnDescriber } from './describe.ts'
 import { findVersion, hasVersion, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
@@ -37,6 +38,8 @@ export const turnFolder = (home: string, turnId: string): string => `${home}/out
 export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
   readonly versions: VersionStore
+  /** Makes the version of a turn the base of the next one. Only kinds need it that do not read every version from the journal. */
+  adoptVersion?(turnId: string, history: RecordedFiles): Promise<void>
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
@@ -74,6 +77,11 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
   return {
     ...folders,
     files,
+    async adoptVersion(previous, history) {
+      const turnId = kind.adoptVersion && (await previous())
+      if (turnId !== undefined) await kind.adoptVersion?.(turnId, history)
+    },
+    exportVersions: (turnIds, history, put) => exportVersions(turnIds, versions, history, put),
     async startTurn(turnId) {
       await kind.startTurn(turnId)
       view.startTurn(turnId)

@@ -35,7 +35,7 @@ function createStoreAndWorkspaces(kind: Workspaces['implementation']) {
   if (kind === 'custom') return { clock, store, workspaces: createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }) }
   const root = mkdtempSync(join(tmpdir(), 'daybook-announce-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
-  return { clock, store, workspaces: createGitWorkspaces({ ...foldersOnDisk(root), root }) }
+  return { clock, store, workspaces: createGitWorkspaces({ ...foldersOnDisk(root), root, blobs: store.blobs }) }
 }
 
 const workspaceSection = (harness: Harness, decision: number) => /\n\[WORKSPACE\](?:\n .*)*/.exec(promptOf(harness, decision))?.[0]

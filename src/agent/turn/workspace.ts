@@ -82,8 +82,10 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
 
   async function startTurn(turnId: string, resumed: boolean): Promise<Workspace> {
     const workspace = await openShared()
+    const history = historyOf({ records, blobs })
+    await workspace.adoptVersion(async () => (await previousPublish(ledger.timeline, records, turnId))?.turn_id, history)
     await workspace.startTurn(turnId)
-    if (resumed) await restoreWorkspace(workspace, turnId, ledger.timeline, historyOf({ records, blobs }))
+    if (resumed) await restoreWorkspace(workspace, turnId, ledger.timeline, history)
     return workspace
   }
 

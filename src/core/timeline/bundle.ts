@@ -23,6 +23,16 @@ export interface Bundle {
   readonly blobs: { readonly [sha256: string]: string }
 }
 
+/** The bundle with every block changed in the same way, in its history and in its timeline. */
+export function mapBlocks(bundle: Bundle, change: (block: Block) => Block): Bundle {
+  return {
+    ...bundle,
+    timeline: { ...bundle.timeline, blocks: bundle.timeline.blocks.map(change) },
+    turn_logs: bundle.turn_logs.map((log) => ({ ...log, blocks: log.blocks.map(change) })),
+    archive: bundle.archive.map(change),
+  }
+}
+
 /** The changes that import a bundle. The last one sets the visible state; those before it rebuild the history. */
 export function importChanges(bundle: Bundle): readonly Change[] {
   const { timeline, sources_pool: pool } = bundle

@@ -36,17 +36,18 @@ export interface TestJournal extends RecordedFiles {
 
 export function createTestJournal(): TestJournal {
   const recorded = new Map<string, Uint8Array>()
-  const published = new Map<string, string>()
+  const published = new Map<string, { readonly record: string; readonly keeps: ReadonlySet<string> }>()
   let previous: string | undefined
   const journal: TestJournal = {
     bytes: async (logical) => recorded.get(logical),
     paths: async (turnId) => [...recorded.keys()].filter((logical) => turnOf(logical) === turnId),
     made: (turnId) => journal.paths(turnId),
-    manifest: async (turnId) => JSON.parse(published.get(turnId) ?? 'null') as unknown,
+    manifest: async (turnId) => JSON.parse(published.get(turnId)?.record ?? 'null') as unknown,
+    keeps: async (turnId) => published.get(turnId)?.keeps ?? new Set(),
     record: (logical, content) => void recorded.set(logical, content),
     async publish(workspace, turnId) {
       const result = await workspace.publish(turnId, { previous }, journal)
-      published.set(turnId, JSON.stringify(result.record))
+      published.set(turnId, { record: JSON.stringify(result.record), keeps: new Set(result.keeps?.map(({ sha256 }) => sha256)) })
       if (result.status === 'published') previous = turnId
       return result
     },

@@ -33,6 +33,10 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
       const published = (await records.byPath(publishPath(turnId))).at(-1)
       return parseJson(published?.text)
     },
+    async keeps(turnId) {
+      const published = (await records.byPath(publishPath(turnId))).at(-1)
+      return new Set(published?.meta?.keeps?.map(({ sha256 }) => sha256))
+    },
   }
 }
 

@@ -48,7 +48,8 @@ export function createAgentOnDisk(kind: Kind) {
   const clock = createFixedClock()
   const { hosting, hosted } = hostingOn(blobs)
   const folders = foldersOnDisk(folder)
-  const workspaces = kind === 'git' ? createGitWorkspaces({ ...folders, root: folder }) : createCustomWorkspaces({ ...folders, blobs })
+  const workspaces =
+    kind === 'git' ? createGitWorkspaces({ ...folders, root: folder, blobs }) : createCustomWorkspaces({ ...folders, blobs })
   const outDir = join(folder, 'local/default/local/c1/out/workdir')
   let act: (turnId: string) => Promise<void> = async () => {}
   const hostile = defineTool({

@@ -102,6 +102,7 @@ describe('custom workspaces', () => {
         paths: async () => [],
         made: async () => [],
         manifest: async () => record,
+        keeps: async () => new Set<string>(),
       }
       expect(await workspace.version('turn_1', history)).toBe(undefined)
     }

@@ -38,11 +38,12 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
   return {
     load,
     find: async (turnId, history) => (await load(turnId, history))?.version,
-    hashOf: sha256Of,
+    isContent: ({ hash }, bytes) => hash === sha256Of(bytes),
     async read(files, history) {
       const contents = new Map<string, Uint8Array>()
+      const getKept = createKeptReader(history, blobs)
       for (const [rel, file] of files) {
-        const bytes = await readStoredFile(rel, file, history, blobs)
+        const bytes = await readStoredFile(rel, file, history, getKept)
         if (bytes) contents.set(rel, bytes)
       }
       return contents
@@ -81,15 +82,32 @@ async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs:
   return new Map([...version].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The bytes of a file. They come from a block of the turn if they match the hash in the manifest, otherwise from the blob store. */
-async function readStoredFile(rel: string, { hash, recorded }: StoredFile, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>) {
+/** The bytes of a file. They come from a block of the turn if they match the hash in the manifest, otherwise from a kept blob. */
+async function readStoredFile(rel: string, { hash, recorded, keptBy }: StoredFile, history: RecordedFiles, getKept: KeptReader) {
   const fromBlock = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
   if (fromBlock && sha256Of(fromBlock) === hash) return fromBlock
-  try {
-    return await blobs.get(hash)
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'blob.missing') return undefined
-    throw error
+  return keptBy === undefined ? undefined : getKept(keptBy, hash)
+}
+
+/** Reads a blob that the publish block of a turn keeps. Undefined when the block does not keep it, and when the blob is gone. */
+type KeptReader = (turnId: string, sha256: string) => Promise<Uint8Array | undefined>
+
+/**
+ * A manifest is only text, and an imported one may name the hash of a blob of another conversation. The bytes of kept blobs have come with
+ * the block, so only these are read. The journal is asked once for each turn.
+ */
+function createKeptReader(history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): KeptReader {
+  const kept = new Map<string, Promise<ReadonlySet<string>>>()
+  return async (turnId, sha256) => {
+    const hashes = kept.get(turnId) ?? history.keeps(turnId)
+    kept.set(turnId, hashes)
+    if (!(await hashes).has(sha256)) return undefined
+    try {
+      return await blobs.get(sha256)
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'blob.missing') return undefined
+      throw error
+    }
   }
 }
 
@@ -97,7 +115,7 @@ async function readStoredFile(rel: string, { hash, recorded }: StoredFile, histo
  * The files that one publish changed, by path. All other files are as in the version of the turn `parent`. A manifest without a parent names
  * every file.
  */
-interface Manifest {
+export interface Manifest {
   readonly parent?: string
   /** How many other manifests the chain of parents has. */
   readonly depth: number
@@ -165,24 +183,28 @@ async function loadManifest(turnId: string, history: RecordedFiles, blobs: Pick<
   const record = await history.manifest(turnId)
   const given = isObject(record) && record.workspace_implementation === 'custom' ? record.manifest : undefined
   const reference = ManifestReference.safeParse(given)
-  return parseManifest(reference.success ? parseJson(new TextDecoder().decode(await blobs.get(reference.data.sha256))) : given)
+  if (!reference.success) return parseManifest(given, turnId)
+  const bytes = await createKeptReader(history, blobs)(turnId, reference.data.sha256)
+  if (!bytes) throw new Failure('workspace.failed', `the manifest of ${turnId} is gone`)
+  return parseManifest(parseJson(new TextDecoder().decode(bytes)), turnId)
 }
 
-function parseManifest(value: unknown): Manifest | undefined {
+function parseManifest(value: unknown, turnId: string): Manifest | undefined {
   const head = ManifestHead.safeParse(value)
   if (!head.success || !isObject(value) || !isObject(value.files)) return undefined
   const files = new Map<string, StoredFile | 'deleted'>()
   for (const [rel, given] of Object.entries(value.files)) {
     const entry = ManifestEntry.safeParse(given)
     if (!entry.success || unsafeReason(rel) !== undefined) return undefined
-    files.set(rel, 'deleted' in entry.data ? 'deleted' : storedFileOf(entry.data))
+    files.set(rel, 'deleted' in entry.data ? 'deleted' : storedFileOf(entry.data, turnId))
   }
   const { parent, depth, weight } = head.data
   return { ...(parent !== undefined && { parent }), depth, weight, files }
 }
 
-const storedFileOf = ({ sha256, size, recorded }: { sha256: string; size: number; recorded?: string | undefined }): StoredFile => ({
-  hash: sha256,
-  size,
-  ...(recorded !== undefined && { recorded }),
+const storedFileOf = (entry: { sha256: string; size: number; recorded?: string | undefined }, keptBy: string): StoredFile => ({
+  hash: entry.sha256,
+  size: entry.size,
+  ...(entry.recorded !== undefined && { recorded: entry.recorded }),
+  keptBy,
 })

@@ -41,7 +41,7 @@ function createHeadReader(lineage: Lineage): () => Promise<KindFacts> {
   let known: { readonly commit: string; readonly facts: KindFacts } | undefined
   return async () => {
     const commit = await lineage.commitOf(lineage.refs.branch)
-    if (commit === undefined) return { lineage: [] }
+    if (commit === undefined) return {} // the record of the last publish says more
     if (known?.commit === commit) return known.facts
     const [hashes, subject] = await Promise.all([lineage.hashesOf(commit), commitSubject(lineage, commit)])
     const facts = { lineage: countScopes([...hashes.keys()]), lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }

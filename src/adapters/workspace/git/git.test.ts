@@ -6,9 +6,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { foldersOnDisk } from '../../../../test/support/workspace-folders.ts'
 import { localScope } from '../../../core/scope.ts'
 import { beginTurn, createTestJournal, publishTurn, relsOf, type TestJournal } from '../../../testing/conformance/workspace-fixture.ts'
+import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createGitWorkspaces, type GitWorkspacesOptions } from './git.ts'
 import { lineageRefs } from './lineage.ts'
 
+const blobs = createMemoryBlobs()
 const root = mkdtempSync(join(tmpdir(), 'daybook-git-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
@@ -17,7 +19,7 @@ const refs = lineageRefs(localScope, 'c1')
 
 async function createFixture(options: Partial<GitWorkspacesOptions> = {}) {
   const folder = mkdtempSync(join(root, 'w-'))
-  const open = () => createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, ...options }).open(localScope, 'c1')
+  const open = () => createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs, ...options }).open(localScope, 'c1')
   const journal = createTestJournal()
   const at = (path: string) => join(folder, home, path)
   const git = (...args: string[]) => execFileSync('git', ['--git-dir', at('lineage.git'), ...args], { encoding: 'utf8' }).trim()
@@ -202,7 +204,7 @@ describe('two turns that publish at the same time', () => {
       `#!/bin/sh\ncase "$*" in *update-ref*) GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x; export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL; ${move};; esac\nexec git "$@"\n`,
       { mode: 0o755 },
     )
-    const racing = await createGitWorkspaces({ ...foldersOnDisk(at('../../../..')), root: at('../../../..'), program: slow }).open(
+    const racing = await createGitWorkspaces({ ...foldersOnDisk(at('../../../..')), root: at('../../../..'), blobs, program: slow }).open(
       localScope,
       'c1',
     )
@@ -219,7 +221,7 @@ it('removes a conversation at the origin too, and no other', async () => {
   const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
   execFileSync('git', ['init', '--quiet', '--bare', remote])
   const folder = mkdtempSync(join(root, 'w-'))
-  const workspaces = createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote })
+  const workspaces = createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs, remote })
   for (const name of ['c1', 'c10']) {
     await publishTurn(await workspaces.open(localScope, name), 'turn_1', createTestJournal(), first)
   }
@@ -235,7 +237,7 @@ describe('an origin that can not be reached', () => {
     const { folder, workspace, journal, git } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const head = git('rev-parse', refs.branch)
-    const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
+    const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs, remote: join(root, 'nowhere.git') }).open(
       localScope,
       'c1',
     )
@@ -250,7 +252,7 @@ describe('an origin that can not be reached', () => {
   it('does not keep hydration from using the journal', async () => {
     const { folder, journal } = await createFixture()
     journal.record('fi:turn_1.files/app/a.ts', Buffer.from('recorded'))
-    const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
+    const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs, remote: join(root, 'nowhere.git') }).open(
       localScope,
       'c1',
     )
@@ -261,7 +263,7 @@ describe('an origin that can not be reached', () => {
 it('describes the repository: its scopes, whether files changed, what was published', async () => {
   const { workspace, journal } = await createFixture()
   await workspace.startTurn('turn_1')
-  expect(await workspace.describe('turn_1')).toMatchObject({ git: { status: 'clean' }, lineage: [] })
+  expect(await workspace.describe('turn_1')).toMatchObject({ git: { status: 'clean' } })
   await publishTurn(workspace, 'turn_1', journal, first)
   const turn = await beginTurn(workspace, 'turn_2', journal)
   await turn.checkout('replace', ['turn_1/app'])

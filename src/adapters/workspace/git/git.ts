@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
 import type { Scope } from '../../../core/scope.ts'
+import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
-import { type VersionStore, versionUnavailable } from '../files.ts'
+import { hasManifest } from '../custom/export.ts'
+import { createCustomVersions } from '../custom/versions.ts'
+import { type StoredFile, type VersionStore, versionUnavailable } from '../files.ts'
 import { conversationFolder, encodeName } from '../names.ts'
 import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
+import { adoptVersion } from './adopt.ts'
 import { createGitDescriber } from './describe.ts'
 import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
@@ -19,6 +23,8 @@ export interface GitWorkspacesOptions extends FolderProvider {
   readonly root: string
   /** A bare repository, by path or URL, that all machines push to and fetch from. */
   readonly remote?: string
+  /** The blobs of the store. Versions that came with a fork or an import are read from them. */
+  readonly blobs: Pick<BlobStore, 'get'>
   /** The git program; `git` by default. */
   readonly program?: string
 }
@@ -38,18 +44,21 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       const folder = join(options.root, home)
       const folders = openFolders(options, home)
       const { lineage, origin } = openRepositories(options, owner, conversationId)
+      const manifests = createCustomVersions(options.blobs)
       const turnRoot = (turnId: string) => join(options.root, turnFolder(home, turnId))
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
       return createWorkspace(folders, {
         implementation: 'git',
-        versions: createGitVersions(lineage, origin),
+        versions: createGitVersions(lineage, origin, manifests),
+        adoptVersion: (turnId, history) => adoptVersion(turnId, history, { lineage, origin, manifests }),
         async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
           await folders.files.list(turnId, { limit: 1 }) // the first use finishes replacements of dead processes
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
-        afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
+        afterCheckout: (turnId, { storedFiles }) =>
+          fillIndex(lineage, index(turnId), new Map([...storedFiles].filter(([, file]) => !isInManifest(file)))),
         publish: (turnId, request, history) => publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history }),
         async removeTurn(turnId) {
           await rm(index(turnId).file, { force: true })
@@ -73,24 +82,31 @@ function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner
   return { lineage, origin: remote === undefined ? undefined : createOrigin(lineage, remote) }
 }
 
-function createGitVersions(lineage: Lineage, origin: Origin | undefined): VersionStore {
+/** Versions of git. Those that another kind of workspace has stored are found in the journal, such as in a fork. */
+function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifests: VersionStore): VersionStore {
   return {
     async find(turnId, history) {
       const ref = lineage.refs.version(turnId)
       const local = await lineage.commitOf(ref)
       if (local !== undefined) return lineage.filesOf(local)
-      if (!origin || !isPublished(await history.manifest(turnId))) return undefined
+      const record = await history.manifest(turnId)
+      if (hasManifest(record)) return manifests.find(turnId, history)
+      if (!origin || !isPublished(record)) return undefined
       await fetchVersion(lineage, origin, turnId)
       const fetched = await lineage.commitOf(ref)
       return fetched === undefined ? undefined : lineage.filesOf(fetched)
     },
-    async read(files) {
+    async read(files, history) {
+      const ofManifests = new Map([...files].filter(([, file]) => isInManifest(file)))
+      if (ofManifests.size > 0) return manifests.read(ofManifests, history) // the files of one version are all of one kind
       const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
       return new Map([...files].flatMap(([rel, { hash }]) => (objects.has(hash) ? [[rel, objects.get(hash) as Uint8Array] as const] : [])))
     },
-    hashOf: gitBlobHash,
+    isContent: (file, bytes) => (isInManifest(file) ? manifests.isContent(file, bytes) : file.hash === gitBlobHash(bytes)),
   }
 }
+
+const isInManifest = ({ keptBy }: StoredFile): boolean => keptBy !== undefined
 
 const isPublished = (record: unknown) => isObject(record) && record.status === 'published'
 

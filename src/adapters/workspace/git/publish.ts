@@ -2,6 +2,7 @@ import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
+import { hasManifest } from '../custom/export.ts'
 import { filesFolder, isEmpty } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
 import { findHeldFiles, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
@@ -28,7 +29,7 @@ export async function publishGit(turnId: string, { previous }: PublishRequest, c
   const { lineage, index, files, runtime, history } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
-  let head = readHead(lineage) // it runs while the turn's folder is read
+  const head = readHead(lineage) // it runs while the turn's folder is read
   head.catch(() => {}) // a failure is reported where `head` is awaited below
   const [checkedOut, hasNoFiles, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
@@ -39,33 +40,68 @@ export async function publishGit(turnId: string, { previous }: PublishRequest, c
   const held = findHeldFiles(checkedOut, kept.made)
   if (!held && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
   const { hashes, contents } = await readTurnFiles(changes, files, turnId, kept)
-  for (let attempt = 0; ; attempt++, head = readHead(lineage)) {
-    const { commit: parent, hashes: before } = await head
+  const plan = ({ commit, hashes: before }: Head) => {
     const next = nextLineage(before, hashes, held ?? nothingHeld)
-    if (parent === undefined && next.size === 0) return outcomes.skipped('empty_workspace')
-    const changed = changesBetween(before, next)
-    const isUnchanged = changed.size === 0 && parent !== undefined
-    const snapshot = { turnId, parent, changes: changed, contents, now: Date.now() }
-    const pending = isUnchanged ? Promise.resolve(parent) : writeSnapshot(lineage, snapshot)
-    if (await moveRefs(context, turnId, { commit: pending, from: parent })) {
-      const commit = await pending
-      lineage.remember(commit, next)
-      const fields = {
-        scopes: recordedScopes(next),
-        commit_sha: commit,
-        lineage_ref: lineage.refs.branch,
-        version_ref: lineage.refs.version(turnId),
-        ...(parent === undefined && previous !== undefined && { parent_unavailable: previous }), // such as in a fork
-      }
-      const isOwn = !isUnchanged || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // the second case: this turn made the commit before a crash
-      return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
-    }
-    if (attempt === MAX_RETRIES) throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
+    return commit === undefined && next.size === 0 ? undefined : next
   }
+  const committed = await commitVersion(context, turnId, { plan, contents, head })
+  if (!committed) return outcomes.skipped('empty_workspace')
+  const { commit, parent, version } = committed
+  const fields = {
+    scopes: recordedScopes(version),
+    commit_sha: commit,
+    lineage_ref: lineage.refs.branch,
+    version_ref: lineage.refs.version(turnId),
+    ...(previous !== undefined && (await isParentLost(previous, parent, context)) && { parent_unavailable: previous }),
+  }
+  const isOwn = commit !== parent || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // the second case: this turn made the commit before a crash
+  return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
+}
+
+/** Whether the version before is neither the parent nor adopted: it is in the storage of another system, or can not be read. */
+async function isParentLost(previous: string, parent: string | undefined, { lineage, history }: GitPublishContext): Promise<boolean> {
+  if (parent === undefined) return true
+  return hasManifest(await history.manifest(previous)) && (await lineage.commitOf(lineage.refs.version(previous))) === undefined
+}
+
+interface NewVersion {
+  /** The hashes of the files of the new version, by path. Undefined when there is nothing to commit. */
+  plan(head: Head): ReadonlyMap<string, string> | undefined
+  /** The bytes that the repository may not have yet, by hash. */
+  readonly contents: ReadonlyMap<string, Uint8Array>
+  /** The head, if it was read before. */
+  readonly head?: Promise<Head>
+}
+
+/** Commits a version on top of the branch and sets its ref. If another turn moves the branch, the commit is made again on top. */
+export async function commitVersion(
+  { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
+  turnId: string,
+  { plan, contents, head: known }: NewVersion,
+) {
+  for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
+    const head = await ((attempt === 0 && known) || readHead(lineage))
+    const version = plan(head)
+    if (!version) return undefined
+    const { commit: parent, hashes: before } = head
+    const changes = changesBetween(before, version)
+    const snapshot = { turnId, parent, changes, contents, now: Date.now() }
+    const pending = changes.size === 0 && parent !== undefined ? Promise.resolve(parent) : writeSnapshot(lineage, snapshot)
+    if (!(await moveRefs({ lineage, origin }, turnId, { commit: pending, from: parent }))) continue
+    const commit = await pending
+    lineage.remember(commit, version)
+    return { commit, parent, version }
+  }
+  throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
 }
 
 /** The last commit of the branch, and the hashes of its files by path. */
-async function readHead(lineage: Lineage) {
+interface Head {
+  readonly commit: string | undefined
+  readonly hashes: ReadonlyMap<string, string>
+}
+
+async function readHead(lineage: Lineage): Promise<Head> {
   const commit = await lineage.commitOf(lineage.refs.branch)
   return { commit, hashes: commit === undefined ? new Map<string, string>() : await lineage.hashesOf(commit) }
 }
@@ -85,7 +121,11 @@ interface RefUpdate {
 }
 
 /** Sets the branch and the version of the turn, first at the origin, which other machines see. Returns false when the branch has moved. */
-async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, { commit, from }: RefUpdate): Promise<boolean> {
+async function moveRefs(
+  { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
+  turnId: string,
+  { commit, from }: RefUpdate,
+): Promise<boolean> {
   const { refs } = lineage
   if (origin && !(await origin.push(turnId, await commit, from))) return false
   const input = commit.then((hash) =>
