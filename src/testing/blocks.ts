@@ -11,7 +11,7 @@ import {
   userPromptBlock,
 } from '../core/block/index.ts'
 
-// Builders of blocks for tests. Most arguments have defaults. The package publishes the builders as the object `blocks`, below.
+// Builders of blocks for tests. Most arguments have defaults. The package exports them as the object `blocks`, at the end of this file.
 
 /** The timestamp `n` minutes after the start of 2026. */
 export const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
@@ -20,10 +20,10 @@ export const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)
 export const withIds = (drafts: readonly Draft[], first = 1): readonly Block[] =>
   drafts.map((draft, index) => ({ id: blockId(first + index), ...draft }))
 
-/** A draft with a type that Daybook does not know. An imported timeline may hold such blocks. */
+/** A draft with a type that Daybook does not know. An imported timeline may contain such blocks. */
 export const ofUnknownType = (type: string, draft: Draft): Draft => ({ ...draft, type: type as BlockType })
 
-/** The turn, call, round and time of a block. Round `n` is at minute `n`. */
+/** The turn, call, round and time of a block. The time of round `n` is `n` minutes after the start of 2026. */
 export const blockOrigin = (callId: string, turnId = 't1', iteration = 0): BlockOrigin => ({
   turnId,
   callId,
@@ -49,7 +49,7 @@ export const rounds = (count: number, turnId = 't1'): readonly Draft[] => [
   ]).flat(),
 ]
 
-/** Builders of blocks, for tests of code that reads timelines. The argument `at` is in minutes after the start of 2026. */
+/** Builders of blocks, for tests of code that reads timelines. The argument `at` is a time in minutes after the start of 2026. */
 export const blocks = {
   header,
   prompt,
@@ -60,7 +60,7 @@ export const blocks = {
   rounds,
   /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
   withIds,
-  /** The turn, call, round and time of a block. Round `n` is at minute `n`. */
+  /** The turn, call, round and time of a block. The time of round `n` is `n` minutes after the start of 2026. */
   origin: blockOrigin,
   /** The timestamp `n` minutes after the start of 2026. */
   minute,

@@ -5,11 +5,14 @@ import type { Part } from '../core/render/types.ts'
 export interface ModelCall {
   readonly system: string
   readonly parts: readonly Part[]
-  /** The time of the call in seconds. Only differences between calls matter. */
+  /** The time of the call in seconds, from any starting time. */
   readonly at: number
 }
 
-/** The input tokens of a call. Each token is in one of three buckets. `cost` is the number of uncached tokens that would cost as much. */
+/**
+ * The input tokens of a call, by how they are charged. No token is counted twice. `cost` is the number of uncached tokens that would cost
+ * as much as all of them.
+ */
 export interface Bill {
   readonly uncached: number
   readonly cacheRead: number
@@ -17,10 +20,9 @@ export interface Bill {
   readonly cost: number
 }
 
-/** The price of a token in each bucket. The price of an uncached input token is 1. */
+/** The price of a token of each kind, where an uncached input token costs 1. */
 export const rates = { uncached: 1, cacheRead: 0.1, cacheWrite: 1.25 } as const
 
-/** A bill with these token counts and their cost. */
 export function billFor(tokens: Omit<Bill, 'cost'>): Bill {
   const cost = tokens.uncached * rates.uncached + tokens.cacheRead * rates.cacheRead + tokens.cacheWrite * rates.cacheWrite
   return { ...tokens, cost }
@@ -31,9 +33,9 @@ export function sumBills(bills: readonly Bill[]): Bill {
   return billFor({ uncached: sum((b) => b.uncached), cacheRead: sum((b) => b.cacheRead), cacheWrite: sum((b) => b.cacheWrite) })
 }
 
-/** A request is a list of segments for the cache. The system text is the first segment, and each part is another one. */
+/** A part of a request, as the cache sees it. The first segment is the system text. Each part of the prompt is one more segment. */
 export interface Segment {
-  /** The cache compares segments by their content only, not by their marks. */
+  /** The text or bytes of the segment. The cache compares segments only by this. */
   readonly content: string
   readonly tokens: number
   readonly marked: boolean
@@ -41,7 +43,10 @@ export interface Segment {
 
 const tokensOfBinary = 1_600
 
-/** Returns a function that splits calls into segments. It remembers token counts, because every call repeats the earlier texts. */
+/**
+ * Returns a function that splits calls into segments. It stores the token counts of texts, because each call repeats the texts of earlier
+ * calls.
+ */
 export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'system' | 'parts'>) => readonly Segment[] {
   const counts = new Map<string, number>()
   const tokensOf = (text: string) => {
@@ -63,23 +68,23 @@ export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'sy
   }
 }
 
-/** Element `i` of the result is the number of tokens in the first `i` segments. */
+/** The token counts of all beginnings of a request. Element `i` is the number of tokens in the first `i` segments. */
 export function runningTotals(segments: readonly Segment[]): readonly number[] {
   const totals = [0]
   for (const { tokens } of segments) totals.push((totals.at(-1) as number) + tokens)
   return totals
 }
 
-/** A node in a tree of prompt prefixes. The path from the root to the node is the prefix, with a segment for each edge. */
+/** A node in a tree of beginnings of prompts. The edges from the root to the node are the segments of such a beginning. */
 export interface PrefixNode {
   readonly next: Map<string, PrefixNode>
-  /** When the cache entry of this prefix expires. Undefined when the prefix has no entry. */
+  /** When the cache entry that ends at this node expires, in seconds. Undefined when no cache entry ends at this node. */
   expiresAt: number | undefined
 }
 
 export const createPrefixTree = (): PrefixNode => ({ next: new Map(), expiresAt: undefined })
 
-/** The nodes of all prefixes of the segments, shortest first. Creates missing nodes. */
+/** The nodes of all beginnings of the segments, shortest first. Creates missing nodes. */
 export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
   let node = root
   return segments.map(({ content }) => {
@@ -90,15 +95,15 @@ export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): re
   })
 }
 
-/** A call with the number of its parts that later calls repeat. */
+/** A call, and how many of its parts later calls repeat. */
 export interface LayeredCall extends ModelCall {
-  /** Later calls repeat this many parts at the beginning unchanged. The parts after them are new in every call. */
+  /** How many parts at the beginning are repeated unchanged by later calls. The parts after them are new in every call. */
   readonly stableParts: number
 }
 
 /**
- * The least that any placement of marks could cost. Each stable token is written once and read in every later call. All other tokens are
- * paid in full. The ideal cache has no expiry, no minimum length and no limit of the look-back.
+ * The lowest cost that any choice of marks could reach. Each token of the repeated parts is written once and read in every later call. All
+ * other tokens are uncached. This ideal cache has no expiry, no minimum length and no limit on the look-back.
  */
 export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
@@ -118,7 +123,7 @@ export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): B
   )
 }
 
-/** The bill without a cache. Every token of every call is paid in full. */
+/** The cost of the calls without a cache. Every token of every call is uncached. */
 export function uncachedBill(calls: readonly ModelCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
   const uncached = calls.reduce((sum, call) => sum + segmentsOf(call).reduce((tokens, segment) => tokens + segment.tokens, 0), 0)

@@ -4,7 +4,7 @@ import type { Part } from '../core/render/types.ts'
 import { idealBill, rates, uncachedBill } from './cache-bills.ts'
 import { createCacheSimulator } from './cache-simulator.ts'
 
-/** One token per character, so that token counts can be read off the texts. */
+/** One token per character, so that a reader can count the tokens of a text. */
 const count = (text: string) => text.length
 const text = (name: string, tokens: number): Part => ({ type: 'text', text: name.repeat(tokens) })
 const marked = (part: Part): Part => ({ ...part, cache: true })
@@ -78,7 +78,8 @@ describe('a cache with explicit marks', () => {
     const cache = anthropic(0, 300)
     const one = text('a', 10)
     cache.call({ system: 'ssss', parts: [marked(one)], at: 0 })
-    cache.call({ system: 'ssss', parts: [one, marked(text('b', 10))], at: 200 }) // reads the entry at `one`, refreshes the system's
+    // reads the entry at `one`, and renews the entry of the system text
+    cache.call({ system: 'ssss', parts: [one, marked(text('b', 10))], at: 200 })
     expect(cache.call({ system: 'ssss', parts: [one, text('b', 10), marked(text('c', 1))], at: 450 }).cacheRead).toBe(24)
     expect(cache.call({ system: 'ssss', parts: [marked(one)], at: 520 }).cacheRead).toBe(4)
   })

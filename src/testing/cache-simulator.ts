@@ -11,9 +11,12 @@ import {
   walkPrefixes,
 } from './cache-bills.ts'
 
-/** A simulated prompt cache. Its state is the prompts that it was given. */
+/** A simulated prompt cache. It stores the prompts that `call` gets. */
 export interface CacheSimulator {
-  /** The bill of one call. Its `at` must not be before that of the previous call. Throws when the provider would reject the marks. */
+  /**
+   * Returns the token counts and cost of one call. Calls must be in the order of their times. Throws when the provider would reject the
+   * marks.
+   */
   call(call: ModelCall): Bill
 }
 
@@ -23,42 +26,46 @@ export interface CacheSimulatorOptions {
   readonly minimumTokens: number
   readonly ttlSeconds: number
   readonly count: TokenCounter
-  /** Only for `anthropic`. How many parts a read checks from a mark backwards. Default: 20. 1 is the marked part only, as with OpenAI. */
+  /** Only for `anthropic`: how many parts a read checks from a mark backwards, including the marked part. Default: 20. OpenAI checks 1. */
   readonly lookBack?: number
-  /** Only for `prefix`. The number of tokens in a block. Default: 128. */
+  /** Only for `prefix`: the number of tokens in a block of the cache. Default: 128. */
   readonly blockTokens?: number
 }
 
 /**
- * Simulates the prompt cache of a provider, beginning empty. Call it with the prompts of a conversation in order. Each call returns how
- * many tokens were read from the cache, written to it, or paid in full. A test can check that a change of prompts keeps the cache useful:
+ * Simulates the prompt cache of a provider. At first the cache is empty. Call it with the prompts of a conversation in order. Each call
+ * returns how many tokens were read from the cache, written to it, or neither (uncached). With it a test can check that a change of the
+ * prompt does not make the cache useless:
  *
  *   const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
  *   const first = cache.call({ system, parts: round1.parts, at: 0 })
  *   const second = cache.call({ system, parts: round2.parts, at: 20 })
  *   expect(second.cacheWrite).toBeLessThan(2_000)
  *
- * There are two kinds, after the documentation of the providers ("Prompt caching" at platform.claude.com and developers.openai.com).
+ * The two kinds follow the documentation of the providers ("Prompt caching" at platform.claude.com and developers.openai.com). A prefix is
+ * the beginning of a prompt, up to the end of one of its parts.
  *
- * `anthropic` has explicit marks, at most 4 in a request. The system text takes one of them. The documented rules:
- *   - A cache entry is written only at a mark. The entry is for the exact prefix that ends at the mark. Two prefixes are equal when they
- *     have the same parts with the same content. It does not matter where other marks are.
- *   - From each mark, a read checks at most 20 parts backwards, beginning with the marked part, for an entry that ends there. An entry
- *     further back is not found.
- *   - A prefix shorter than the model's minimum (512 to 4,096 tokens) is not cached, without an error.
- *   - An entry expires 5 minutes or an hour after its last use.
- *   - A token that is read costs 0.1 of the input price. A token that is written costs 1.25 (5 minutes) or 2 (an hour).
- * The simulation differs from these rules. Some differences make it cost more than the provider:
- *   - Every part counts in the look-back. Anthropic counts consecutive tool uses or tool results as one, but our prompts have none.
- *   - A mark inside the prefix that was read writes no entry.
- * Others make it cost less:
- *   - Writing always costs 1.25, also when entries live for an hour.
- *   - Adding an image does not invalidate entries before it.
- *   - An entry can be read at once, and not only after the response to its request has begun.
+ * The kind `anthropic` needs marks, at most 4 in a request. The system text takes one of them. These are the documented rules:
+ * - A cache entry is written only at a mark. It is for exactly the prefix that ends at the mark. Two prefixes are equal if they have the
+ *   same parts with the same content. Other marks in them make no difference.
+ * - A read starts at each mark and goes back over at most 20 parts, including the marked part. It looks for an entry that ends at one of
+ *   these parts. It does not find an entry further back.
+ * - A prefix shorter than the minimum of the model (512 to 4,096 tokens) is not cached. This causes no error.
+ * - An entry expires 5 minutes or an hour after its last use.
+ * - A token that is read costs 0.1 of the input price. A token that is written costs 1.25 (5 minutes) or 2 (an hour).
  *
- * `prefix` is automatic and ignores marks. It reads the longest prefix that the prompt shares with an earlier prompt, in whole blocks of
- * tokens. OpenAI has blocks of 128 and a minimum of 1,024 tokens. The rest is paid in full, and writing costs nothing. Newer OpenAI models
- * have marks and bill writes at 1.25; use `anthropic` for them.
+ * The simulation differs from these rules. These differences make the simulated cost too high:
+ * - Every part counts as one step back. Anthropic counts consecutive tool calls or tool results as one step, but Daybook sends none.
+ * - A mark inside the prefix that was read writes no entry.
+ *
+ * These differences make the simulated cost too low:
+ * - Writing always costs 1.25, also when entries live for an hour.
+ * - Adding an image does not invalidate entries before the image.
+ * - An entry can be read at once. Anthropic's entries can be read only after the response to the first request has begun.
+ *
+ * The kind `prefix` is automatic and ignores marks. It reads the longest beginning that the prompt has in common with an earlier prompt, in
+ * whole blocks of tokens. OpenAI has blocks of 128 tokens and a minimum of 1,024 tokens. All other tokens are uncached, and writing costs
+ * nothing. Newer models of OpenAI have marks and charge 1.25 for writing; use `anthropic` for them.
  */
 export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimulator {
   return options.kind === 'anthropic' ? createMarkCache(options) : createPrefixCache({ blockTokens: 128, ...options })
@@ -68,7 +75,6 @@ const maxMarks = 4
 /** How many parts a read checks from a mark backwards, including the marked part. */
 const defaultLookBack = 20
 
-/** Creates a cache of the kind `anthropic`. */
 function createMarkCache(options: {
   readonly minimumTokens: number
   readonly ttlSeconds: number
@@ -124,7 +130,6 @@ interface CachedPrompt {
   readonly expiresAt: number
 }
 
-/** Creates a cache of the kind `prefix`. */
 function createPrefixCache(options: {
   readonly minimumTokens: number
   readonly ttlSeconds: number
@@ -164,7 +169,7 @@ function sharedTokens(one: readonly Segment[], other: readonly Segment[], count:
   return tokens
 }
 
-/** The common prefix of two different contents. It is empty for an image or document, because these match whole or not at all. */
+/** The text with which both contents begin. It is empty for an image or document, because the cache compares these only as a whole. */
 function sharedText(one: string, other: string): string {
   if (one.startsWith('\u0000')) return ''
   let length = 0

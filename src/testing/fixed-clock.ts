@@ -6,7 +6,10 @@ export interface FixedClock extends Clock {
   advance(milliseconds: number): void
 }
 
-/** A clock that moves only when a test calls `set` or `advance`. Its random values come from a counter, so every run has the same ones. */
+/**
+ * A clock whose time changes only when a test calls `set` or `advance`. Its random values come from a counter, so that every run is the
+ * same.
+ */
 export function createFixedClock(start = '2026-01-01T00:00:00.000Z'): FixedClock {
   let time = Date.parse(start)
   let drawn = 0

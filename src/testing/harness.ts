@@ -13,7 +13,9 @@ import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
-/** An agent for tests, and the parts it is made of. By default it has a scripted model, a fixed clock, and store and files in memory. */
+/**
+ * An agent for tests, with the objects it is made of. By default it has a scripted model, a fixed clock, and a store and files in memory.
+ */
 export interface Harness {
   readonly agent: Agent
   readonly model: ScriptedModel
@@ -77,13 +79,16 @@ export function createHarness({ replies, conversationId = 'c1', ...options }: Ha
   }
 }
 
-/** Workspaces that keep the folders of closed turns, so that a test can look at them. */
+/** Workspaces that do not remove the folders of closed turns, so that a test can read them. */
 export const keepFolders = (workspaces: Workspaces): Workspaces => ({
   ...workspaces,
   open: async (owner, conversationId) => ({ ...(await workspaces.open(owner, conversationId)), removeFinished: async () => {} }),
 })
 
-/** Freezes a value. A test then fails when code modifies an event that it received. In production nothing is frozen, to save time. */
+/**
+ * Freezes a value, so that a test fails when a listener modifies an event. Without the harness, events are not frozen, because this takes
+ * time.
+ */
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   Object.values(Object.freeze(value)).forEach(deepFreeze)

@@ -17,25 +17,28 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { UnsafeFileReason } from '../ports/files.ts'
 
-/** A file or path that a hostile program could leave for tools. A use whose reason is undefined is allowed. */
+/**
+ * A path that a hostile program could create for tools to use. `reads`, `writes` and `asFolder` are the reasons for which a use is
+ * rejected. A use without a reason is allowed.
+ */
 export interface HostileThing {
   readonly what: string
-  /** The path relative to OUT_DIR, the folder in which code of the agent runs. */
+  /** The path relative to OUT_DIR, the folder in which programs of the agent run. */
   readonly path: string
-  /** Why it must not be read, nor its size be asked for. */
+  /** The reason for which reading the file, or its size, is rejected. */
   readonly reads: UnsafeFileReason | undefined
-  /** Why it must not be written or removed. */
+  /** The reason for which writing or removing the file is rejected. */
   readonly writes: UnsafeFileReason | undefined
-  /** Why it must not be listed or replaced as a folder. */
+  /** The reason for which listing or replacing the path as a folder is rejected. */
   readonly asFolder: UnsafeFileReason | undefined
 }
 
-/** What `plantHostileFiles` has created. */
+/** The hostile files that `plantHostileFiles` has created. */
 export interface HostilePlace {
   readonly things: readonly HostileThing[]
-  /** The content of the files outside OUT_DIR to which links point. If a tool returns this text, it has followed a link. */
+  /** The content of the files outside OUT_DIR to which links point. A tool that returns this text has followed a link. */
   readonly secret: string
-  /** The content of the files outside OUT_DIR. A test compares it before and after, to check that nothing was changed. */
+  /** Reads the files outside OUT_DIR. A test calls it before and after, to check that no file was changed. */
   outside(): Readonly<Record<string, string>>
   /** The folder with the files outside OUT_DIR. The caller must remove it. */
   readonly outsideFolder: string
@@ -44,8 +47,8 @@ export interface HostilePlace {
 const secret = 'the secret outside'
 
 /**
- * Creates all kinds of hostile files in `<outDir>/<inside>`, for tests of tools that read or write files. Links point to a temporary
- * folder, so following one does no harm. Device files are left out when the process lacks the privilege to create them.
+ * Creates hostile files of all kinds in `<outDir>/<inside>`, for tests of tools that read or write files. Links point to a temporary
+ * folder, so that following them does no harm. Device files are left out when the process may not create them.
  */
 export async function plantHostileFiles(outDir: string, inside = 'turn_1/files'): Promise<HostilePlace> {
   const outsideFolder = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
@@ -138,11 +141,11 @@ function canMake(path: string, minor: string): boolean {
     execFileSync('mknod', [path, 'c', '1', minor], { stdio: 'ignore' })
     return true
   } catch {
-    return false // the process lacks the privilege
+    return false // this process may not create devices
   }
 }
 
-/** Creates a socket file. It is created elsewhere and then moved, because a server that closes removes the path on which it listened. */
+/** Creates a socket file. The server creates it in another folder, and it is then moved. Otherwise closing the server would remove it. */
 async function plantSocket(path: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'daybook-socket-'))
   const server = createServer()
@@ -167,7 +170,7 @@ function plantMisplaced(at: At): readonly HostileThing[] {
   ]
 }
 
-/** Creates files with names that the disk allows but Daybook must reject. Adds paths for which no file can exist. */
+/** Creates files with names that the disk allows and Daybook must reject. Also returns paths at which no file can exist. */
 function plantNames(at: At): readonly HostileThing[] {
   const onDisk = ['a\nb', 'a\\b', 'a:b', 'evil\u202etxt.exe', 'zero\u200bwidth', 'e\u0301', '%2e%2e', 'a%2fb', 'git~1']
   for (const name of onDisk) writeFileSync(at(name), 'a file')

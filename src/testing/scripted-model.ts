@@ -10,24 +10,24 @@ export interface ScriptedModel extends Model {
   readonly left: number
 }
 
-/** The reply to one call, or a function that returns it. A string is a reply with only a text. */
+/** The reply to one call, or a function that returns the reply. A string is a reply with this text. */
 export type Reply = string | ScriptedReply | ((request: ModelRequest) => string | ScriptedReply)
 
-/** A reply with its parts and with how it is sent. */
+/** A reply, and how it is sent. */
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
-  /** The number of characters in each piece of the stream, or the pieces themselves. By default the text is sent in one piece. */
+  /** The number of characters in each piece of the stream, or the pieces themselves. Default: the text is sent in one piece. */
   readonly chunks?: number | readonly string[]
   readonly finish?: FinishReason
   readonly usage?: Partial<ModelUsage>
-  /** The call ends with this error after the text. The error has token counts only when `usage` is given. */
+  /** The call ends with this error after the text. The error event has token counts only if `usage` is set. */
   readonly error?: Partial<ServiceError>
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
-  /** After the text the model sends nothing more and waits until the call is aborted. */
+  /** After the text, the model sends nothing more until the call is aborted. */
   readonly stall?: true
-  /** Called before each piece, with the index of the piece. */
+  /** Called before each piece is sent, with the index of the piece. */
   readonly onChunk?: (index: number) => unknown
 }
 
@@ -37,7 +37,7 @@ export interface ScriptSettings {
   readonly window?: number
   /** The media types of documents that the model accepts. Default: any. */
   readonly documents?: readonly string[]
-  /** The title that answers requests of the role `gate`. They use no reply, unless `title` is null. */
+  /** The title with which the model answers requests of the role `gate`. If it is null, these requests are answered from `replies` too. */
   readonly title?: string | null
 }
 

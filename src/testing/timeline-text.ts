@@ -2,7 +2,7 @@ import { type Block, isHidden, isResultMetadata, readNotice, readToolCall } from
 import { ellipsize } from '../core/cut.ts'
 import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 
-/** A timeline as text, for tests. Each block is a line with its round, its type and the start of its content. */
+/** A timeline as text, for tests. Each line shows the round, the type and the first characters of one block. */
 export function timelineText(timeline: Timeline): string {
   return blocksOf(timeline).map(lineOf).join('\n')
 }
@@ -26,13 +26,14 @@ const shorten = (text: string) => {
   return ellipsize(line, 100)
 }
 
-/** The assertion that `expectTimeline` uses. Vitest and Jest have it. */
+/** The assertion that `expectTimeline` calls. Vitest and Jest have it. */
 export interface TimelineExpectation {
   toEqual(expected: unknown): void
 }
 
 /**
- * Asserts that a timeline has these blocks, and no others but the metadata of results. Each line is the type of a block, or `type: start of content`.
+ * Asserts that a timeline has these blocks in this order. Blocks with metadata of results are skipped. Each line is the type of a block, or
+ * `type: start of content`.
  *
  *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
  */

@@ -6,7 +6,7 @@ const text = (content: Uint8Array | undefined) => content && new TextDecoder().d
 const unsafe = (reason: string) => ({ code: 'file.unsafe', details: { reason } })
 const contents = (entries: Record<string, string>) => new Map(Object.entries(entries).map(([path, content]) => [path, bytes(content)]))
 
-/** Paths that must be rejected before any file is accessed. Each pair is what is wrong and the path. */
+/** Paths that must be rejected before any file is accessed. Each pair is a description of the error, and the path. */
 const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],
@@ -33,7 +33,10 @@ const unsafePaths = [
   ['the private folder in capitals', '.DAYBOOK/x'],
 ] as const
 
-/** The tests that every `Files` must pass. `create` makes an empty one for each test. test/files/file-safety.test.ts tests links and pipes. */
+/**
+ * The tests that every `Files` must pass. `create` makes an empty `Files` for each test. Links and pipes are tested in
+ * test/files/file-safety.test.ts.
+ */
 export function describeFiles(runner: TestRunner, name: string, create: () => Promise<Files>): void {
   describeReading(runner, name, create)
   describeRefusing(runner, name, create)

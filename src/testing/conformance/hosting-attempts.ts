@@ -1,14 +1,14 @@
 import type { Scope } from '../../core/scope.ts'
 import type { HostingHandles } from '../../ports/hosting.ts'
 
-/** A handle and a viewer. Resolving the handle for this viewer must fail. */
+/** A handle with which a viewer tries to get a file. The attempt must fail. */
 export interface Attempt {
   readonly what: string
   readonly handle: string
   readonly viewer: Scope
 }
 
-/** Attempts to get the file `hosted` of `owner`. All must fail. `own` is a file of `intruder` with the same name. */
+/** Attempts to get the file `hosted` of `owner`. All must fail. `own` is a file of `intruder` that has the same name. */
 export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }
@@ -43,7 +43,7 @@ function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope):
   ])
 }
 
-/** Attempts with altered handles. They must resolve neither for the intruder nor for the owner. */
+/** Attempts with modified handles. They must fail for the intruder and for the owner. */
 function byAnotherSpelling(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   const mine = own.key.slice(0, own.key.indexOf(`/${intruder.user}/`))
   const climbs = ['..', '%2e%2e', '%2E%2E', '%252e%252e', '.%2e', '..%2f..', '\uff0e\uff0e', '..\0', '.. ', '...'].map(

@@ -22,7 +22,7 @@ const report: NewFile = {
 
 const handlesOf = ({ rn, key, hosted_uri }: HostingHandles): readonly string[] => [rn, key, hosted_uri]
 
-/** The tests that every `Hosting` must pass. `create` makes an empty one for each test. */
+/** The tests that every `Hosting` must pass. `create` makes an empty `Hosting` for each test. */
 export function describeHosting(runner: TestRunner, name: string, create: () => Promise<Hosting>): void {
   describeHandles(runner, name, create)
   describeVersions(runner, name, create)

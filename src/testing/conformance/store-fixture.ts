@@ -6,16 +6,15 @@ import type { Claim, ConversationStore, Entry, Owner } from '../../ports/store.t
 import { minute, withIds } from '../blocks.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 
-/** An empty store, and the clock and blobs that it uses. */
+/** An empty store, with its clock and its blob store. */
 export interface StoreFixture {
   readonly store: ConversationStore
   readonly clock: FixedClock
   readonly blobs: BlobStore
 }
-/** Creates an empty store for each test. */
 export type CreateStore = () => Promise<StoreFixture>
 
-/** An owner on another host. The store can not check whether the process of this owner is alive. */
+/** An owner on another host, so that the store can not check whether its process is alive. */
 export const owner = (id: string): Owner => ({ id, host: `host-of-${id}`, pid: 4711 })
 
 export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
@@ -63,7 +62,7 @@ export async function writeConversation(
   return claim
 }
 
-/** A timeline as a plain value for comparisons, with `blocks` in place of its internal buffer. */
+/** A timeline as a value that tests can compare: `blocks` replace the internal buffer. */
 export const comparable = ({ buffer: _buffer, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
 
 export async function visibleTimeline(store: ConversationStore, conversationId: string): Promise<object | undefined> {

@@ -2,7 +2,7 @@ import { call, completion, header, minute, prompt, result, rounds, withIds } fro
 import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, visibleIds, writeConversation } from './store-fixture.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** Tests of lookups by path, turn and call in the whole history. */
+/** Tests of finding blocks by path, turn and call in the whole journal. */
 export function describeHistory({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('history', () => {
     it('finds blocks by path, turn and call in the whole history, oldest first, also after they were compacted', async () => {

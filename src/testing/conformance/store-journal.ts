@@ -35,7 +35,7 @@ function circularObject(): object {
   return value
 }
 
-/** Overwrites every value in an object that is not itself an object, at any depth. */
+/** Replaces every value in the object that is not an object itself, at any depth. */
 function overwriteAll(value: object): void {
   for (const [key, inner] of Object.entries(value)) {
     if (typeof inner === 'object' && inner !== null) overwriteAll(inner)
@@ -43,7 +43,7 @@ function overwriteAll(value: object): void {
   }
 }
 
-/** Tests of appends to the journal, and of the visible timeline that results. */
+/** Tests of appending to the journal, and of the visible timeline after an append. */
 export function describeJournal({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the journal', () => {
     it('numbers the entries of each conversation from 1 without gaps, also across a change of the owner', async () => {
@@ -95,22 +95,26 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'never.heard', ts: minute(1) }],
         ['change.invalid', { type: 'blocks.appended', blocks: 'oops' }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ turn_id: 7 }, 'b_3')] }],
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // the id is already used in the journal
-        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }], // the first change of the same append uses this id
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // the journal already has a block with this id
+        // the first change of this append has a block with this id
+        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'mine')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // this depth would overflow the stack of the JSON parser
+        // so deep that a JSON parser could overflow the stack
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }],
         ['change.invalid', responseReceived(nested(5_000))],
         ['change.invalid', responseReceived(nested(50_000))],
         ['change.invalid', responseReceived(circularObject())],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
-        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // this text decodes, but it is not the canonical base64 of its bytes
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // this is not a timestamp
+        // can be decoded, but encoding the bytes gives another text
+        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // not a timestamp
         ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
-        ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }], // the next SID would not be a safe integer
+        // too large for the path of a source
+        ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }],
         ['blob.missing', { type: 'blocks.appended', blocks: [withFields({ blob: { sha256: 'a'.repeat(64), size: 1 } }, 'b_3')] }],
         [
           'blob.missing',
@@ -153,7 +157,8 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       const claim = await store.claim('c1', owner('a'))
       const [entry] = await store.append(claim, [change])
       expect(entry?.change).toEqual(change)
-      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change)) // as text, because the order of keys must be the same, too
+      // compared as text, because the order of the keys must also be the same
+      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change))
       const saved = await store.loadVisible('c1')
       expect(saved && blockById(saved.timeline, 'b_1')).toEqual(withFields(odd))
     })

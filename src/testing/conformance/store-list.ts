@@ -35,7 +35,8 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('returns every conversation exactly once across pages while new conversations appear', async () => {
       const { store } = await create()
-      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four conversations have the same time
+      // the first four conversations have the same time
+      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)])
       await store.claim('never used', owner('a'))
       const all = ['c0', 'c1', 'c2', 'c3', 'c6', 'c5', 'c4', 'never used']
       expect(await pages(store, {})).toEqual(all)

@@ -21,7 +21,7 @@ const withBytes = (id: number, text: string): Block => ({
   base64: Buffer.from(text).toString('base64'),
 })
 
-/** Tests of the deletion of conversations, old history and unused blobs. */
+/** Tests of deleting conversations, old entries and unused blobs. */
 export function describeRetention({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('deletion and retention', () => {
     it('deletes a conversation with all its entries, and returns whether it existed', async () => {
@@ -144,14 +144,15 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       const bytes = (await store.findByTurn('c1', 't1'))[1]?.blob?.sha256 ?? ''
       expect(await store.retain({ historyBefore: minute(1) })).toEqual({ conversations: 0, entries: 0, blobs: 0 })
       const report = await store.retain({ historyBefore: minute(8) })
-      expect(report.entries).toBe(5) // the entries of t1, and a summary that was compacted later; blocks of t2 are still visible
+      expect(report.entries).toBe(5) // the entries of t1, and a summary that was itself compacted; blocks of t2 are still visible
       expect(report.blobs > 0).toBe(true)
       expect(await visibleTimeline(store, 'c1')).toEqual(before)
       expect(await blobs.has(bytes)).toBe(false)
       expect(await store.readTurnLog('c1', 't1')).toBe(undefined)
       expect(idsOf((await store.readTurnLog('c1', 't2'))?.blocks ?? [])).toEqual(['b_3', 'b_5'])
       expect(await store.findByPath('c1', 'ar:t1.user.prompt')).toEqual([])
-      await expect(store.append(claim, [appended([prompt('x')], 1)])).rejects.toMatchObject({ code: 'change.invalid' }) // an id is never used again, even after its block was removed
+      // the number of a removed block is not used again
+      await expect(store.append(claim, [appended([prompt('x')], 1)])).rejects.toMatchObject({ code: 'change.invalid' })
       expect(await store.append(claim, [appended([prompt('x', 't3')], 8)])).toMatchObject([{ seq: 15 }])
       const exported = await store.exportBundle('c1')
       expect(exported.turn_logs.map(({ turn_id }) => turn_id)).toEqual(['t2', 't3'])

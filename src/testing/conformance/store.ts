@@ -86,14 +86,15 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       const busy = { code: 'conversation.busy' }
 
       await store.claim('same process', here('a'))
-      await expect(store.claim('same process', here('b'))).rejects.toMatchObject(busy) // two agents may live in one process
+      await expect(store.claim('same process', here('b'))).rejects.toMatchObject(busy) // there may be two agents in one process
       await store.claim('pid gone', here('a', { pid: dead }))
-      await expect(store.claim('pid gone', owner('b'))).rejects.toMatchObject(busy) // another host can not look for the process
+      // this owner is on another host and can not look for the process
+      await expect(store.claim('pid gone', owner('b'))).rejects.toMatchObject(busy)
       await store.claim('pid gone', here('b'))
       await store.claim('pid given away', here('a', { startedAt: '1' }))
       await store.claim('pid given away', here('b'))
       for (const elsewhere of [{ host: 'h' }, { bootId: 'b' }, { pidNs: 'n' }]) {
-        const name = Object.keys(elsewhere)[0] as string // each has one field
+        const name = Object.keys(elsewhere)[0] as string // each object has one field
         await store.claim(name, here('a', { pid: dead, startedAt: '1', ...elsewhere }))
         await expect(store.claim(name, here('b'))).rejects.toMatchObject(busy)
       }

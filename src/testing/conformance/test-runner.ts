@@ -1,11 +1,11 @@
-/** The functions of a test runner that the conformance suites use. Pass those of Vitest or Jest. */
+/** The functions of a test runner that the conformance suites call. Pass those of Vitest or Jest. */
 export interface TestRunner {
   readonly describe: (name: string, body: () => void) => void
   readonly it: (name: string, body: () => Promise<void>) => void
   readonly expect: (value: unknown) => Expectation
 }
 
-/** The assertions that the suites use. */
+/** The assertions that the conformance suites call. */
 export interface Expectation {
   toBe(expected: unknown): void
   toEqual(expected: unknown): void

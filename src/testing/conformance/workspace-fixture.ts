@@ -11,14 +11,13 @@ import type {
   Workspaces,
 } from '../../ports/workspace.ts'
 
-/** The workspaces to test, as one machine sees them. */
+/** The workspaces under test on one machine. */
 export interface WorkspaceFixture {
   readonly workspaces: Workspaces
-  /** The same workspaces as another machine sees them. It shares the storage but has no local files yet. */
+  /** Opens the workspaces on another machine, which has the same storage but no local files yet. */
   elsewhere(): Promise<Workspaces>
 }
 
-/** Creates the workspaces for each test. */
 export type CreateWorkspaceFixture = () => Promise<WorkspaceFixture>
 
 export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces'>, conversationId = 'c1'): Promise<Workspace> =>
@@ -27,9 +26,9 @@ export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)
 
-/** Replaces the journal in tests. It has what a workspace reads from a journal: recorded files and publish records. */
+/** Takes the place of the journal in tests. It has the data that a workspace reads from a journal: recorded files and publish records. */
 export interface TestJournal extends RecordedFiles {
-  /** Records a file, as a block with these bytes would. */
+  /** Records a file. In a real journal, a block with these bytes does this. */
   record(logical: string, content: Uint8Array): void
   publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
 }
@@ -66,10 +65,10 @@ export function source(name: string): CheckoutSource {
   return slash < 0 ? { turnId: name, rel: '' } : { turnId: name.slice(0, slash), rel: name.slice(slash + 1) }
 }
 
-/** A running turn with the file operations that the suites need. */
+/** A running turn, with the file operations that the conformance suites need. */
 export interface TestTurn {
   write(rel: string, content: string): Promise<void>
-  /** Writes a file and records it in the journal, as a tool does. */
+  /** Writes a file and records it in the journal. A tool does the same. */
   writeRecorded(rel: string, content: string): Promise<void>
   remove(rel: string): Promise<void>
   checkout(mode: CheckoutRequest['mode'], sources: readonly string[], force?: boolean): Promise<CheckoutOutcome>

@@ -70,7 +70,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
         { name: 'logs', files: 1 },
       ])
 
-      // A later turn that checks them out keeps them, unchanged and changed.
+      // A later turn that checks out these files keeps them, whether it changes them or not.
       const second = await beginTurn(workspace, 'turn_2', journal)
       expect((await second.checkout('replace', ['turn_1'])).ok).toBe(true)
       await second.write('logs/today.md', 'changed by a program')

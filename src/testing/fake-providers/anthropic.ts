@@ -13,7 +13,7 @@ import {
   textPart,
 } from './provider-format.ts'
 
-/** The API of Anthropic: `POST /v1/messages` with `stream: true`. Its input tokens do not include cached tokens. */
+/** The API of Anthropic: `POST /v1/messages` with `stream: true`. The input tokens that it reports do not include cached tokens. */
 export const anthropicFormat: ProviderFormat = {
   environment: (address, key) => ({ ANTHROPIC_BASE_URL: `${address}/v1`, ANTHROPIC_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-api-key'),
@@ -101,7 +101,10 @@ const errorResponse = (status: number, type: string, message: string): ErrorResp
   status,
   body: { type: 'error', error: { type, message } },
 })
-/** The authentication error repeats the key. The real provider does not do so, but tests check that keys are removed from errors. */
+/**
+ * The errors of the API. The authentication error contains the key, unlike that of Anthropic, so that tests can check that keys are
+ * removed.
+ */
 const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'authentication_error', `invalid x-api-key: ${key}`),
   content_filter: () => errorResponse(400, 'invalid_request_error', 'Output blocked by content filtering policy'),

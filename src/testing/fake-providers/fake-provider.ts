@@ -12,31 +12,31 @@ import type { FakeReply, FakeRequest, FakeUsage, ParsedRequest, ProviderFormat }
 
 /** A running fake provider. */
 export interface FakeProvider {
-  /** Environment variables with the address and key of the fake provider. Pass them to `modelFrom`. */
+  /** Environment variables with the address and key of the fake provider. Pass them to `modelFrom` as `environment`. */
   readonly environment: Readonly<Record<string, string>>
   readonly address: string
-  /** The requests that were received, in order. */
+  /** The received requests, in order. */
   readonly requests: readonly FakeRequest[]
-  /** How many replies of the script were not sent yet. */
+  /** How many replies of the script have not been sent yet. */
   readonly left: number
-  /** How many responses were cut off because the client disconnected. */
+  /** How many responses ended early because the client closed the connection. */
   readonly abandoned: number
-  /** Whether the latest response has stalled (the fault `stall`). */
+  /** Whether the latest response has stopped without an end, because its reply has the fault `stall`. */
   readonly silent: boolean
   close(): Promise<void>
 }
 
 /** The providers that can be simulated. */
 export type FakeProviderName = keyof typeof formats
-/** The replies, one for each request in order. A string is the text of a reply. */
+/** The replies, one per request, in order. A string is a reply with this text. */
 export type FakeScript = readonly (string | FakeReply | ((request: FakeRequest) => string | FakeReply))[]
 
 /** Options of `startFakeProvider`. */
 export interface FakeProviderOptions {
   readonly key?: string
-  /** The clock of the simulated cache, in milliseconds. Default: `Date.now`. */
+  /** The current time for the simulated cache, in milliseconds. Default: `Date.now`. */
   readonly now?: () => number
-  /** Prefixes with fewer tokens are not cached. Default: 1,024. */
+  /** The length in tokens from which a prompt is cached. Default: 1,024. */
   readonly minimumTokens?: number
 }
 
@@ -45,8 +45,8 @@ const formats = { anthropic: anthropicFormat, openai: openaiFormat, google: goog
 const maxMarks = 4
 
 /**
- * Starts a local HTTP server with the API of a model provider, on a free port of 127.0.0.1. The server sends the scripted replies. It
- * reports the token counts of a simulated prompt cache.
+ * Starts a local HTTP server with the API of a model provider, on a free port of 127.0.0.1. The server sends the replies of the script. The
+ * token counts that it reports come from a simulated prompt cache.
  *
  *   const provider = await startFakeProvider('anthropic', ['<channel:answer>Hello.</channel:answer>'])
  *   const model = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
@@ -152,7 +152,8 @@ async function streamResponse(
     if (reply.delayMs !== undefined) await sleep(reply.delayMs)
     response.write(frame)
   }
-  await new Promise((resolve) => response.write(': flushed\n\n', resolve)) // writes an SSE comment and waits until it and everything before it was sent
+  // writes an SSE comment, and waits until it is sent with everything before it
+  await new Promise((resolve) => response.write(': flushed\n\n', resolve))
   switch (reply.fault) {
     case 'stall':
       return

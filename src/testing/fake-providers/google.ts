@@ -11,7 +11,10 @@ import {
   textPart,
 } from './provider-format.ts'
 
-/** The API of Google, `streamGenerateContent`. Its prompt tokens include cached tokens. Its answer tokens do not include reasoning. */
+/**
+ * The API of Google: `streamGenerateContent`. The prompt tokens that it reports include cached tokens. Its output tokens do not include
+ * reasoning.
+ */
 export const googleFormat: ProviderFormat = {
   environment: (address, key) => ({ GOOGLE_GENERATIVE_AI_BASE_URL: `${address}/v1beta`, GOOGLE_GENERATIVE_AI_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-goog-api-key'),

@@ -12,7 +12,10 @@ import {
   textPart,
 } from './provider-format.ts'
 
-/** The API of OpenAI: `POST /v1/responses` with `stream: true`. Its input tokens include those read from and written to the cache. */
+/**
+ * The API of OpenAI: `POST /v1/responses` with `stream: true`. The input tokens that it reports include tokens read from and written to the
+ * cache.
+ */
 export const openaiFormat: ProviderFormat = {
   environment: (address, key) => ({ OPENAI_BASE_URL: `${address}/v1`, OPENAI_API_KEY: key }),
   keyOf: bearerToken,

@@ -1,40 +1,44 @@
 import type { Part } from '../../core/render/types.ts'
 
-/** A reply of a fake provider. It is the same for all providers. */
+/** A reply of a fake provider, in a form that does not depend on the provider. */
 export interface FakeReply {
   readonly text?: string
-  /** The number of characters in each piece of the stream. By default the text is sent in one piece. */
+  /** The number of characters in each piece of the stream. Default: the text is sent in one piece. */
   readonly chunks?: number
   /** Reasoning that is sent before the text. */
   readonly reasoning?: string
   readonly finish?: 'stop' | 'length' | 'content_filter'
-  /** Overrides token counts that the simulated cache gives. */
+  /** Token counts that replace those of the simulated cache. */
   readonly usage?: Partial<FakeUsage>
-  /** Responds with this error instead of a stream. */
+  /** The server sends this error in place of a stream. */
   readonly error?: FakeErrorKind
-  /** Only with `error`: how long the client is told to wait before it tries again. */
+  /** Only with `error`: the time that the response tells the client to wait before a retry. */
   readonly retryAfterMs?: number
-  /** What goes wrong after the text. Without a fault the response ends regularly. */
+  /** What goes wrong after the text. Without a fault, the response ends as usual. */
   readonly fault?: FakeFault
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
 }
 
 /**
- * `reset`: the connection is reset. `cut`: the response ends without its closing events. `malformed`: the last event is not valid JSON.
- * `stall`: the connection stays open, and nothing more is sent.
+ * - `reset`: the connection is reset
+ * - `cut`: the response ends without its last events
+ * - `malformed`: the last event is not valid JSON
+ * - `stall`: the connection stays open, but the server sends nothing more
  */
 export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
 
 /** The errors that a fake provider can return. */
 export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
 
-/** Token counts of a call. `uncached`, `cacheRead` and `cacheWrite` do not overlap. Each provider reports them in its own way. */
+/**
+ * Token counts of a call. `uncached`, `cacheRead` and `cacheWrite` do not overlap. The file of each provider converts them to its own form.
+ */
 export interface FakeUsage {
   readonly uncached: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** The part of `cacheWrite` that lives for an hour. */
+  /** The number of tokens in `cacheWrite` that are cached for an hour. */
   readonly cacheWriteLong: number
   readonly output: number
   readonly reasoning: number
@@ -51,13 +55,13 @@ export interface FakeRequest {
 
 /** The HTTP format of one provider: how to parse its requests and how to write its responses. */
 export interface ProviderFormat {
-  /** The environment variables that direct a model to the fake provider. */
+  /** The environment variables with which a model uses the fake provider. */
   environment(address: string, key: string): Readonly<Record<string, string>>
   /** The API key in the headers of a request. */
   keyOf(headers: FakeRequest['headers']): string
-  /** Parses a request. Returns undefined when this provider does not have such requests. */
+  /** Parses a request. Undefined when the API of this provider has no such request. */
   parse(path: string, body: unknown): ParsedRequest | undefined
-  /** The events of the response stream. */
+  /** The events of the response as SSE text. */
   frames(reply: FakeReply, pieces: readonly string[], request: ParsedRequest, usage: FakeUsage): Frames
   errorResponse(kind: FakeErrorKind, key: string, retryAfterMs: number | undefined): ErrorResponse
 }
@@ -66,13 +70,15 @@ export interface ParsedRequest {
   readonly model: string
   readonly system: string
   readonly parts: readonly Part[]
-  /** How the cache of the provider works for this request. */
+  /** How the provider caches the prompt of this request. */
   readonly cache: 'marks' | 'marks-without-look-back' | 'prefix'
-  /** Whether the marks in the request ask for cache entries that live for an hour. */
+  /** Whether the marks in the request ask for a cache entry that lives for an hour. */
   readonly long?: boolean
 }
 
-/** The events of a response stream: `opening` before the text, one of `pieces` for each piece of text, and `closing` after the text. */
+/**
+ * The events of a response as SSE text: `opening` before the text, one of `pieces` for each piece of text, and `closing` after the text.
+ */
 export interface Frames {
   readonly opening: readonly string[]
   readonly pieces: readonly string[]
@@ -91,7 +97,7 @@ export const sseEvent = (value: { readonly type: string }): string => `event: ${
 export const retryAfter = (milliseconds: number | undefined): Readonly<Record<string, string>> =>
   milliseconds === undefined ? {} : { 'retry-after': String(Math.ceil(milliseconds / 1000)), 'retry-after-ms': String(milliseconds) }
 
-/** The value of a header. It is empty when the header is missing or repeated. */
+/** The value of a header. Empty when the header is missing or occurs twice. */
 export const headerOf = (headers: FakeRequest['headers'], name: string): string => {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
