@@ -1,4 +1,4 @@
-// The web globals that core may use; all are pure. Only tsconfig.core.json includes this file.
+// The web globals that `core` may use. All are pure. Only tsconfig.core.json includes this file.
 interface URLSearchParams extends Iterable<[string, string]> {
   toString(): string
 }

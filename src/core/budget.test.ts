@@ -98,7 +98,7 @@ it('never has more than twice the base rounds, whatever is granted', () => {
 
 type End = 'ok' | 'bad' | `refused:${string}`
 
-/** The next step after each round of a turn, up to the first exit or wrap-up. */
+/** The next step after each round of a turn, up to the first `exit` or `wrap_up`. */
 function stepsAfter(ends: readonly End[], maxRounds = 15): readonly string[] {
   let repairs: RepairCount = noRepairs
   const steps: string[] = []
@@ -131,7 +131,8 @@ describe('repairs', () => {
   it('loop 17.64: a failure in the last round leads to a wrap-up, not to a repair', () => {
     const ok = Array.from({ length: 14 }, () => 'ok' as const)
     expect(stepsAfter([...ok, 'bad']).at(-1)).toBe('wrap_up')
-    expect(stepsAfter([...ok.slice(2), 'bad', 'bad', 'bad']).at(-1)).toBe('exit') // no repair is left, whatever the rounds
+    // No repair is left, so the turn ends although rounds are left.
+    expect(stepsAfter([...ok.slice(2), 'bad', 'bad', 'bad']).at(-1)).toBe('exit')
   })
 
   it('are used up by a tool that refuses three times with the same code', () => {

@@ -2,43 +2,46 @@ import type { Decision, FinalDecision } from './decision/decision.ts'
 import { isObject } from './json.ts'
 import type { InboxEvent } from './timeline/change.ts'
 
-/** The limits of one turn, as set by the user of the SDK. */
+/** The limits of one turn, which the user of the SDK sets. */
 export interface BudgetSettings {
-  /** The most decisions of the model in the turn. Repeated decisions after a mistake count too. Without a positive number it is 15. */
+  /** The greatest number of decisions in the turn. Decisions that are repeated after a mistake count, too. The default is 15. */
   readonly maxRounds?: number
-  /** How many extra rounds events may add in all. By default as many as `maxRounds`. */
+  /** The greatest number of extra rounds that all events together may add. Default: the value of `maxRounds`. */
   readonly creditCap?: number
-  /** Wall-clock milliseconds of the whole turn. */
+  /** The greatest duration of the whole turn, in milliseconds. */
   readonly maxMilliseconds?: number
-  /** The most money that the turn may cost, in the currency of the amounts given to `spend`. */
+  /** The greatest amount of money that the turn may cost. The currency is that of the amounts passed to `spend`. */
   readonly maxMoney?: number
 }
 
-/** The limits of a turn and what it has used so far. Immutable: the functions below return a new one. */
+/** The limits of a turn, and what the turn has used so far. A budget is immutable, so `spend` and `grantExtraRounds` return a new one. */
 export interface Budget {
   readonly baseRounds: number
   readonly maxExtraRounds: number
   readonly grantedRounds: number
   readonly grantedEventIds: readonly string[]
-  /** Rounds used so far. */
+  /** The number of rounds used so far. */
   readonly rounds: number
-  /** Epoch milliseconds. */
+  /** The start of the turn, in epoch milliseconds. */
   readonly startedAt: number
   readonly maxMilliseconds?: number
   readonly maxMoney?: number
-  /** Money used so far. */
+  /** The money used so far. */
   readonly money: number
-  /** The turn used something whose price is unknown. */
+  /** True when the turn called a model whose price is not known. */
   readonly unpriced?: boolean
 }
 
-/** What the turn may do next. `stop:unpriced`: a money limit is set but a price is unknown. Then not even a wrap-up call is allowed. */
+/**
+ * What the turn may do next. `stop:unpriced` means that there is a limit of money, but a price is not known. Then the turn must end without
+ * another call.
+ */
 export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'stop:unpriced'
 
 const defaultRounds = 15
 const defaultExtraRounds = 1
 
-/** The budget at the start of a turn; `startedAt` is in epoch milliseconds. */
+/** The budget at the start of a turn. `startedAt` is in epoch milliseconds. */
 export function createBudget(settings: BudgetSettings, startedAt: number): Budget {
   const baseRounds = positiveInteger(settings.maxRounds) ?? defaultRounds
   const { maxMilliseconds, maxMoney } = settings
@@ -55,12 +58,12 @@ export function createBudget(settings: BudgetSettings, startedAt: number): Budge
   }
 }
 
-/** Adds to the used amounts. A decision costs one round and money; a wrap-up call costs money only. */
+/** Adds a cost to the used amounts. A decision costs one round and money. A call for a wrap-up costs only money. */
 export function spend(budget: Budget, cost: { readonly rounds?: number; readonly money?: number }): Budget {
   return { ...budget, rounds: budget.rounds + (cost.rounds ?? 0), money: budget.money + (cost.money ?? 0) }
 }
 
-/** Adds rounds for an event that needs an answer. An event may be delivered twice but adds its rounds only once. */
+/** Adds rounds for an event that needs an answer. If the same event arrives twice, its rounds are added only once. */
 export function grantExtraRounds(budget: Budget, eventId: string, amount: number = defaultExtraRounds): Budget {
   const rounds = positiveInteger(amount)
   if (rounds === undefined || budget.grantedEventIds.includes(eventId)) return budget
@@ -68,8 +71,9 @@ export function grantExtraRounds(budget: Budget, eventId: string, amount: number
 }
 
 /**
- * The extra rounds that an event adds. Followups, and external events that are marked as reactive, add `iteration_credit` rounds, or one
- * without that field. Other events add none. Both fields of the event itself have precedence over those of its envelope.
+ * The number of extra rounds that an event adds. Followups add rounds, and so do external events with `reactive: true`. They add
+ * `iteration_credit` rounds, or one if this field is missing. Other events add none. Each field may be in `payload.event` or in `payload`.
+ * If it is in both, the value in `payload.event` is used.
  */
 export function extraRoundsOf({ kind, payload }: Pick<InboxEvent, 'kind' | 'payload'>): number {
   const envelope = isObject(payload) ? payload : {}
@@ -80,12 +84,12 @@ export function extraRoundsOf({ kind, payload }: Pick<InboxEvent, 'kind' | 'payl
   return requested === undefined ? defaultExtraRounds : (positiveInteger(requested) ?? 0)
 }
 
-/** The granted rounds, up to the limit. */
+/** The extra rounds that were granted, but not more than the limit allows. */
 export const usableExtraRounds = (budget: Budget): number => Math.min(budget.grantedRounds, budget.maxExtraRounds)
 export const maxRoundsOf = (budget: Budget): number => budget.baseRounds + usableExtraRounds(budget)
 export const remainingRounds = (budget: Budget): number => Math.max(0, maxRoundsOf(budget) - budget.rounds)
 
-/** Checks whether the model may decide once more. `now` is in epoch milliseconds; `estimate` is the expected cost of the decision. */
+/** Checks whether the model may make another decision. `now` is in epoch milliseconds. `estimate` is the expected cost of the decision. */
 export function checkBudget(budget: Budget, now: number, estimate = 0): BudgetCheck {
   if (budget.maxMoney !== undefined && budget.unpriced) return 'stop:unpriced'
   if (remainingRounds(budget) === 0) return 'wrap_up:rounds'
@@ -108,22 +112,21 @@ function positiveInteger(amount: number | undefined): number | undefined {
  *   tool refusal         the tool refused its call             every third identical refusal in a row costs one repair
  */
 export interface RepairCount {
-  /** The repairs since the last accepted round. */
+  /** The number of repairs since the last accepted round. */
   readonly consecutive: number
-  /** The repairs in the whole turn. */
+  /** The number of repairs in the whole turn. */
   readonly total: number
-  /** True when a response since the last accepted round was a text without any channel. The next such text is an answer. */
+  /**
+   * True when a response since the last accepted round had no channel. If another response has no channel, it is accepted as the answer.
+   */
   readonly plainText?: boolean
-  /** The last tool refusal, and how many times it came in a row. */
+  /** The last tool refusal, and how many times in a row it occurred. */
   readonly refusal?: { readonly code: string; readonly toolId: string; readonly times: number }
 }
 
 interface AfterFailure {
   readonly repairs: RepairCount
-  /**
-   * How the turn goes on. `wrap_up` means that no rounds are left, but the model may still end the turn in its own words. `exit` means
-   * that a fixed answer ends the turn.
-   */
+  /** How the turn goes on. `wrap_up`: no rounds are left, but the model may still write an answer. `exit`: a fixed text is the answer. */
   readonly next: 'repair' | 'wrap_up' | 'exit'
 }
 
@@ -133,7 +136,7 @@ const refusalsPerRepair = 3
 
 export const noRepairs: RepairCount = { consecutive: 0, total: 0 }
 
-/** True when the turn has to end because it was repaired too often. */
+/** True when the turn must end because it has had too many repairs. */
 export const repairsExhausted = ({ consecutive, total }: RepairCount): boolean => consecutive > maxConsecutiveRepairs || total > maxRepairs
 
 /** The count after a round whose action ran. */
@@ -142,7 +145,7 @@ export const afterAcceptedRound = (repairs: RepairCount): RepairCount =>
 
 /**
  * The count after a response that broke a rule, and how the turn goes on. `remainingRounds` does not include the failed round. `plainText`
- * is true when the response was a text without any channel.
+ * is true when the response had no channel.
  */
 export function afterRejectedResponse(repairs: RepairCount, remainingRounds: number, plainText = false): AfterFailure {
   const counted = { consecutive: repairs.consecutive + 1, total: repairs.total + 1 }
@@ -150,7 +153,10 @@ export function afterRejectedResponse(repairs: RepairCount, remainingRounds: num
   return { repairs: after, next: repairsExhausted(after) ? 'exit' : nextStep(remainingRounds) }
 }
 
-/** The count after a tool refused its call, and how the turn goes on. Every third identical refusal in a row costs a repair. */
+/**
+ * The count after a tool refused its call, and how the turn goes on. When a tool refuses three times in a row with the same code, this
+ * costs one repair.
+ */
 export function afterToolRefusal(
   repairs: RepairCount,
   refusal: { readonly code: string; readonly toolId: string },
@@ -165,23 +171,23 @@ export function afterToolRefusal(
 
 const nextStep = (remainingRounds: number) => (remainingRounds > 0 ? 'repair' : 'wrap_up')
 
-/** The last rounds of a turn that has to end. If the model does not answer in these rounds, a fixed answer follows. */
+/** The last rounds of a turn that has to finish. If the model does not answer in these rounds, a fixed text is the answer. */
 export interface WrapUp {
   readonly rounds: number
-  /** Ids of the tools that may still be called. */
+  /** The ids of the tools that the model may still call. */
   readonly tools: readonly string[]
   readonly maxTokens: number
 }
 
 const minTokens = 512
 
-/** The wrap-up after a budget is used up. The model is called once and may only answer. */
+/** The wrap-up at a limit of rounds, time or money. The model is called once and may only answer. */
 export const budgetWrapUp: WrapUp = { rounds: 1, tools: [], maxTokens: 3_000 }
 
-/** The wrap-up after the user asked the agent to finish. The agent may first write down and order its results. */
+/** The wrap-up after the user asked the agent to finish. The agent may still write its results to files before it answers. */
 export const steerWrapUp: WrapUp = { rounds: 2, tools: ['react.write', 'react.patch', 'react.plan', 'react.hide'], maxTokens: 3_000 }
 
-/** A wrap-up with the given limits. It has at least one round and 512 tokens. */
+/** Makes a wrap-up with the given limits. It has at least one round and at least 512 output tokens. */
 export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; readonly maxTokens?: number } = {}): WrapUp {
   const { rounds = kind.rounds, maxTokens = kind.maxTokens } = settings
   return { ...kind, rounds: Math.max(1, Math.floor(rounds) || 1), maxTokens: Math.max(minTokens, Math.floor(maxTokens) || 0) }
@@ -189,12 +195,12 @@ export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; r
 
 export type WrapUpVerdict =
   | { readonly verdict: 'answer'; readonly decision: FinalDecision }
-  /** The call may run. `wrapUp` is what remains after it. When no round remains, a fixed answer ends the turn. */
+  /** The call may run. `wrapUp` has the rounds that are left after it. If none are left, a fixed text is the answer. */
   | { readonly verdict: 'call'; readonly wrapUp: WrapUp }
-  /** The response is neither an answer nor an allowed call. A fixed answer ends the turn, without a repair. */
+  /** The response is neither an answer nor an allowed call. A fixed text is the answer. The model is not asked again. */
   | { readonly verdict: 'stop' }
 
-/** Decides what follows one response of a wrap-up. `decision` is undefined when the response broke a rule. */
+/** Decides how the turn goes on after a response in a wrap-up. `decision` is undefined when the response broke a rule. */
 export function checkWrapUp(wrapUp: WrapUp, decision: Decision | undefined): WrapUpVerdict {
   if (decision === undefined) return { verdict: 'stop' }
   if (decision.action !== 'call_tool') return { verdict: 'answer', decision }

@@ -3,8 +3,9 @@ import type { LaneDelta } from './stream/lane.ts'
 import type { Change } from './timeline/change.ts'
 
 /**
- * The events of a conversation. An `entry` is durable: it is a row of the journal, and a reader can resume after its `seq`.
- * The other events are sent live only; their content reaches the journal when the round ends.
+ * An event of a conversation. An `entry` is a row of the journal. A reader that reconnects continues after the `seq` of the last entry that
+ * it has. The other events are not stored. They are sent only while the turn runs, and their content is in the journal when the round has
+ * ended.
  */
 export type TurnEvent = EntryEvent | LaneEvent | StatusEvent
 
@@ -15,7 +16,10 @@ export interface EntryEvent {
   readonly change: Change
 }
 
-/** A piece of the model's output while it streams. An event with a higher `attempt` invalidates the earlier attempts of the same round. */
+/**
+ * A piece of the model's output, sent while the model writes. If a call is repeated, the events of the new call have a higher `attempt`.
+ * Then the pieces of the earlier attempts in this round are no longer valid.
+ */
 export interface LaneEvent {
   readonly type: 'lane.delta'
   readonly turn_id: string
@@ -24,7 +28,7 @@ export interface LaneEvent {
   readonly delta: LaneDelta
 }
 
-/** A change in what the turn is doing. */
+/** Tells what the turn is doing now. */
 export interface StatusEvent {
   readonly type: 'status'
   readonly turn_id: string
@@ -35,13 +39,12 @@ export interface StatusEvent {
   readonly error?: ServiceError
 }
 
-/** What a turn is doing. */
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
 
 /**
- * A frame of the native event stream over HTTP (`?as=native`). The frames are the SDK's events without internal fields: hosting handles
- * other than `rn`, raw responses, references to bytes. The SSE field `event` is the frame's type. Only entries have an SSE `id`, which is
- * their `seq`.
+ * One message of the event stream in the format `native` (`?as=native`). It is an event of the SDK without internal fields such as raw
+ * responses, references to blobs, and addresses of hosted files other than `rn`. The SSE field `event` is the type of the message. Only
+ * entries have an SSE `id`, which is their `seq`.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }
@@ -50,8 +53,8 @@ export type NativeFrame =
   | StatusEvent
   /** Events were dropped because the client read too slowly. The client has to reconnect after the last entry that it has. */
   | { readonly type: 'resync' }
-  /** The server shuts down. The client has to reconnect. */
+  /** The server is shutting down. The client has to reconnect. */
   | { readonly type: 'server_shutdown'; readonly reason: string }
 
-/** The formats in which the server streams events, `?as=…`. */
+/** The formats in which the server streams events. A client chooses one with `?as=…`. */
 export type EventFormat = 'chat' | 'native' | 'ag-ui' | 'ui-message'

@@ -1,4 +1,4 @@
-/** The code of a failure, in the form `noun.problem`. Codes never change, so that clients may match on them. */
+/** The code of a failure, in the form `noun.problem`. Codes never change, so that clients can compare them. */
 export type FailureCode =
   | 'attachment.rejected'
   | 'block.invalid'
@@ -42,9 +42,9 @@ export class Failure extends Error {
   }
 }
 
-/** The message of a thrown value, for people and logs. It is not redacted: texts for the model go through `redact`. */
+/** The message of a thrown value, for people and logs. It may contain secrets, so a text for the model must also be passed to `redact`. */
 export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
 
-/** The message for an optional package that is not installed. npm leaves such packages out, without a warning, when Node is too old. */
+/** The message for an optional package that is not installed. If Node is too old, npm leaves such a package out without a warning. */
 export const missingPackageText = (packageName: string): string =>
   `the package ${packageName} is not installed: run npm install ${packageName} with Node 24 or newer (npm skips it under an older Node)`

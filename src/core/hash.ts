@@ -1,6 +1,6 @@
 /**
- * A 53-bit hash of a text: the same on every machine, and fast enough to hash every prompt.
- * Not cryptographic: it detects accidental differences, not deliberate collisions.
+ * A 53-bit hash of a text. It is the same on every machine, and it is fast enough to hash every prompt. It is not cryptographic: it detects
+ * accidental differences, but someone could construct two texts with the same hash.
  */
 export function hashText(text: string): number {
   const state = startHash()
@@ -8,17 +8,17 @@ export function hashText(text: string): number {
   return hashValue(state)
 }
 
-/** The state of a hash to which a text is added piece by piece. */
+/** The state of a hash while texts are added to it. */
 export interface HashState {
   high: number
   low: number
-  /** How many characters were hashed. */
+  /** The number of characters that were added so far. */
   size: number
 }
 
 export const startHash = (): HashState => ({ high: 0x9e3779b9 | 0, low: 0x85ebca6b | 0, size: 0 })
 
-/** Adds a piece of text to the state, in place. */
+/** Adds a text to the state. The state is changed in place. */
 export function updateHash(state: HashState, text: string): void {
   let { high, low } = state
   for (let at = 0; at < text.length; at++) {
@@ -34,7 +34,7 @@ export function updateHash(state: HashState, text: string): void {
 export const nextHigh = (high: number, unit: number) => Math.imul(high ^ unit, 0xcc9e2d51)
 export const nextLow = (low: number, unit: number) => Math.imul(((low << 13) | (low >>> 19)) ^ unit, 0x1b873593)
 
-/** The hash of the text so far. The state stays usable for more text. */
+/** The hash of all text that was added so far. More text can be added afterwards. */
 export function hashValue(state: HashState): number {
   const high = mixBits(state.high ^ state.size)
   const low = mixBits(state.low ^ high)
@@ -48,10 +48,10 @@ export function chainHash(before: number, next: number): number {
   return (mixBits(high ^ low) & 0x1f_ffff) * 0x1_0000_0000 + (low >>> 0)
 }
 
-/** The low 32 bits of a hash. They take less room in long stored lists of hashes. */
+/** The low 32 bits of a hash. They need less space in the long lists of hashes that are stored. */
 export const shortHash = (hash: number): number => hash >>> 0
 
-/** The finalizer of MurmurHash3: every bit of the input affects every bit of the output. */
+/** The final step of MurmurHash3. Every bit of the input affects every bit of the output. */
 function mixBits(value: number): number {
   let bits = value | 0
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)

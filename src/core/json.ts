@@ -1,12 +1,16 @@
-/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json }
 
-/** The deepest nesting that `parseJson` accepts. Code that walks a value recurses, and 10,000 levels fit into 20 KB of text. */
+/**
+ * The deepest nesting that `parseJson` accepts. Code that visits the values inside is recursive, and without a limit a text of 20 KB could
+ * have 10,000 levels and exceed the stack.
+ */
 export const maximumJsonDepth = 256
 
-/** Parses JSON. Returns undefined when the text is not JSON or is nested too deeply, because models and tools may write anything. */
+/**
+ * Parses JSON. Returns undefined when the text is not JSON or is nested too deeply. It does not throw, because models and tools may write
+ * any text.
+ */
 export function parseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   try {
@@ -19,7 +23,7 @@ export function parseJson(text: string | undefined): Json | undefined {
 
 const [quote, openList, closeList, openObject, closeObject] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Whether valid JSON text is nested deeper than `maximumJsonDepth`. */
+/** True when a valid JSON text is nested deeper than `maximumJsonDepth`. */
 function isTooDeep(text: string): boolean {
   if (text.length <= maximumJsonDepth) return false
   let depth = 0
@@ -33,7 +37,7 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** The position of the quote that closes the string at `start`. */
+/** The position of the quote that ends the string which begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -43,12 +47,15 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** A plain object: neither null nor an array. */
+/** True for an object that is neither null nor an array. */
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object without keys whose value is undefined, so that it equals its stored form. Returns the same object when it has no such key. */
+/**
+ * The object without the keys whose value is undefined. So it equals the object that is read back after storing it as JSON. If there is no
+ * such key, the same object is returned.
+ */
 export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   type Result = { [K in keyof T]: Exclude<T[K], undefined> }
   if (Object.values(value).every((field) => field !== undefined)) return value as Result

@@ -14,7 +14,7 @@ it('a finish with any fields is a finish that can be journaled', () => {
     fc.property(fieldsOf('finishReason', 'modelName', 'usage', 'providerMessageId', 'other'), (fields) => {
       const event = parseModelEvent({ ...fields, type: 'finish' }, 'm')
       if (event?.type !== 'finish') throw new Error('the event was lost')
-      deepEqual(JSON.parse(JSON.stringify(event)), event) // loose, because JSON has no -0
+      deepEqual(JSON.parse(JSON.stringify(event)), event) // `deepEqual` ignores the sign of -0, which JSON loses
       parseChange({ ...response, finish_reason: event.finishReason, prompt: { model: event.modelName } })
     }),
   )
@@ -27,7 +27,7 @@ it('an error with any fields is an error that can be journaled', () => {
     fc.property(errors, (error) => {
       const event = parseModelEvent({ type: 'error', error }, 'm')
       if (event?.type !== 'error') throw new Error('the event was lost')
-      deepEqual(JSON.parse(JSON.stringify(event)), event) // loose, because JSON has no -0
+      deepEqual(JSON.parse(JSON.stringify(event)), event) // `deepEqual` ignores the sign of -0, which JSON loses
       expect(event.error).toMatchObject({ kind: expect.any(String), message: expect.any(String), retryable: expect.any(Boolean) })
     }),
   )

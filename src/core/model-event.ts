@@ -1,14 +1,17 @@
 import { isObject } from './json.ts'
 import { redact } from './secrets.ts'
 
-/** The events of a model's answer, the same for every provider. A stream is any number of deltas, then one `finish` or one `error`. */
+/**
+ * An event of a model's response. The events are the same for every provider. A response has any number of deltas, then one `finish` or one
+ * `error`.
+ */
 export type ModelEvent =
   | { readonly type: 'text.delta'; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly text: string }
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
-      /** The billed tokens. When the provider did not report them, the cost is not zero: it has to be estimated. */
+      /** The tokens that the provider billed. If they are missing, the call was not free: its tokens have to be estimated. */
       readonly usage?: ModelUsage
       readonly modelName: string
       readonly providerMessageId?: string
@@ -16,25 +19,27 @@ export type ModelEvent =
   | {
       readonly type: 'error'
       readonly error: ServiceError
-      /** Tokens that were billed in spite of the error, if the provider reports them. */
+      /** The tokens that were billed although the call failed, if the provider reports them. */
       readonly usage?: ModelUsage
     }
 
-/** Why the model stopped. `length`: the output limit cut the answer. */
+/** Why the model stopped. `length` means that the output limit cut the response off. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
 
-/** Numbers of tokens by price. `uncached`, `cacheRead` and `cacheWrite` add up to the input; `reasoning` is part of `output`. */
+/**
+ * Numbers of tokens, divided by price. `uncached`, `cacheRead` and `cacheWrite` together are the input. `reasoning` is part of `output`.
+ */
 export interface ModelUsage {
   readonly uncached: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** The part of `cacheWrite` that was cached for an hour, for providers that charge more for it. */
+  /** The part of `cacheWrite` that is cached for an hour. Some providers charge more for it. */
   readonly cacheWriteLong?: number
   readonly output: number
   readonly reasoning: number
 }
 
-/** A provider's failure as data. It is stored and sent to clients, so it holds no secrets and no stack trace. */
+/** An error of a model provider, as data. It is stored and sent to clients, so it contains no secrets and no stack trace. */
 export interface ServiceError {
   readonly kind: ServiceErrorKind
   readonly service_name: string
@@ -42,12 +47,14 @@ export interface ServiceError {
   readonly model_name: string
   readonly error_type: string
   readonly message: string
-  /** Whether the error came before or after the first output. A call that failed after it is not retried automatically. */
+  /**
+   * Whether the error occurred before or after the first output. A call that failed after the first output is not repeated automatically.
+   */
   readonly stage: 'before_output' | 'after_output'
   readonly http_status?: number
   readonly code?: string
   readonly retryable: boolean
-  /** How long to wait before the next call, as stated by the provider. */
+  /** How long to wait before the next call, as the provider said. */
   readonly retry_after_seconds?: number
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }
@@ -66,21 +73,21 @@ const serviceErrorKinds = [
   'unknown',
 ] as const
 
-/** The kinds of errors of a model provider. */
 export type ServiceErrorKind = (typeof serviceErrorKinds)[number]
 
 const finishReasons: readonly FinishReason[] = ['stop', 'length', 'content_filter', 'error', 'other']
 
 /**
- * Checks an event of a model adapter. The adapter may be written by the application, so its events are not trusted. An invalid field is
- * left out or replaced, so that the answer is never lost. Undefined for a value that is no known event.
+ * Checks an event of a model adapter. Applications can write their own adapters, so the event may be invalid. An invalid field is left out
+ * or replaced, so that the response is not lost. Undefined for a value that is not an event of a known type.
  */
 export function parseModelEvent(value: unknown, modelName: string): ModelEvent | undefined {
   if (!isObject(value)) return undefined
   switch (value.type) {
     case 'text.delta':
     case 'reasoning.delta':
-      return typeof value.text === 'string' ? (value as ModelEvent) : undefined // the cast is safe: both fields are checked
+      // The cast is safe because both fields are checked.
+      return typeof value.text === 'string' ? (value as ModelEvent) : undefined
     case 'finish': {
       const usage = parseModelUsage(value.usage)
       return {
@@ -100,10 +107,10 @@ export function parseModelEvent(value: unknown, modelName: string): ModelEvent |
   }
 }
 
-/** The largest plausible number of tokens of a call. A larger one is an error of the provider or its adapter. */
+/** The greatest number of tokens that a call can plausibly have. A greater number is an error of the provider or of its adapter. */
 export const MAX_CALL_TOKENS = 1_000_000_000
 
-/** Token counts as an adapter reported them. Undefined when a count is missing or impossible: then the tokens are estimated. */
+/** Checks the token counts that an adapter reported. Undefined when a count is missing or impossible. The tokens are then estimated. */
 export function parseModelUsage(value: unknown): ModelUsage | undefined {
   if (!isObject(value)) return undefined
   const { uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning = 0 } = value
@@ -130,7 +137,8 @@ function parseServiceError(value: unknown, modelName: string): ServiceError {
     provider: textIn(error.provider) ?? 'unknown',
     model_name: textIn(error.model_name) ?? modelName,
     error_type: textIn(error.error_type) ?? 'unknown',
-    message: kind === undefined ? redact(message) : message, // without a kind it may be any error, whose message may hold a key
+    // Without a kind it may be any error, and its message may contain an API key.
+    message: kind === undefined ? redact(message) : message,
     stage: error.stage === 'after_output' ? 'after_output' : 'before_output',
     ...(Number.isInteger(error.http_status) && { http_status: error.http_status as number }),
     ...(code !== undefined && { code }),

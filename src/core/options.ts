@@ -1,12 +1,12 @@
 import { ellipsize } from './cut.ts'
 import { redact } from './secrets.ts'
 
-/** The error for an option that a function of the SDK can not use. Its message says what was given and what is expected. */
+/** The error for an option with an invalid value. Its message says what was given and what is expected. */
 export class InvalidOption extends RangeError {
   override readonly name = 'InvalidOption'
-  /** The function that was called, such as `createAgent`. */
+  /** The name of the function that was called, for example `createAgent`. */
   readonly where: string
-  /** The option, such as `settings.maxRounds` or `tools[0].run`. Empty when all options together are not an object. */
+  /** The option, for example `settings.maxRounds` or `tools[0].run`. Empty when the options are not an object. */
   readonly option: string
 
   constructor(where: string, option: string, message: string, options?: { readonly cause: unknown }) {
@@ -17,15 +17,17 @@ export class InvalidOption extends RangeError {
 }
 
 interface OptionProblem {
-  /** The place below the checked value, such as `.settings.maxRounds`. */
+  /** The path from the checked value to the invalid one, for example `.settings.maxRounds`. */
   readonly at: string
   readonly message: (option: string) => string
 }
 
-/** Finds the first problem of a value. Rules call no function of the value: options may come from JavaScript that no compiler has checked. */
+/**
+ * Finds the first problem of a value. A rule must not call functions of the value, because the options may come from JavaScript, where no
+ * compiler has checked them.
+ */
 export type OptionRule = (value: unknown) => OptionProblem | undefined
 
-/** A rule for each option. */
 export type OptionRules<Options> = { readonly [Name in keyof Options]-?: OptionRule }
 
 /** Throws an `InvalidOption` for the first option that breaks its rule. */
@@ -36,7 +38,7 @@ export function checkOptions(where: string, options: unknown, rule: OptionRule):
   throw new InvalidOption(where, option, problem.message(option === '' ? 'its options' : `\`${option}\``))
 }
 
-/** A rule that a function decides. `expected` completes the sentence "… must be". */
+/** Makes a rule from a function that accepts or rejects a value. `expected` completes the sentence "… must be". */
 export const expects =
   (expected: string, accepts: (value: unknown) => boolean): OptionRule =>
   (value) =>
@@ -62,7 +64,7 @@ const limits = (minimum: number, maximum: number): string =>
 export const oneOf = (...choices: readonly unknown[]): OptionRule =>
   expects(choices.map((choice) => JSON.stringify(choice)).join(' or '), (value) => choices.includes(value))
 
-/** An object that has at least these functions, such as an implementation of a port. */
+/** A rule for an object that has at least these functions, for example an implementation of a port. */
 export const objectWith = (what: string, ...functions: readonly string[]): OptionRule =>
   group(what, Object.fromEntries(functions.map((name) => [name, callback])), 'other names allowed')
 
@@ -78,7 +80,7 @@ export const listOf =
     return firstProblem(Array.from(value, (item, index) => [`[${index}]`, item, rule] as const))
   }
 
-/** An object with named options. Unless other names are allowed, a name without a rule is a mistake, such as a misspelt one. */
+/** A rule for an object with named options. By default a name without a rule is a problem, because it is probably misspelt. */
 export const group =
   (
     what: string,
@@ -113,7 +115,7 @@ function firstProblem(members: readonly (readonly [at: string, value: unknown, r
 
 const MAX_SHOWN_CHARS = 60
 
-/** Describes a value in an error message, without calling its functions and without secrets. */
+/** Describes a value for an error message. It calls no function of the value, and it removes secrets. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'missing'
   if (typeof value === 'string') return `the text ${JSON.stringify(ellipsize(redact(value), MAX_SHOWN_CHARS))}`

@@ -1,16 +1,17 @@
-/** What the kernel reports of a process in `/proc/<pid>/stat`. */
+/** Information about a process that the kernel reports in `/proc/<pid>/stat`. */
 export interface ProcessStat {
-  /** When the process started, in clock ticks since the machine booted. The text is compared, never calculated with. */
+  /** When the process started, in clock ticks since the machine booted. It is a string because it is only compared with other values. */
   readonly startedAt: string
-  /** Whether the process has ended and only its exit status remains, until its parent asks for it (a zombie). */
+  /** True for a zombie: the process has ended, and only its exit status remains until its parent reads it. */
   readonly ended: boolean
 }
 
 /** Parses the text of `/proc/<pid>/stat`. Undefined for any other text. */
 export function parseProcessStat(text: string): ProcessStat | undefined {
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ') // the name of the program comes before; it may contain spaces and brackets
+  // The fields follow the name of the program, which is in brackets and may itself contain spaces and brackets.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [state, threads, startedAt] = [fields[0], fields[17], fields[19]]
   if (state === undefined || threads === undefined || startedAt === undefined || !/^\d+$/.test(startedAt)) return undefined
-  // The first thread of a process may end before the others: then the state is Z, and the process still runs.
+  // If the first thread of a process ends before the other threads, the state is also Z, but the process is still running.
   return { startedAt, ended: (state === 'Z' || state === 'X') && Number(threads) <= 1 }
 }

@@ -11,16 +11,16 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   }
 }
 
-/** The parsed value, or why it does not match. */
+/** The parsed value, or the reasons why the value does not match the schema. */
 export type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
 
-/** Why a value does not match a schema. */
+/** One reason why a value does not match a schema. */
 export interface StandardIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** All issues in one line, for people and models: `tool_call.params: expected object; …`. */
+/** All issues in one line, for people and models. Example: `tool_call.params: expected object; …`. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.map(({ path = [], message }) => (path.length === 0 ? message : `${path.map(keyOf).join('.')}: ${message}`)).join('; ')
 }

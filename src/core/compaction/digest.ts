@@ -202,8 +202,8 @@ function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDiges
 }
 
 /**
- * The entry of a hidden block. There is none for a block that only a checkpoint replaced: there may be thousands of these, and the turn
- * index lists them. There is also none for feedback that newer feedback replaced.
+ * The entry of a hidden block. There is no entry for a block that only a checkpoint replaced. There may be thousands of these, and
+ * `react.read` lists them in the index of their turn. There is also no entry for feedback that newer feedback replaced.
  */
 function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
   const replacement_text = replacementOf(block)

@@ -4,14 +4,17 @@ import type { BinaryPart, Part, ShownBlock, Slice } from '../render/types.ts'
 import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
 import type { TokenCounter } from './tokens.ts'
 
-/** Estimates tokens, without calibration. It remembers the tokens of each block and part, which never change. */
+/**
+ * Estimates numbers of tokens. The estimates are not corrected by `calibrationOf`. The tokens of each block and part are remembered,
+ * because blocks and parts never change.
+ */
 export interface Estimator {
   readonly text: TokenCounter
-  /** Tokens of the whole content of a block, also of a hidden one. */
+  /** The tokens of the whole content of a block, even if the block is hidden. */
   readonly content: (block: Block) => number
-  /** Tokens of the parts that the model reads. */
+  /** The tokens of rendered parts of a prompt. */
   readonly parts: (parts: readonly Part[]) => number
-  /** Whether the text has at least `tokens` tokens. A text that is too short for that is not counted. */
+  /** True when the text has at least `tokens` tokens. If the text is so short that this is impossible, its tokens are not counted. */
   readonly reaches: (text: string, tokens: number) => boolean
 }
 
@@ -25,22 +28,24 @@ export function createEstimator(count: TokenCounter): Estimator {
   }
 }
 
-/** Like `Estimator.content`, but does not remember the result. */
+/** The tokens of the whole content of a block. Unlike `Estimator.content`, it does not remember the result. */
 export function contentTokens(block: Block, count: TokenCounter): number {
   const binary = binaryContentOf(block)
   return (block.text ? count(block.text) : 0) + (binary ? binaryTokens(binary) : 0)
 }
 
-/** Like `Estimator.parts`, but does not remember the results. */
+/** The tokens of rendered parts of a prompt. Unlike `Estimator.parts`, it does not remember the results. */
 export const partsTokens = (parts: readonly Part[], count: TokenCounter): number =>
   parts.reduce((sum, part) => sum + partTokens(part, count), 0)
 
 const partTokens = (part: Part, count: TokenCounter) => (part.type === 'text' ? count(part.text) : binaryPartTokens(part))
 
-/** The most tokens that a text can have. A token has at least one byte, and a UTF-16 unit has at most three bytes in UTF-8. */
+/**
+ * The greatest number of tokens that a text can have. A token has at least one byte, and one UTF-16 unit has at most three bytes in UTF-8.
+ */
 export const tokenUpperBound = (text: string): number => text.length * 3
 
-/** The facts by which providers bill an image or a document. */
+/** The properties by which providers bill an image or a document. */
 interface BinaryContent {
   readonly media_type: string
   readonly size: number
@@ -49,7 +54,7 @@ interface BinaryContent {
   readonly pages?: number
 }
 
-/** Type, size and dimensions of the bytes in `base64` or `blob` of a block; undefined when it has no bytes. */
+/** The type, size and dimensions of the bytes of a block. Undefined when the block has no bytes. */
 export function binaryContentOf(block: Block): BinaryContent | undefined {
   const size = block.blob?.size ?? (block.base64 === undefined ? undefined : Math.floor((block.base64.length * 3) / 4))
   if (size === undefined) return undefined
@@ -63,7 +68,8 @@ export function binaryContentOf(block: Block): BinaryContent | undefined {
   }
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0 // safe integers are numbers
+// `isSafeInteger` has checked that the value is a number.
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
 export const isImageOrPdf = (block: Block): boolean =>
   binaryContentOf(block) !== undefined && (block.mime === 'application/pdf' || block.mime?.startsWith('image/') === true)
@@ -73,10 +79,10 @@ const BYTES_PER_PAGE = 75_000
 const MAX_TOKENS_PER_IMAGE = 1600
 const PIXELS_PER_TOKEN = 750
 
-/** Tokens of an image or document part. */
+/** The estimated tokens of an image or a document in a prompt. */
 export const binaryPartTokens = ({ blob, ...facts }: BinaryPart): number => binaryTokens({ ...facts, size: blob.size })
 
-/** The tokens that providers bill for an image or a PDF. Bytes of other types are never sent and cost nothing. */
+/** The tokens that providers bill for an image or a PDF. Bytes of other types are never sent to a model, so they have 0 tokens. */
 function binaryTokens(binary: BinaryContent): number {
   const { media_type, pages, size } = binary
   if (media_type.startsWith('image/')) return imageTokens(binary)
@@ -94,9 +100,11 @@ function imageTokens({ width, height, size }: BinaryContent): number {
 const MAX_CALIBRATION = 4
 
 /**
- * The ratio of the input tokens that the provider billed for the previous call to our estimate, from 1 to 4; 1 when no usage was reported.
- * A lower ratio is not used: it says nothing about the text that was added since, which could then exceed the limit. Only compaction
- * multiplies estimates by it. Hiding and caps use the raw estimate, so that they give the same result when a conversation is replayed.
+ * The ratio of the input tokens that the provider billed for the previous call to the tokens that were estimated for it. The result is
+ * between 1 and 4. It is 1 when no usage was reported.
+ *
+ * A ratio below 1 is not used. It is not valid for text that was added after the call, so the next prompt could exceed the limit. Only
+ * compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay gives the same result.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}
@@ -105,7 +113,7 @@ export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>):
   return Number.isFinite(ratio) ? Math.min(MAX_CALIBRATION, Math.max(1, ratio)) : 1
 }
 
-/** The most tokens of a model's output: a quarter of its context window. The rest is for the prompt. */
+/** The greatest number of output tokens of a model: a quarter of its context window. The other three quarters are for the prompt. */
 export const outputLimit = (window: number): number => Math.max(1, Math.floor(window / 4))
 
 /** The settings that limit a prompt. */
@@ -114,58 +122,64 @@ export interface ContextSettings {
   readonly decision: { readonly maxTokens: number }
 }
 
-/** The most tokens of system text and prompt together: the setting, or what the output leaves of the model's context window. */
+/**
+ * The greatest number of tokens of the whole prompt, including the system text. It is the setting `contextTokens`. If the context window of
+ * the model has fewer tokens left beside the output, it is this number.
+ */
 export function contextLimit({ contextTokens, decision }: ContextSettings, window: number): number {
   return Math.min(contextTokens, window - Math.min(decision.maxTokens, outputLimit(window)))
 }
 
-/** What decides how many tokens the timeline may have. */
+/** The numbers that determine how many tokens the timeline may have. */
 export interface ContextSizes {
-  /** The most tokens that may be sent to the model. */
+  /** The greatest number of tokens that may be sent to the model. */
   readonly limit: number
-  /** The ratio of billed to estimated tokens of the previous call. The estimates are multiplied by it. */
+  /** The ratio of billed tokens to estimated tokens in the previous call. Estimates are multiplied by it. */
   readonly calibration: number
   readonly systemTokens: number
-  /** Tokens of the sources and ANNOUNCE. */
+  /** The tokens of the source pool and the announce. */
   readonly tailTokens: number
 }
 
-/** The timeline may have as many tokens as this, even if system text and tails leave less. Otherwise every round would compact in vain. */
+/**
+ * The timeline may always have this many tokens, even if the system text and the tail leave fewer. Otherwise every round would compact, and
+ * the prompt would still be too long.
+ */
 const MIN_ROOM = 500
 
-/** How many tokens, by our estimate, the timeline may have beside the system text and the tails. */
+/** The greatest number of estimated tokens that the timeline may have, beside the system text and the tail. */
 export function timelineRoom({ limit, calibration, systemTokens, tailTokens }: ContextSizes): number {
   return Math.max(MIN_ROOM, Math.floor(limit / calibration) - systemTokens - tailTokens)
 }
 
-/** The tokens of the blank line after a block or a tail. */
+/** The tokens of the blank line after a block. */
 export const LINE_BREAK_TOKENS = 1
 
 /**
- * Measures how full the context is. Each call looks at the new blocks only. Tokens are counted only when an upper bound, which is derived
- * from the length of the texts, exceeds the limit:
+ * Measures how many tokens the rendered blocks have. Each call looks only at blocks that are new since the call before. Counting tokens is
+ * slow, so they are counted only when an upper bound exceeds the limit. The upper bound is computed from the lengths of the texts:
  *
  *   upper bound │▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓        │ limit     below the limit, nothing is counted
- *   exact       │▓▓▓▓▓▓▓│···             │           the blocks up to here were counted at an earlier call
+ *   exact       │▓▓▓▓▓▓▓│···             │           the blocks up to │ were counted by an earlier call
  */
 export interface Meter {
-  /** Whether the shown blocks, with the blank lines between them, have more than `limit` tokens. */
+  /** True when the rendered blocks, with the blank lines between them, have more than `limit` tokens. */
   exceeds(timeline: Timeline, slice: Slice, limit: number): boolean
-  /** Tokens of all shown blocks. */
+  /** The tokens of all rendered blocks. */
   tokens(timeline: Timeline, slice: Slice): number
-  /** Tokens of all shown blocks if they were counted already, otherwise undefined. */
+  /** The tokens of all rendered blocks, if they were counted before. Otherwise undefined. */
   known(timeline: Timeline, slice: Slice): number | undefined
 }
 
 export function createMeter(estimator: Estimator): Meter {
   let buffer: BlockBuffer | undefined
   let size = 0
-  let boundedBlocks = 0 // how many blocks are in `upperBound`
+  let boundedBlocks = 0 // the number of blocks in `upperBound`
   let upperBound = 0
-  let countedBlocks = 0 // how many blocks are in `exact`
+  let countedBlocks = 0 // the number of blocks in `exact`
   let exact = 0
 
-  /** Clears the sums after an edit of earlier blocks. They stay valid while blocks are only appended. */
+  /** Clears the sums if earlier blocks were edited. While blocks are only appended, the sums stay valid. */
   function resetIfEdited(timeline: Timeline) {
     if (timeline.buffer !== buffer || timeline.size < size) boundedBlocks = upperBound = countedBlocks = exact = 0
     buffer = timeline.buffer

@@ -1,11 +1,11 @@
-/** Counts the tokens of a text. Core contains no tokenizer, so callers pass in a counter. */
+/** Counts the tokens of a text. `core` contains no tokenizer, so callers pass a counter. */
 export type TokenCounter = (text: string) => number
 
 export const CHARACTERS_PER_TOKEN = 4
 
 /**
- * Estimates four characters per token for Latin text, and one character per token for other scripts and for symbols. It is used when no
- * tokenizer is given.
+ * Estimates the tokens of a text, for use without a tokenizer. It counts one token for four characters of Latin text, and one token for
+ * each character of other scripts and each symbol.
  */
 export const roughTokens: TokenCounter = (text) => {
   const others = nonLatin.test(text) ? nonLatinCharacters(text) : 0
@@ -13,8 +13,8 @@ export const roughTokens: TokenCounter = (text) => {
 }
 
 /**
- * A counter of the application that can be relied on: where it throws or gives no number of tokens, `roughTokens` counts. The first failure
- * is reported.
+ * Wraps a counter of the application. When the counter throws, or returns no valid number, `roughTokens` is used for this text. Only the
+ * first failure is reported.
  */
 export function reliableCounter(count: TokenCounter, onFailure: (error: unknown) => void): TokenCounter {
   let failed = false
@@ -34,8 +34,8 @@ export function reliableCounter(count: TokenCounter, onFailure: (error: unknown)
 }
 
 /**
- * Everything but Latin letters, their marks, and lines and bars, which tokenizers join. The engine stores ASCII text with one byte per
- * character and answers this test for it without reading it.
+ * Matches all characters except Latin letters, accents, box-drawing lines and bars. Tokenizers join lines and bars into few tokens. For
+ * ASCII text the engine answers this test without reading the text.
  */
 const nonLatin = /[\u0370-\u1dff\u1f00-\u24ff\u25a0-\uffff]/
 
@@ -49,7 +49,9 @@ function nonLatinCharacters(text: string): number {
   return count
 }
 
-/** The longest beginning of a text that has at most `max` tokens, roughly. It does not end inside a surrogate pair. */
+/**
+ * The beginning of a text that has at most `max` tokens. It may be a little shorter than possible. It does not end inside a surrogate pair.
+ */
 export function cutToTokens(text: string, max: number, count: TokenCounter): string {
   let cut = text
   for (let tokens = count(cut); tokens > max && cut !== ''; tokens = count(cut)) {

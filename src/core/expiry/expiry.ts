@@ -7,15 +7,21 @@ import type { BlocksHidden, Change } from '../timeline/change.ts'
 import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline, turnIdsOf } from '../timeline/timeline.ts'
 import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.ts'
 
-/** Settings of expiry. The sizes of images and other bytes are given in base64 characters: four characters for three bytes. */
+/**
+ * Settings for hiding old blocks after the provider's cache has expired. Sizes of images and other bytes are in base64 characters: four
+ * characters for three bytes.
+ */
 export interface ExpirySettings {
-  /** How long the provider keeps its cache. When this is null or not positive, nothing ever expires. */
+  /** How long the provider keeps its cache. If this is null or not positive, no blocks are hidden. */
   readonly ttlSeconds: number | null
-  /** Content expires this much earlier than the provider's cache: a prompt that is sent in this time may arrive too late for the cache. */
+  /**
+   * Blocks are hidden this much earlier than the provider's cache expires. A prompt that is sent so late may reach the provider after the
+   * cache has expired.
+   */
   readonly bufferSeconds: number
-  /** Only turns that are not among this many newest turns are hidden whole. The current turn counts as one of them. */
+  /** The number of newest turns, including the current one, that are not hidden as a whole. */
   readonly keepRecentTurns: number
-  /** This many of the newest turns are never changed. The current turn counts as one of them. */
+  /** The number of newest turns, including the current one, in which no block is hidden. */
   readonly keepIntactTurns: number
   readonly maxTextChars: number
   readonly maxFieldChars: number
@@ -53,13 +59,14 @@ export interface ExpiryOptions {
 
 export interface ExpiryPlan {
   readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
-  /** The changes to append together: the hides, and the message that tells the agent about them. */
+  /** The changes that hide blocks, and a message that tells the agent about them. They must be appended together. */
   readonly changes: readonly Change[]
 }
 
 /**
- * Plans to hide old content once the provider's cache has expired. Editing the past then costs nothing extra. Called before each render.
- * The time to live was recorded with the last response, so a changed setting applies from the next response on.
+ * Plans to hide old blocks once the provider's cache has expired. An edit of old blocks costs nothing extra then, because the prompt has to
+ * be cached again anyway. It is called before each render. The time to live was stored with the last response, so a changed setting takes
+ * effect after the next response.
  */
 export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
   const { cache } = timeline
@@ -92,8 +99,9 @@ interface ScopedGroup {
 }
 
 /**
- * The groups of blocks to hide. Old turns are hidden whole. Recent turns lose only content that is cheap to recover. A path is never
- * hidden as a whole: a copy that was read again in a newer turn stays visible when its original is hidden.
+ * The groups of blocks to hide. Old turns are hidden as a whole. In recent turns, only blocks are hidden whose content is cheap to get
+ * again. The blocks at one path are grouped by the age of their turns. So if a file was read again in a newer turn, the newer block stays
+ * visible when the older one is hidden.
  */
 function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
   const blocks = blocksOf(timeline)
@@ -106,7 +114,7 @@ function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpiryS
   const cheap = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
   const scoped = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
     const newest = group.at(-1) as Block // groups are never empty
-    // Every block that may expire has a path.
+    // `mayExpire` accepts only blocks with a path.
     return { scope, group: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } }
   }
   return [...groupsByPath(old).map((group) => scoped('old_turn', group)), ...groupsByPath(cheap).map((group) => scoped('recent', group))]
@@ -120,7 +128,7 @@ function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpiryS
  */
 type TurnAge = 'old' | 'recent' | 'intact'
 
-/** Returns a function that tells the age of a turn. The current turn counts as the newest, even before it has a block. */
+/** Makes a function that returns the age of a turn. The current turn counts as the newest, even if it has no block yet. */
 function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: ExpirySettings): (turnId: string) => TurnAge {
   const newestFirst = [...turnIdsOf(blocks).filter((id) => id !== currentTurnId), currentTurnId].reverse()
   const ages = new Map(newestFirst.map((turnId, rank): [string, TurnAge] => [turnId, ageOf(turnId, rank)]))
@@ -132,7 +140,10 @@ function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: Ex
   }
 }
 
-/** Types of blocks that never expire. Daybook does not write blocks of the last type, but imported timelines may have them. */
+/**
+ * The types of blocks that are never hidden because of their age. Daybook does not write blocks of the last type, but imported timelines
+ * may contain them.
+ */
 const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Set([
   'turn.header',
   'turn.feedback',
@@ -151,22 +162,22 @@ const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Se
   'event.external.preserved',
 ])
 
-/** True for every visible block with a path, unless its type never expires or it is a call of `react.plan`. */
+/** True for a visible block that has a path. False if its type is in `lastingTypes`, or if it is a call of `react.plan`. */
 function mayExpire(block: Block): boolean {
   if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
   return readToolCall(block)?.tool_id !== 'react.plan'
 }
 
-/** True for results of searches and fetches, for skill texts, for images and PDFs that are not kept, and for other large bytes. */
+/** True for results of searches and fetches, for texts of skills, for images and PDFs that are not in `kept`, and for other large bytes. */
 function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
-  if (isImageOrPdf(block)) return !kept.has(block.path as string) // every block that may expire has a path
+  if (isImageOrPdf(block)) return !kept.has(block.path as string) // `mayExpire` accepts only blocks with a path
   if (base64Chars(block) > settings.maxBase64Chars) return true
   return block.type === 'react.tool.result' && (isLookupTool(toolId) || block.path?.startsWith('sk:') === true)
 }
 
 /**
- * The paths of images and PDFs that stay visible. The newest ones stay, up to a number and a total size. The total size does not limit
- * the very newest. `blocks` are the visible blocks of turns that are not old, oldest first.
+ * The paths of the images and PDFs that stay visible. The newest ones stay, up to a number and a total size. The newest one stays even if
+ * it exceeds the total size. `blocks` are the visible blocks of turns that are not old, oldest first.
  */
 function picturesToKeep(blocks: readonly Block[], settings: ExpirySettings): ReadonlySet<string> {
   const kept = new Set<string>()
@@ -200,7 +211,7 @@ function toolOf(timeline: Timeline, block: Block): string | undefined {
 
 const NOTICE_KEY = 'cache_pruned'
 
-/** The change that adds a message about the hidden content for the agent. Empty when the turn already has such a message. */
+/** The change that appends a message for the agent about the hidden blocks. Empty when the turn already has this message. */
 function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
   if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
   const text =

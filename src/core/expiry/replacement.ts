@@ -14,10 +14,13 @@ export interface ExpiryGroup {
   readonly toolId: string | undefined
 }
 
-/** Blocks of these types are hidden without a replacement text. They only comment on rounds that are hidden, too. */
+/** Blocks of these types are hidden without a replacement text. They only comment on rounds that are also hidden. */
 const silentTypes: ReadonlySet<BlockType> = new Set(['react.thinking', 'react.notes', 'react.notice', 'stage.suggested_followups'])
 
-/** The text that replaces a group of hidden blocks. It has a limited size, and names enough to find the content again. */
+/**
+ * The text that replaces a group of hidden blocks in the prompt. It has a limited size and contains what the agent needs to find the
+ * content again.
+ */
 export function replacementText(group: ExpiryGroup, settings: ExpirySettings, tokens: Estimator): string {
   const newest = group.blocks.at(-1) as Block // groups are never empty
   if (silentTypes.has(newest.type)) return ''
@@ -85,8 +88,8 @@ const MIN_BOUND = 24
 const KEY_LINES = 12
 
 /**
- * The first of four forms of a replacement text that is within the limit: the draft, the draft with its long parts cut, its first
- * lines, or only the path.
+ * Limits the size of a replacement text. Four forms are tried until one is short enough: the draft, the draft with its long parts cut, the
+ * first lines, and only the path.
  */
 function fitReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
   const bound = Math.min(Math.max(MIN_BOUND, maxTokens), Math.max(originalTokens + 64, 2 * originalTokens))
@@ -114,12 +117,15 @@ const hitKeys = ['turn_id', 'score', 'scores', 'ts', 'text']
 const snippetKeys = ['role', 'path', 'ts', 'text']
 const PREVIEW_CHARS = 320
 
-/** True for tools that search or fetch. Their calls can be repeated, so their results expire first. */
+/** True for tools that search or fetch. A call of such a tool can be repeated, so its results are hidden first. */
 export function isLookupTool(toolId: string | undefined): boolean {
   return toolId !== undefined && /(?:^|[._])(?:memsearch|search|fetch)(?:$|[._])/.test(toolId)
 }
 
-/** Reduces the result of a search or fetch to the fields that are needed to find its content again. Other results stay as they are. */
+/**
+ * Reduces the result of a search or fetch to the fields with which the agent can find the content again. Results of other tools are not
+ * changed.
+ */
 function reduceResult(toolId: string | undefined, result: Json): Json {
   if (!isLookupTool(toolId)) return result
   return toolId === 'react.memsearch' ? reduceHits(result) : reduceRows(result)

@@ -25,7 +25,7 @@ function applied(timeline: Timeline, plan: HidePlan): Timeline {
 const textsOf = (timeline: Timeline, turnId = 't1') =>
   sliceOf(timeline, turnId).shown.map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : part.blob.sha256)).join('\n'))
 
-/** Six rounds; the last result has 100 tokens. */
+/** Six rounds. The last result has 100 tokens. */
 const six = [...rounds(5), call('last', 'web_tools.web_search', 't1', 5), result('last', 'x'.repeat(400), 't1', 5)]
 
 describe('react.hide', () => {
@@ -72,7 +72,7 @@ describe('react.hide', () => {
     const timeline = timelineOf([...rounds(5), call('huge', 'x', 't1', 5), huge])
     const plan = hide(timeline, 'tc:t1.huge.result', 'a long page', 't1', 0)
     expect(plan).toMatchObject({ ok: true, report: { blocks_hidden: 1, tail_tokens: 0 } })
-    expect(plan.report.tokens_hidden).toBeGreaterThan(3_000) // the prompt showed only its beginning
+    expect(plan.report.tokens_hidden).toBeGreaterThan(3_000) // the prompt showed only the beginning of the result
   })
 
   it('judges each block of a group by what comes after it', () => {
@@ -191,7 +191,8 @@ describe('react.hide', () => {
       fc.property(sizes, sizes, fc.nat(), fc.integer({ min: 0, max: 8_000 }), (before, now, chosen, tailTokens) => {
         const round = (turnId: string) => (size: number, i: number) => [
           call(`${turnId}k${i % 3}`, 'x', turnId, i),
-          result(`${turnId}k${i % 3}`, 'so on '.repeat(size / 6), turnId, i), // paths repeat, so groups lie on both sides of the points
+          // Paths repeat, so that blocks at one path lie before and after the cache points.
+          result(`${turnId}k${i % 3}`, 'so on '.repeat(size / 6), turnId, i),
         ]
         const past = before.length > 0 ? [...rounds(0), ...before.flatMap(round('t1')), completion('done')] : []
         const timeline = timelineOf([...past, ...rounds(0, 't2'), ...now.flatMap(round('t2'))])

@@ -11,20 +11,23 @@ import type { ShownBlock, Slice } from '../render/types.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
-/** The parameters of `react.hide`. The tool replaces visible blocks at a path by one line. */
+/** The parameters of `react.hide`. */
 export interface HideRequest {
   readonly path: string
   readonly replacement_text: string
 }
 
-/** The result of a `react.hide` call, as the agent reads it. */
+/** The result of a `react.hide` call, which the agent reads. */
 export interface HideReport {
   readonly path: string
   readonly status: 'ok' | 'not_found' | 'too_old'
   readonly before_cache?: true
   readonly blocks_hidden: number
   readonly tokens_hidden: number
-  /** The tokens that come after the newest block at the path. Undefined when that block is frozen or not visible. */
+  /**
+   * The number of tokens after the newest block at the path. Undefined when this block is in the cached part of the prompt or is not
+   * visible.
+   */
   readonly tail_tokens?: number
   readonly tail_limit: number
 }
@@ -35,14 +38,14 @@ export type HidePlan =
       readonly ok: false
       readonly status: 'not_found' | 'too_old'
       readonly notice?: 'hide_before_cache' | 'hide_too_old'
-      /** Why the newest block at the path is too old. */
+      /** Why the newest block at the path can not be hidden. */
       readonly reason?: 'previous_turns' | 'earlier_rounds' | 'tail_tokens'
       readonly report: HideReport
     }
 
 export interface HideLimits {
   readonly tokens: TokenCounter
-  /** The most tokens that may come after an edited block. The size of the block itself does not count. */
+  /** The greatest number of tokens that may follow a hidden block in the prompt. The size of the block itself does not count. */
   readonly tailTokens: number
 }
 
@@ -51,13 +54,13 @@ const maxReplacementChars = 400
 const defaultReplacement = 'content removed'
 
 /**
- * Plans to hide the blocks at a path. They are hidden only where the edit invalidates little of the provider's cache:
+ * Plans to hide the blocks at a path. A block is hidden only if this makes little of the provider's cache useless. The prompt after a
+ * hidden block must be cached again. So only blocks near the end of the prompt are hidden:
  *
- *   frozen: cached, never edited │ too many tokens after it │ editable tail │ sources, announce
- *                                ▲ pre-tail or previous turn
+ *   cached, never changed │ too many tokens follow │ blocks that may be hidden │ sources, announce
+ *                         ▲ cache point
  *
- * Each block at the path is judged by what comes after it. The newest one decides whether anything is hidden: less comes after it than
- * after the older ones.
+ * If even the newest block at the path can not be hidden, none is hidden, because more tokens follow the older ones.
  */
 export function planHide(slice: Slice, points: CachePoints, request: HideRequest, { tokens, tailTokens }: HideLimits): HidePlan {
   const path = canonicalAddress(request.path)
@@ -90,8 +93,8 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
 }
 
 /**
- * The number of blocks and tokens that are removed from the prompt. Blocks that were hidden before are not counted as hidden: they only
- * get the new replacement text.
+ * The number of blocks and tokens that are removed from the prompt. Blocks that were already hidden only get a new replacement text, so
+ * they are not counted.
  */
 function hiddenCounts(
   group: readonly ShownBlock[],
@@ -104,7 +107,7 @@ function hiddenCounts(
   return { blocks_hidden: newlyHidden.length, tokens_hidden: before - tokens(line) }
 }
 
-/** The given text, or a default when it is blank. A long text is cut by code points, so that no surrogate pair is split. */
+/** The given text, or a default text if it is blank. A long text is cut between code points, so that no surrogate pair is split. */
 function replacementText(given: string): string {
   if (given.trim() === '') return defaultReplacement
   return given.length <= maxReplacementChars ? given : [...given].slice(0, maxReplacementChars).join('')
@@ -112,14 +115,14 @@ function replacementText(given: string): string {
 
 const hiddenLine = (text: string, path: string) => `HIDDEN — ${text.trim().replace(/\.$/, '')}. Retrieve with react.read(${path})`
 
-/** The current spelling of a path. The agent and imported blocks may use an older spelling. */
+/** The path in its current spelling. The agent and imported blocks may use an older spelling. */
 export const canonicalAddress = (path: string): string => canonicalPath(path.trim()) ?? path.trim()
 
 const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? undefined : canonicalAddress(block.path)))
 
 /**
- * The selector of the source rows in a search result, such as `so:sources_pool[1-3]`. The prompt shows the rows under this path, but the
- * block has the path of its call. The agent may use either path.
+ * The path of the sources in a search result, such as `so:sources_pool[1-3]`. The prompt shows the sources with this path, but the block
+ * itself has the path of its call. The agent may use either of these paths.
  */
 const selectorOf = oncePerBlock((block: Block) => {
   const sids = block.type === 'react.tool.result' ? rowSids(parseJson(block.text)) : []
@@ -129,12 +132,12 @@ const selectorOf = oncePerBlock((block: Block) => {
 const isAt = (block: Block, address: string): boolean =>
   ownAddress(block) === address || (address.startsWith('so:') && selectorOf(block) === address)
 
-/** The positions of the blocks at a path in the slice, oldest first. A hidden block is included when its replacement line is shown. */
+/** The positions of the rendered blocks at a path, oldest first. A hidden block is included if the prompt shows its replacement text. */
 export function positionsAt({ shown }: Pick<Slice, 'shown'>, address: string): readonly number[] {
   return shown.flatMap(({ block }, position) => (isAt(block, address) ? [position] : []))
 }
 
-/** All blocks at a path, visible or not, with their positions in the timeline. */
+/** All blocks at a path, visible or hidden, with their positions in the timeline. */
 export function blocksAt(timeline: Timeline, address: string): readonly { readonly block: Block; readonly position: number }[] {
   const group: { block: Block; position: number }[] = []
   for (let position = 0; position < timeline.size; position++) {
@@ -144,7 +147,7 @@ export function blocksAt(timeline: Timeline, address: string): readonly { readon
   return group
 }
 
-/** Counts the tokens after the frozen part. The returned function gives the tokens that come after a position there. */
+/** Makes a function that returns the number of tokens after a position. It works for positions after `frozen`, the last cached position. */
 function measureTail({ shown }: Slice, frozen: number, count: TokenCounter): (position: number) => number {
   const after: number[] = []
   let sum = 0

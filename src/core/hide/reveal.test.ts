@@ -27,7 +27,7 @@ function reveal(
 
 const shownAt = (timeline: Timeline, path: string) => blocksAtPath(timeline, path).filter((block) => !isHidden(block))
 
-/** Reads a path as `react.read` does: reveals the newest content in place, or appends a copy, unless it is visible. */
+/** Reads a path as `react.read` does. If the newest content is not visible, it is revealed at its place, or a copy is appended. */
 function read(timeline: Timeline, path: string, turnId = 't1'): Timeline {
   const newest = blocksAtPath(timeline, path).at(-1)
   if (!newest || shownAt(timeline, path).some(({ text }) => text === newest.text)) return timeline

@@ -5,18 +5,18 @@ import type { Change } from '../timeline/change.ts'
 import { positionOf, type Timeline } from '../timeline/timeline.ts'
 import { blocksAt, canonicalAddress } from './hide.ts'
 
-/** How to make hidden blocks visible again at their place. */
+/** The change that makes hidden blocks visible again, and these blocks. */
 export interface RevealPlan {
   readonly change: Extract<Change, { readonly type: 'blocks.revealed' }>
   readonly blocks: readonly Block[]
 }
 
 /**
- * Plans to reveal the current content of a path. `isCurrent` says whether a hidden block holds it. The hidden blocks that the same call
- * made at this path are revealed with it, such as the description of an attachment. Other versions of the content stay hidden.
+ * Plans to make the current content of a path visible again. `isCurrent` tells whether a hidden block has this content. Hidden blocks that
+ * the same call made at this path are revealed with it, for example the digest of an attachment. Older content stays hidden.
  *
- * Undefined when no hidden block holds the current content, or when it lies in the frozen part: revealing it there would invalidate the
- * cached prefix. The caller then appends the content again.
+ * Undefined when no hidden block has the current content. Also undefined when the block is in the cached part of the prompt, because
+ * revealing it would make the cached prefix useless. In both cases the caller appends the content again.
  */
 export function planReveal(
   timeline: Timeline,
@@ -35,7 +35,10 @@ export function planReveal(
   return { change: { type: 'blocks.revealed', ids: blocks.map(({ id }) => id) }, blocks }
 }
 
-/** The timeline position of the last frozen block. Synthetic headers of the slice are skipped, because they are not in the timeline. */
+/**
+ * The position in the timeline of the last block in the cached part. Headers that only the renderer made are skipped, because they are not
+ * in the timeline.
+ */
 function frozenPosition(timeline: Timeline, slice: Slice, frozen: number): number {
   for (let at = frozen; at >= 0; at--) {
     const id = slice.shown[at]?.block.id

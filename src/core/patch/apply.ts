@@ -10,11 +10,11 @@ export interface AppliedPatch {
   readonly before: TextLines
   readonly after: TextLines
   readonly placements: readonly HunkPlacement[]
-  /** The number of line comparisons that it took to locate the hunks. */
+  /** The number of line comparisons that were needed to find the places of the hunks. */
   readonly comparisons: number
 }
 
-/** The place in the old text where a hunk was applied. */
+/** The place in the old text at which a hunk was applied. */
 export interface HunkPlacement {
   readonly hunk: Hunk
   /** The index of the hunk's first line in the old text. */
@@ -23,13 +23,14 @@ export interface HunkPlacement {
   readonly moved: boolean
 }
 
-/** Why a patch was not applied. If the lines of a hunk are not in the text, `diagnostic` tells how far the hunk matched. */
+/** Why a patch was not applied. If the old lines of a hunk are not in the text, `diagnostic` tells how far they matched. */
 export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic }
 
 /**
- * Applies all hunks or none. A hunk is applied at the line in its header. If its old lines are not there, it is applied at the nearest
- * place after the previous hunk where they match exactly. A patch without CRLF that does not match is tried again as if its lines ended
- * in CRLF, provided that every line of the text does.
+ * Applies all hunks or none. A hunk is applied at the line number in its header. If its old lines are not there, it is applied at the
+ * nearest place after the previous hunk at which they match exactly.
+ *
+ * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyTo(splitLines(text, { uniform: false }), hunks)
@@ -61,14 +62,14 @@ function locateAll(hunks: readonly Hunk[], lines: readonly string[]): HunkLocati
   return { ok: true, placements, comparisons: locator.comparisons }
 }
 
-/** Finds where a hunk applies. `end` is the index of the first line after the previous hunk. */
+/** Finds the place of a hunk. `end` is the index of the first line after the previous hunk. */
 function locate(hunk: Hunk, count: number, end: number, locator: Locator): HunkPlacement | 'out of order' | 'no match' {
   const old = oldLines(hunk)
   const wanted = wantedIndex(hunk, old.length)
   const run = locator.runOf(old.map((line) => line.text))
   const matches = old.length === 0 ? wanted <= count : locator.matchesAt(run, wanted)
   if (matches) return wanted < end ? 'out of order' : { hunk, index: wanted, moved: false }
-  if (old.length === 0) return 'no match' // there are no lines to search for
+  if (old.length === 0) return 'no match' // there are no old lines to search for
   const index = locator.nearest(run, wanted, end, count)
   if (index !== undefined) return { hunk, index, moved: true }
   return end > 0 && locator.nearest(run, wanted, 0, end) !== undefined ? 'out of order' : 'no match'
@@ -90,7 +91,7 @@ function replaceLines(before: TextLines, placements: readonly HunkPlacement[]): 
   return { lines, ending: before.ending, endsInNewline: resultEndsInNewline(before, placements.at(-1)) }
 }
 
-/** True when the new text ends in a newline. Only a hunk that reaches the end of the old text can change that. */
+/** True when the new text ends in a newline. Only a hunk at the end of the old text can change whether it does. */
 function resultEndsInNewline(before: TextLines, last: HunkPlacement | undefined): boolean {
   if (!last) return before.endsInNewline
   const old = oldLines(last.hunk)
@@ -125,9 +126,9 @@ function describeMismatch({ first_mismatch: first, requested_start_line: start, 
   return `At line ${first.target_line} it expects ${JSON.stringify(first.expected)}; ${found}.`
 }
 
-/** Formats a patch as it was applied, with correct counts and line numbers. `path` is the only file in it. */
+/** Formats a patch as it was applied, with correct counts and line numbers. `path` is the name of the file in its header. */
 export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' | 'after' | 'placements'>): string {
-  const name = path.includes(' ') ? `${path}\t` : path // diff and git also put a tab after a name with spaces
+  const name = path.includes(' ') ? `${path}\t` : path // diff and git also write a tab after a name with spaces
   const parts = [`--- ${name}\n+++ ${name}\n`]
   let shift = 0
   for (const placement of applied.placements) {
@@ -140,7 +141,7 @@ export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' |
   return parts.join('')
 }
 
-/** A range in a hunk header. An empty range names the line before it. */
+/** A range in a hunk header. For an empty range it has the number of the line before the range. */
 const range = (index: number, count: number) => `${count === 0 ? index : index + 1},${count}`
 
 const missingNewline = '\n\\ No newline at end of file\n'
@@ -152,7 +153,8 @@ function* hunkText({ hunk, index }: HunkPlacement, shift: number, { before, afte
     const old = line.side === 'new' ? '' : lineWithEnd(line, before, oldIndex++)
     const fresh = line.side === 'old' ? '' : lineWithEnd(line, after, newIndex++)
     if (line.side === 'both' && old === fresh) yield ` ${old}`
-    else yield `${old && `-${old}`}${fresh && `+${fresh}`}` // an unchanged line whose ending changes is removed and added again
+    // If only the newline at the end of the line changes, the line is removed and added again.
+    else yield `${old && `-${old}`}${fresh && `+${fresh}`}`
   }
 }
 

@@ -2,7 +2,7 @@ import { cutAt } from '../cut.ts'
 import { type Hunk, oldLines } from './hunk.ts'
 import type { Locator } from './locate.ts'
 
-/** Tells the model how far a hunk matched at the line in its header. Indices and line numbers start at 1. */
+/** Tells the model how many lines of a hunk matched at the line number in its header. All line numbers, and `hunk_index`, start at 1. */
 export interface MismatchDiagnostic {
   readonly hunk_index: number
   readonly hunk_header: string
@@ -14,14 +14,17 @@ export interface MismatchDiagnostic {
     readonly patch_line: number
     readonly target_line: number
     readonly expected: string
-    /** The line in the file; null after the end of the file. */
+    /** The line in the file. Null when the file ends before this line. */
     readonly actual: string | null
   }
-  /** The numbers of the lines that equal the first old line of the hunk. Only the eight nearest to the requested line are listed. */
+  /**
+   * The numbers of the lines in the file that equal the first old line of the hunk. At most eight are listed, those nearest to the
+   * requested line.
+   */
   readonly first_old_context_line_matches: readonly number[]
 }
 
-/** The parameters of a `react.read` call, as a suggestion for the model. */
+/** Parameters for a `react.read` call, which are suggested to the model. */
 export interface SuggestedRead {
   readonly path: string
   readonly line_start: number
@@ -32,7 +35,7 @@ export interface SuggestedRead {
 const maxLineLength = 240
 const maxMatches = 8
 
-/** Compares a hunk that matches nowhere with the lines at the line number in its header. */
+/** Compares a hunk that matches nowhere in the file with the lines at the line number in its header. */
 export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): MismatchDiagnostic {
   const old = oldLines(hunk)
   const start = Math.max(0, hunk.start - 1)
@@ -58,7 +61,7 @@ export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly stri
   }
 }
 
-/** A `react.read` call that shows the lines around the requested line. The model can use them for its next attempt. */
+/** Suggests a `react.read` call that shows the lines around the requested line, so that the model can write a correct patch. */
 export function suggestRead(
   path: string,
   { requested_start_line: start, old_context_lines: old }: Pick<MismatchDiagnostic, 'requested_start_line' | 'old_context_lines'>,

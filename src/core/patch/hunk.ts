@@ -1,21 +1,24 @@
-/** One change of a unified diff. It has some lines of the old text and the lines that replace them. */
+/** One change in a unified diff: some lines of the old text and the lines that replace them. */
 export interface Hunk {
   /** The header line as it was written. */
   readonly header: string
-  /** The line number in the old text at which the hunk starts, from 1. For an empty range, the line after which it inserts. */
+  /**
+   * The number of the hunk's first line in the old text, from 1. If the hunk has no lines of the old text, it is the number of the line
+   * after which the new lines are inserted.
+   */
   readonly start: number
-  /** True when the header says that the range in the old text is empty. */
+  /** True when the header says that the hunk has no lines of the old text. */
   readonly insertsAfter: boolean
-  /** The text after the second `@@`. It usually names the function or heading around the hunk. */
+  /** The text after the second `@@`. It usually names the function or heading that contains the hunk. */
   readonly section: string
   readonly lines: readonly HunkLine[]
 }
 
 export interface HunkLine {
-  /** Whether the old text, the new text or both have this line. */
+  /** Which text contains this line: the old one, the new one or both. */
   readonly side: 'both' | 'old' | 'new'
   readonly text: string
-  /** The line number in the patch, from 1. */
+  /** The number of this line in the patch, from 1. */
   readonly number: number
   /** True when the patch says `\ No newline at end of file` after this line. */
   readonly withoutNewline?: true
@@ -35,7 +38,7 @@ export type PatchErrorCode =
   | 'hunk_mismatch'
   | 'patch_too_costly'
 
-/** The result of a patch that could not be parsed or applied. Nothing was changed. The model reads `message`. */
+/** The error for a patch that could not be parsed or applied. The file was not changed. The model reads `message`. */
 export interface PatchError {
   readonly ok: false
   readonly code: PatchErrorCode
@@ -44,15 +47,15 @@ export interface PatchError {
 
 export const patchError = (code: PatchErrorCode, message: string): PatchError => ({ ok: false, code, message })
 
-/** The lines of a text, without `ending`. If `ending` is a line feed, carriage returns are part of the lines. */
+/** The lines of a text without their ending. If `ending` is a line feed, carriage returns are part of the lines. */
 export interface TextLines {
   readonly lines: readonly string[]
   readonly ending: '\n' | '\r\n'
-  /** True for the empty text, too. */
+  /** Whether the text ends in a newline. True for the empty text. */
   readonly endsInNewline: boolean
 }
 
-/** Splits a text at line feeds. With `uniform`, a text in which every line ends in CRLF is split at CRLF. */
+/** Splits a text at line feeds. If `uniform` is true and every line ends in CRLF, the text is split at CRLF. */
 export function splitLines(text: string, { uniform }: { readonly uniform: boolean }): TextLines {
   const ending = uniform && endsInCrlf(text) ? '\r\n' : '\n'
   if (text === '') return { lines: [], ending, endsInNewline: true }

@@ -1,25 +1,26 @@
-/** Finds runs of lines in a text. Equal lines have equal numbers, so comparing two lines takes constant time. */
+/** Finds consecutive lines in a text. Each different line has a number, so that comparing two lines means comparing two numbers. */
 export interface Locator {
-  /** True when the lines of the text from `index` on equal the run. */
+  /** True when the lines of the text from `index` on equal the lines of the run. */
   matchesAt(run: LineRun, index: number): boolean
   /**
-   * The index nearest to `wanted` at which the run matches. The index is at least `from` and less than `to`. Of two equally near ones,
-   * the later is returned. Undefined when there is none, or when the search was given up (see `exhausted`).
+   * The index nearest to `wanted` at which the run matches, at least `from` and less than `to`. If two are equally near, the later one is
+   * returned. Undefined when there is none, or when too many comparisons were needed (see `exhausted`).
    */
   nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined
-  /** All indexes at which the text has this line, ascending. */
+  /** All indexes at which the text has this line, in ascending order. */
   indexesOf(line: string): readonly number[]
+  /** Makes a run of lines. */
   runOf(lines: readonly string[]): LineRun
   /** The number of comparisons so far. */
   readonly comparisons: number
-  /** True when the comparisons have reached their limit. Then `nearest` gives up. */
+  /** True when the limit of comparisons is reached. From then on `nearest` finds nothing. */
   readonly exhausted: boolean
 }
 
-/** The numbers of some lines. A line that is not in the text has the number -1. */
+/** A run is a list of consecutive lines, stored as their numbers. A line that does not occur in the text has the number -1. */
 export type LineRun = Int32Array
 
-/** The most comparisons for one patch. A patch with correct line numbers needs only one for each of its lines. */
+/** The greatest number of comparisons for one patch. A patch with correct line numbers needs only one comparison for each of its lines. */
 const maxComparisons = 10_000_000
 
 export function createLocator(lines: readonly string[]): Locator {
@@ -45,7 +46,7 @@ export function createLocator(lines: readonly string[]): Locator {
     return true
   }
 
-  /** The line of the run that occurs least often in the text. The run can match only where this line occurs. */
+  /** The line of the run that occurs least often in the text. The run can only match where this line occurs. */
   function rarest(run: LineRun): { readonly offset: number; readonly indexes: readonly number[] } {
     let best = { offset: 0, indexes: indexesByNumber(run[0]) }
     for (let offset = 1; offset < run.length && best.indexes.length > 1; offset++) {
@@ -67,7 +68,7 @@ export function createLocator(lines: readonly string[]): Locator {
       const earlier = startAt(candidates, below, offset, from, to)
       if (later === undefined && earlier === undefined) return undefined
       const takeLater = earlier === undefined || (later !== undefined && later - aim <= aim - earlier)
-      const index = (takeLater ? later : earlier) as number // at least one of them is defined
+      const index = (takeLater ? later : earlier) as number // at least one of the two is defined
       if (matchesAt(run, index)) return index
       if (takeLater) above++
       else below--

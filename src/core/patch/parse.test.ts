@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPreviewNumbers, isDiff, parsePatch } from './parse.ts'
 
-/** The hunks of a patch, each as its start and its lines with the side they belong to. */
+/** The hunks of a patch. Each is a list of its start and its lines. A line begins with its side. */
 function read(patch: string) {
   const parsed = parsePatch(patch)
   if (!parsed.ok) return parsed.code

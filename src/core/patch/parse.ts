@@ -6,7 +6,7 @@ export interface Patch {
   readonly hunks: readonly Hunk[]
 }
 
-/** The greatest length of a patch, in characters. A larger change has to replace the file. */
+/** The greatest length of a patch, in characters. For a larger change the agent has to write the whole file. */
 export const maxPatchLength = 1_048_576
 
 /** True for a text that is meant as a diff. `react.patch` takes any other text as the new content of the file. */
@@ -14,7 +14,10 @@ export function isDiff(text: string): boolean {
   return /^\s*(?:---|\+\+\+|@@|diff --git )/.test(text)
 }
 
-/** Parses a unified diff leniently. The counts in it may be wrong. File names only serve to reject a patch of several files. */
+/**
+ * Parses a unified diff and tolerates small mistakes, such as wrong counts in headers. File names are used only to reject a patch for
+ * several files.
+ */
 export function parsePatch(text: string): Patch | PatchError {
   if (text.length > maxPatchLength)
     return patchError('patch_too_large', `A patch has at most ${maxPatchLength} characters. Write the file anew.`)
@@ -26,7 +29,7 @@ export function parsePatch(text: string): Patch | PatchError {
     if (file?.name !== undefined) files.add(file.name)
     if (files.size > 1)
       return patchError('patch_multiple_files', `The patch is for ${[...files].join(' and ')}. Send one patch for each file.`)
-    const line = lines[at] as string // at < length
+    const line = lines[at] as string // `at` is less than the length
     if (file || !line.startsWith('@@')) {
       at += file?.length ?? 1
       continue
@@ -47,7 +50,7 @@ const noHunks = patchError(
   'A text that begins with ---, +++ or @@ is read as a unified diff, and this one has no hunk with lines in it. To replace a file by a text that begins so, use react.write.',
 )
 
-/** The lines of a patch. If all of them end in CRLF, the carriage returns are not part of the lines. */
+/** The lines of a patch. If all of them end in CRLF, the lines do not contain the carriage returns. */
 function patchLines(text: string): readonly string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
@@ -69,7 +72,7 @@ function readBody(lines: readonly string[], from: number, header: HunkHeader): B
   let blanks = 0
   let at = from
   for (; at < lines.length; at++) {
-    const line = lines[at] as string // at < length
+    const line = lines[at] as string // `at` is less than the length
     const complete = counts.old >= header.oldCount && counts.new >= header.newCount
     if (line.startsWith('@@') || startsNextFile(lines, at, complete) || (complete && isSignature(lines, at))) break
     if (line.startsWith('\\')) {
@@ -94,16 +97,16 @@ const strayLine = (at: number) =>
     `Line ${at + 1} of the patch begins with neither a space, "-", "+" nor "\\". A line that stays the same begins with a space.`,
   )
 
-/** True at the signature that `git format-patch` writes at the end: a line `-- ` and a line with the version of git. */
+/** True at the two lines that `git format-patch` writes at the end of a patch: `-- ` and the version of git. */
 const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
 
-/** Removes the blank lines at the end of a hunk, which usually only separate hunks. They stay if the hunk has no other old line. */
+/** Removes the blank lines at the end of a hunk, because they usually only separate hunks. They stay if the hunk has no other old line. */
 function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
   const rest = body.slice(0, body.length - blanks)
   return rest.some(({ side }) => side !== 'new') ? rest : body
 }
 
-/** The fields of `@@ -start,count +start,count @@ section`. The counts may be wrong. */
+/** The fields of `@@ -start,count +start,count @@ section`. The model may have written wrong counts. */
 interface HunkHeader {
   readonly start: number
   readonly oldCount: number
@@ -118,7 +121,10 @@ function parseHunkHeader(line: string): HunkHeader | undefined {
   return start === undefined ? undefined : { start: Number(start), oldCount: Number(oldCount), newCount: Number(newCount), section }
 }
 
-/** The name in the file header at this line, and the number of lines of the header. Undefined when there is no header. */
+/**
+ * The file name in the header that begins at this line, and the number of lines of the header. Undefined when no header begins at this
+ * line.
+ */
 function fileHeaderAt(lines: readonly string[], at: number): { readonly name: string | undefined; readonly length: number } | undefined {
   const [line = '', next = ''] = [lines[at], lines[at + 1]]
   if (line.startsWith('--- ') && next.startsWith('+++ ')) return { name: nameIn(next) ?? nameIn(line), length: 2 }
@@ -127,9 +133,11 @@ function fileHeaderAt(lines: readonly string[], at: number): { readonly name: st
 }
 
 /**
- * True when the header of another file starts at this line of a hunk. But `--- x` may also mean that the line `-- x` is removed. It is a
- * header only when lines with `+++` and `@@` follow. In addition, the hunk must have all its lines, or both header lines must name the
- * same file or `/dev/null`.
+ * True when the header of another file begins at this line of a hunk. A line `--- x` may also mean that the line `-- x` is removed. So
+ * lines with `+++` and `@@` must follow it. In addition, one of these conditions must be true:
+ * - The hunk already has as many lines as its header says.
+ * - The `---` line and the `+++` line name the same file.
+ * - One of the two lines names `/dev/null`.
  */
 function startsNextFile(lines: readonly string[], at: number, complete: boolean): boolean {
   const [line = '', next = '', after = ''] = [lines[at], lines[at + 1], lines[at + 2]]
@@ -140,7 +148,7 @@ function startsNextFile(lines: readonly string[], at: number, complete: boolean)
 
 const gitHeader = 'diff --git '
 
-/** The file name in `a/x b/x`. Undefined when the two names differ. The `---` and `+++` lines then have the name. */
+/** The file name in `a/x b/x`. Undefined when the two names differ. In this case the lines `---` and `+++` have the name. */
 function nameTwice(names: string): string | undefined {
   const middle = (names.length - 1) / 2
   if (names[middle] !== ' ') return undefined
@@ -148,7 +156,7 @@ function nameTwice(names: string): string | undefined {
   return name === plainName(names.slice(middle + 1)) ? name : undefined
 }
 
-/** The file name in a `---` or `+++` line; undefined for `/dev/null`. */
+/** The file name in a `---` or `+++` line. Undefined for `/dev/null`. */
 function nameIn(line: string): string | undefined {
   const name = plainName(line.slice(4).split('\t', 1)[0] ?? '')
   return name === '/dev/null' ? undefined : name
@@ -160,7 +168,10 @@ function plainName(name: string): string {
   return bare.replace(/^(?:\.\/)+/, '').replace(/^[abciow]\//, '')
 }
 
-/** True when the patch has line numbers that were copied from a view of the file. False if the file itself has such numbers. */
+/**
+ * True when the lines of the patch begin with line numbers that the model copied from the output of `react.read`. False if the lines of the
+ * file itself begin with numbers.
+ */
 export function hasPreviewNumbers(patch: string, target: string): boolean {
   return looksCopied(patch) && !looksNumbered(target.split('\n'))
 }
