@@ -9,8 +9,9 @@ import type { Problem } from '../agent-context.ts'
 /** Checks and stores the attachments of messages before the messages are delivered. */
 interface Admission {
   /**
-   * Returns when the message may be delivered. Messages to one conversation are delivered in the order in which they were sent, however
-   * long the check of their files takes. A message without files is admitted at once, unless an earlier message is not delivered yet.
+   * Checks and stores the attached files of a message. The result is available when the message may be delivered. Messages to one
+   * conversation are delivered in the order in which they were sent, even if the check of one takes long. A message without files waits
+   * only if an earlier message is not delivered yet.
    */
   admit(conversationId: string, message: IncomingMessage): AdmittedMessage | Promise<AdmittedMessage>
 }
@@ -20,12 +21,15 @@ export interface IncomingMessage {
   readonly uploads: readonly Upload[]
 }
 
-/** A message that may be delivered now. The caller must call `done` after the delivery, whether it succeeded or failed. */
+/** A message that may be delivered now. After the delivery has succeeded or failed, the caller must call `done`. */
 export interface AdmittedMessage {
   readonly attachments: readonly Attachment[]
-  /** Removes the blobs of the message that the journal does not refer to. Called when the message is journaled or was rejected. */
+  /**
+   * Removes the blobs of the message to which the journal does not refer. Called if the delivery failed, or if the message was known
+   * already.
+   */
   releaseBlobs(): Promise<void>
-  /** Lets the next message of the conversation be delivered. */
+  /** Allows the next message of the conversation to be delivered. */
   done(): void
 }
 
@@ -37,12 +41,12 @@ interface AdmissionParts {
 }
 
 export function createAdmission({ store, documents, policy, onProblem }: AdmissionParts): Admission {
-  /** For each conversation, a promise that resolves when the latest message sent to it is delivered. */
+  /** For each conversation: a promise that resolves when the latest message to this conversation has been delivered. */
   const pending = new Map<string, Promise<void>>()
   const report = (where: string, error: unknown) => onProblem({ where, error })
   const releaseBlobs = (blobs: readonly BlobRef[]) => store.releaseBlobs(blobs)
 
-  /** Puts a message at the end of the queue of its conversation. Returns a function that removes it from the queue. */
+  /** Puts a message at the end of the queue of its conversation. Returns a function that removes the message from the queue. */
   function enqueue(conversationId: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     pending.set(conversationId, promise)

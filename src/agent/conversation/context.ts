@@ -11,10 +11,10 @@ import type { Renderers } from './renderers.ts'
 import type { ResultsByEvent } from './results.ts'
 import type { Spending } from './spending.ts'
 
-/** What the turns of one running conversation share. */
+/** The objects that the turns of one running conversation share. */
 export interface ConversationContext {
   readonly conversationId: string
-  /** Tenant, project and user that own the conversation. */
+  /** The tenant, project and user to whom the conversation belongs. */
   readonly scope: Scope
   readonly ledger: Ledger
   readonly inbox: Inbox
@@ -23,26 +23,26 @@ export interface ConversationContext {
   /** Undefined when the agent has no prices. */
   readonly spending: Spending | undefined
   readonly records: Records
-  /** Reads the entries of the open turn from the store. Only a resumed turn needs them. */
+  /** Reads the entries of the open turn from the store. A resumed turn computes its progress from them. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>
-  /** Aborted when the agent is closed or the lease is lost. After that, nothing more is committed. */
+  /** Aborted when the agent is closed or the lease is lost. Nothing is committed after that, except a response that is already complete. */
   readonly signal: AbortSignal
 }
 
-/** A conversation that this process runs. It has one claim, runs one turn at a time, and keeps its inbox open between turns. */
+/** A conversation that is running in this process. It has one claim and runs one turn at a time. Its inbox stays open between two turns. */
 export interface RunningConversation {
   readonly firstTurnId: string
-  /** Set when the message that started the conversation waits in the inbox, because an earlier turn must be finished first. */
+  /** The event id of the message that started the conversation, if this message has to wait in the inbox for the end of an earlier turn. */
   readonly firstEventId: string | undefined
   readonly inbox: Inbox
   readonly results: ResultsByEvent
-  /** Resolves when the message or event that started the conversation is in the journal, and can no longer be lost. */
+  /** Resolves when the message or event that started the conversation is in the journal, and so can not be lost. */
   readonly journaled: Promise<void>
-  /** Commits a change that belongs to the conversation, not to a turn. */
+  /** Commits a change that belongs to no turn, such as a new title. */
   commit(change: Change): Promise<void>
-  /** The result of the turn that the conversation was started for. Undefined when no turn was needed. */
+  /** The result of the turn that reads the message which started the conversation. Undefined when no turn was started. */
   readonly firstResult: Promise<TurnResult | undefined>
-  /** Resolves when the first turn, and every turn started by a waiting followup, has ended. */
+  /** Resolves when the first turn has ended, and every turn that a waiting followup started. */
   readonly finished: Promise<void>
   abort(reason: unknown): void
 }

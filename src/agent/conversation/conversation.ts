@@ -19,7 +19,10 @@ import { openLedger } from './ledger.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
 
-/** Claims the conversation and starts its turns. Resolves when its inbox is open. Returns undefined when there is nothing to do. */
+/**
+ * Claims the conversation and starts its turns. Resolves when the inbox accepts events. Returns undefined when no turn has to run and no
+ * event has to be journaled.
+ */
 export async function startConversation(
   agent: AgentContext,
   owner: Owner,
@@ -41,7 +44,7 @@ export async function startConversation(
   return undefined
 }
 
-/** Releases a claim. A failure is only reported, because the claim then expires by itself. */
+/** Releases a claim. If this fails, the failure is only reported, because the lease of the claim expires after some time. */
 const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim): Promise<void> =>
   store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
@@ -52,14 +55,16 @@ function hasNothingToDo(reason: StartReason, timeline: Timeline): boolean {
   return eventId !== undefined && isKnownEvent(timeline, eventId)
 }
 
-/** Work that a dead process left: an open turn to resume, else the oldest waiting followup, for which a turn is started. */
+/**
+ * Finds work that a dead process left: an open turn, which is resumed, or else the oldest waiting followup, for which a turn is started.
+ */
 function findUnfinished(timeline: Timeline): TurnStart | undefined {
   if (timeline.openTurn) return { kind: 'unfinished' }
   const [oldest] = waitingFollowups(timeline)
   return oldest && { kind: 'message', input: inputOf(oldest) }
 }
 
-/** Starts the turns of a claimed conversation. Unfinished work comes first: in that case a new message becomes a followup. */
+/** Starts the turns of a claimed conversation. If a dead process left work, this work comes first, and a new message becomes a followup. */
 async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
   const conversation = openConversation(agent, claim, saved)
   const { firstTurnId, ledger, inbox, results, journaled, abort } = conversation
@@ -68,7 +73,7 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
   const finished = runQueuedTurns(conversation, first)
-  if (start !== reason) journaled.resolve() // the inbox has already committed the message or event
+  if (start !== reason) journaled.resolve() // the inbox has already committed the message or event, or there is none
   finished.then(journaled.resolve, journaled.reject)
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
@@ -84,17 +89,17 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
   }
 }
 
-/** A claimed conversation while its turns run. */
+/** A conversation that this process has claimed, while its turns run. */
 interface Conversation extends ConversationContext {
   readonly agent: AgentContext
   readonly claim: Claim
   readonly firstTurnId: string
   readonly workspaces: WorkspaceHandle
   readonly results: ResultsByEvent
-  /** Resolves when the first turn is in the journal. */
+  /** Resolves when the message or event that started the conversation is in the journal. */
   readonly journaled: PromiseWithResolvers<void>
   readonly abort: AbortController
-  /** The result of the current turn. Callers whose events the turn takes in get this result. */
+  /** The result of the running turn. When the turn reads an event, the sender of the event gets this result. */
   currentResult: Promise<TurnResult> | undefined
 }
 
@@ -145,7 +150,7 @@ function onEntry(
   agent.onEntry?.(conversationId, event)
 }
 
-/** The first turn to run, if any, and the event that the inbox must accept before it. */
+/** The turn that must run first, if any. If an event must be put into the inbox before that turn, also this event. */
 function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { readonly start?: TurnStart; readonly event?: NewEvent } {
   const unfinished = findUnfinished(timeline)
   const start = unfinished ? { start: unfinished } : {}
@@ -163,7 +168,7 @@ function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { rea
 
 /**
  * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets its result when the next turn is certain to
- * begin. The caller of the last turn gets it when the claim is released.
+ * start. The caller of the last turn gets the result after the claim is released.
  */
 async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined): Promise<void> {
   const { agent, inbox } = conversation
@@ -188,7 +193,7 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
 
 interface RunningTurn {
   readonly result: Promise<TurnResult>
-  /** The result that callers await. It resolves only when the next turn begins or the conversation ends. */
+  /** The result that callers await. It resolves later than `result`, when the next turn begins or the conversation ends. */
   readonly callerResult: PromiseWithResolvers<TurnResult>
 }
 
@@ -201,7 +206,7 @@ function beginTurn(conversation: Conversation, turnId: string, start: TurnStart,
 
 function createCallerResult(): PromiseWithResolvers<TurnResult> {
   const callerResult = Promise.withResolvers<TurnResult>()
-  callerResult.promise.catch(() => {}) // a result that no caller awaits must not be an unhandled rejection
+  callerResult.promise.catch(() => {}) // without a handler, a rejection that no caller awaits would end the process
   return callerResult
 }
 
@@ -213,7 +218,8 @@ async function runOneTurn(
 ): Promise<TurnResult> {
   const { agent, ledger, spending, workspaces } = conversation
   const { clock, settings, hooks } = agent
-  if (previous) await previous.callerResult.promise // so that the caller of the previous turn does not see events of this one
+  // the next turn starts after this, so the caller of the previous turn sees no events of the next one
+  if (previous) await previous.callerResult.promise
   const feedbacks = await collectFeedback(ledger, clock.now(), settings)
   const resumed = start.kind === 'unfinished'
   if (resumed && spending && settings.maxMoney !== undefined) {
@@ -222,18 +228,18 @@ async function runOneTurn(
   }
   const workspace = workspaces.forTurn(turnId, { resumed })
   const result = await runTurn({ turnId, agent, conversation, workspace }, start, feedbacks).catch((error: unknown) => {
-    if (isSuperseded(error)) return cancelledResult(turnId) // another process continues the turn
+    if (isSuperseded(error)) return cancelledResult(turnId) // another process runs the turn now
     throw error
   })
   const { exitReason } = result
   if (exitReason === 'cancelled') return result
   await workspace.writeContext('turn end')
   await hooks.onFlushCompleted({ turnId, exitReason })
-  await workspace.removeFinished() // after the hooks, which may read the files
+  await workspace.removeFinished() // after the hooks, because a hook may read the files
   return result
 }
 
-/** Releases everything that the conversation holds. Then callers that still wait get the result of the last turn. */
+/** Closes the inbox and releases the claim. After that, callers that still wait get the result of the last turn. */
 async function closeConversation(
   { agent, claim, conversationId, inbox, results }: Conversation,
   last: RunningTurn | undefined,
@@ -245,7 +251,7 @@ async function closeConversation(
   if (last) results.settleRest(last.result)
 }
 
-/** The inbox event for a conversation that is running or has unfinished work. A message becomes a followup. */
+/** The event to put into the inbox when the conversation is running or a dead process left work in it. A message becomes a followup. */
 export function eventFor(reason: Exclude<StartReason, { readonly kind: 'unfinished' }>, clock: Clock): NewEvent {
   if (reason.kind === 'event') return reason.event
   const { text, attachments, eventId } = reason.input
@@ -258,7 +264,8 @@ const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachmen
 const missingConversation = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
 /**
- * Renews the lease regularly. When another process has taken the lease, the turn stops at once. Other failures are reported and retried.
+ * Renews the lease regularly. If another process has taken over the conversation, the running turn is aborted. Any other failure is
+ * reported, and the lease is renewed at the next interval.
  */
 function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversation): () => void {
   const timer = setInterval(() => {
@@ -268,8 +275,8 @@ function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversat
   return () => clearInterval(timer)
 }
 
-/** Whether an error means that another process has taken over the conversation from this one. */
+/** Whether an error means that another process has taken the conversation from this process. */
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
 
-/** Whether an error means that another process holds the claim, so this one can not get it. */
+/** Whether an error means that another process holds the claim, so that this process can not get it. */
 export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'

@@ -20,18 +20,21 @@ export function recordsOf(store: RecordStore, conversationId: string): Records {
   }
 }
 
-/** The entries of one turn. */
+/** The entries that the open turn needs to be resumed. */
 export interface TurnEntries {
   /** All changes of the conversation since the turn was opened. */
   readonly changes: readonly Change[]
-  /** Inbox events by id. They include all events that the turn took in, even those accepted before the turn was opened. */
+  /** Inbox events by id. The map has all events that the turn has read, even those that were accepted before the turn was opened. */
   readonly events: ReadonlyMap<string, InboxEvent>
 }
 
-/** The number of entries in the first read. If they do not reach back to the start of the turn, the next read has eight times as many. */
+/**
+ * How many entries are read first, from the end of the journal. If they do not contain the start of the turn, the next attempt reads eight
+ * times as many.
+ */
 const FIRST_READ = 64
 
-/** Reads the entries of the open turn from the end of the journal, so that the cost does not grow with the length of the conversation. */
+/** Reads the entries of the open turn. The journal is read from its end, so a long conversation does not make this slower. */
 export async function entriesOfTurn(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,

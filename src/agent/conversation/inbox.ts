@@ -4,58 +4,63 @@ import { MAX_TIMER_MS } from '../settings.ts'
 import { interruptsTurn, needsAnswer } from '../turn/incoming-events.ts'
 import type { Ledger } from './ledger.ts'
 
-/** What a steer asks of the running turn. */
+/** What a steer does with the running turn: `redirect` changes its direction, `wrap_up` ends it soon. */
 export type SteerMode = 'redirect' | 'wrap_up'
 
-/** An event without its sequence number, which it gets when it is accepted. */
+/** An event without a sequence number. It gets its number when it is accepted. */
 export type NewEvent = Omit<InboxEvent, 'sequence'>
 
 /**
- * The inbox of a running conversation. Events wait in it until a turn reads them. A steer also aborts what the turn is doing. An event is
- * journaled when it is accepted, so that a crash does not lose it and a second delivery has no effect.
+ * The inbox of a running conversation. Events wait in it until a turn reads them. A steer also aborts the running model call or tool. An
+ * accepted event is in the journal, so a crash does not lose it, and a second event with the same id has no effect.
  */
 export interface Inbox {
   /**
-   * Journals an event. `known` when an event with its id was accepted before: it has no effect. False when the inbox is closed: the sender
-   * must then start the conversation again. For a steer it is also false when no turn is open.
+   * Journals an event. Returns `known` when an event with the same id was accepted before. This one then has no effect. Returns false when
+   * the inbox is closed. The sender must then start the conversation again. A steer also gets false when no turn is running.
    */
   accept(event: NewEvent): Promise<'accepted' | 'known' | false>
-  /** Removes a message that no turn has read. False when a turn has read it or begins with it. */
+  /** Removes a message that no turn has read. Returns false when a turn has read the message or begins with it. */
   withdraw(eventId: string, ts: string): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
-  /** True while a steer for the current turn waits. */
+  /** True when a steer for the current turn is waiting. */
   readonly hasSteer: boolean
-  /** Begins a turn. From now on, a steer without a target is for this turn. */
+  /** Begins a turn. A steer without a target turn is for this turn from now on. */
   startTurn(turnId: string): void
   /** The id of the running turn. Undefined between two turns. */
   readonly currentTurn: string | undefined
-  /** The id of the followup that the current turn began with, or that the next one begins with. Undefined for the first turn. */
+  /**
+   * The id of the followup with which the current turn began. Between two turns, the followup with which the next turn begins. Undefined
+   * for the first turn.
+   */
   readonly openingEvent: string | undefined
-  /** Ends the turn. Until the next turn starts, no steer is accepted. */
+  /** Ends the turn. No steer is accepted until the next turn starts. */
   endTurn(): void
   /**
-   * Limits the time of the turn: the step that runs after `ms` milliseconds is aborted, and so is every later one. A new limit replaces the
-   * one before; undefined removes it. The end of the turn removes it, too.
+   * Limits the time of the turn. After `ms` milliseconds the running model call or tool is aborted, and every later one too. A new limit
+   * replaces the previous limit. The limit is removed by `undefined` and by the end of the turn.
    */
   limitTime(ms: number | undefined): void
-  /** True when the time of the turn is over. */
+  /** True when the time limit of the turn is reached. */
   readonly timeUp: boolean
-  /** Begins a step that a steer or the time limit may interrupt. The caller must call `end` when the step is done. */
+  /**
+   * Begins an activity, which is a model call or a tool call. A steer or the time limit may abort it. The caller must call `end` after it.
+   */
   beginActivity(): Activity
-  /** Resolves when an event is accepted that the turn must answer, or after `ms` milliseconds. */
+  /** Resolves when an event is accepted that the turn must answer, at the latest after `ms` milliseconds. */
   waitForEvents(ms: number): Promise<void>
-  /** Resolves when the next turn starts or the inbox is closed. May resolve early, so the caller must check again. */
+  /** Resolves when the next turn starts or the inbox is closed. It may resolve earlier, so the caller must check again. */
   untilTurnStarts(): Promise<void>
   /**
-   * Returns the oldest followup that no turn has taken in. When there is none, the inbox is closed in the same step, so that no event can
-   * come in between.
+   * Returns the oldest followup that no turn has read. If there is none, closes the inbox. Both happen in one commit, so no event can
+   * arrive between the check and the closing.
    */
   nextFollowupOrClose(): Promise<InboxEvent | undefined>
   close(): void
   readonly closed: boolean
 }
 
-/** `cancelled` aborts when the conversation itself is stopped, by `close` or because the lease was lost. */
+/** `cancelled` aborts when the agent is closed or the lease was lost. */
 export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortSignal): Inbox {
   const activities: Activity[] = []
   const waiters = new Set<() => void>()
@@ -80,7 +85,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   function limitTime(ms: number | undefined): void {
     clearTimeout(limitTimer)
     timeUp = false
-    if (ms === undefined || ms > MAX_TIMER_MS) return // without a timer, the turn still checks its time before every round
+    if (ms === undefined || ms > MAX_TIMER_MS) return // without a timer, the time is still checked before every round
     if (ms <= 0) endTime()
     else limitTimer = setTimeout(endTime, ms)
   }
@@ -113,7 +118,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       return timeUp
     },
     async accept(event) {
-      if (closed) return false // a closed inbox must not commit: the claim may be lost
+      if (closed) return false // a closed inbox must not commit, because this process may have lost its claim
       let accepted: InboxEvent | undefined
       let rejected = false
       await ledger.commit((timeline) => {
@@ -186,7 +191,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   }
 }
 
-/** Numbers an event. A steer without a target gets the open turn as its target, so that it never affects a later one. */
+/** Numbers an event. A steer without a target turn gets the running turn as its target, so that it never affects a later turn. */
 function withSequence(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {
   const numbered = { ...event, sequence: (lastEvent?.sequence ?? 0) + 1 }
   return event.kind === 'steer' && event.target_turn_id === undefined ? { ...numbered, target_turn_id: turnId } : numbered
@@ -196,18 +201,21 @@ const steeredError = () => new DOMException('The user steered.', 'AbortError')
 
 const timeLimitError = () => new DOMException('The turn reached its time limit', 'TimeLimitError')
 
-/** One interruptible step of a turn: a model call or a tool call. */
+/** A model call or a tool call, which can be aborted. */
 export interface Activity {
-  /** Aborts when a steer comes in, when the time of the turn is over, or when the turn is cancelled. */
+  /** Aborts when a steer is accepted, when the time limit is reached, when the agent is closed, or when the lease is lost. */
   readonly signal: AbortSignal
-  /** Aborts this step only, for example because the response is invalid. */
+  /** Aborts this activity only, for example because the response of the model is invalid. */
   abort(reason: unknown): void
-  /** Calls the function when the signal aborts, or at once if it is aborted already. Only the latest callback is kept. */
+  /**
+   * Sets the function that is called when the signal aborts. If the signal is already aborted, it is called at once. A later call replaces
+   * the function.
+   */
   onStop(callback: () => void): void
   end(): void
 }
 
-/** Begins an activity. Activities may be nested: ending one ends those that began after it. */
+/** Begins an activity. Activities may be nested. Ending an activity also ends the activities that began after it. */
 export function openActivity(open: Activity[] = []): Activity {
   const controller = new AbortController()
   const { signal } = controller

@@ -5,20 +5,28 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { Claim, ConversationStore, Entry, Saved } from '../../ports/store.ts'
 
-/** The current timeline of a running conversation, and the only way to change it. Other code gets a Timeline and returns Changes. */
+/**
+ * The current timeline of a running conversation. Only `commit` can change it. Other code gets a timeline and returns changes to commit.
+ */
 export interface Ledger {
   readonly timeline: Timeline
   readonly lastSeq: number
-  /** Appends the changes to the journal, then applies them, then publishes them. So what a client has seen is always stored. */
+  /**
+   * Appends the changes to the journal, then applies them to the timeline, then sends them to listeners. A change that a client has seen is
+   * therefore always stored.
+   */
   commit(changes: Changes): Promise<void>
 }
 
-/** Changes, or a function that makes them from the timeline at the time of the commit. Block ids depend on that timeline. */
+/**
+ * A list of changes, or a function that makes the list. The function gets the timeline at the time of the commit, because block ids depend
+ * on it.
+ */
 export type Changes = readonly Change[] | ((timeline: Timeline) => readonly Change[])
 
 /**
- * Opens a ledger. Commits run one at a time, in order. After the store has failed, every later commit fails, too, because a turn needs its
- * journal.
+ * Opens a ledger. Commits run one after the other. If the store fails, every later commit fails with the same error, because a turn can not
+ * go on without its journal. Changes that the store rejects as invalid do not have this effect.
  */
 export function openLedger(
   start: Saved,
@@ -36,7 +44,7 @@ export function openLedger(
     writing = true
     try {
       if (broken) throw broken.error
-      const made = typeof changes === 'function' ? changes(self.timeline) : changes // if this throws, nothing was written
+      const made = typeof changes === 'function' ? changes(self.timeline) : changes // if the function throws, nothing has been written
       if (made.length === 0) return
       try {
         entries = await store.append(claim, made)
@@ -67,5 +75,5 @@ export function openLedger(
   return self
 }
 
-/** Whether the store rejected the changes as invalid. Then it wrote nothing, and the journal is intact. */
+/** Whether the store rejected the changes as invalid. In this case it has written nothing, and later commits are possible. */
 const isInvalidChange = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'

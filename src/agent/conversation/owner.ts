@@ -6,16 +6,22 @@ import type { Owner } from '../../ports/store.ts'
 
 type ProcessFacts = Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'>
 
-/** Read once: they do not change while the process runs. All agents of a process must have the same, also in worker threads. */
+/**
+ * Data about this process that does not change while it runs, so it is read once. All agents of a process must have the same data, even in
+ * different worker threads.
+ */
 let processFacts: ProcessFacts | undefined
 
-/** The owner of claims made by an agent in this process. Each agent needs its own, also when several run in one process. */
+/** Makes the owner for the claims of one agent. Every agent needs its own owner, even if several agents run in one process. */
 export function createOwner(clock: Clock): Owner {
   processFacts ??= process.platform === 'linux' ? readLinuxFacts() : { startedAt: new Date(performance.timeOrigin).toISOString() }
   return { id: clock.randomHex(16), host: hostname(), pid: process.pid, ...processFacts }
 }
 
-/** Empty when `/proc` is not readable. Then other processes can not find out whether this one is dead, and wait for the end of its leases. */
+/**
+ * Returns an empty object when `/proc` is not readable. Other processes then can not find out whether this process is dead. They wait until
+ * its leases expire.
+ */
 function readLinuxFacts(): ProcessFacts {
   try {
     const stat = parseProcessStat(readFileSync('/proc/self/stat', 'utf8'))
@@ -28,7 +34,10 @@ function readLinuxFacts(): ProcessFacts {
   }
 }
 
-/** The time namespace: start times that were read in different ones can not be compared. Kernels before 5.6 have none. */
+/**
+ * The time namespace of the process. Start times that were read in different time namespaces can not be compared. Linux kernels before 5.6
+ * have no time namespaces.
+ */
 function timeNamespace(): readonly string[] {
   try {
     return [readlinkSync('/proc/self/ns/time')]

@@ -6,14 +6,14 @@ import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/
 import { createSourcesTail, type SourcesTail, type SourcesTailRenderer } from '../../core/render/sources-tail.ts'
 import { emptyPool } from '../../core/sources/pool.ts'
 
-/** Objects that read the timeline of one conversation. They cache what they have read, so that a round costs only what is new in it. */
+/** Objects that read the timeline of one conversation. They keep their results, so that each round processes only new blocks. */
 export interface Renderers {
   readonly renderer: Renderer
   readonly estimator: Estimator
   readonly meter: Meter
   readonly fingerprints: FingerprintRecorder
   readonly sourcesTail: SourcesTailRenderer
-  /** The tail of a conversation without sources. */
+  /** The text of the source pool when there are no sources. */
   readonly noSources: SourcesTail
 }
 

@@ -1,11 +1,11 @@
 import type { TurnResult } from '../turn/finish.ts'
 
-/** For each inbox event, the result of the turn that the event became part of. */
+/** For each inbox event, the result of the turn that has read the event. */
 export interface ResultsByEvent {
   of(eventId: string): Promise<TurnResult>
-  /** Called when events have become part of a turn, with the result of that turn. */
+  /** Called when a turn has read events. `result` is the result of this turn. */
   assign(eventIds: readonly string[], result: Promise<TurnResult>): void
-  /** Called when the conversation ends. Events that no turn took in get the result of the last turn. */
+  /** Called when the conversation ends. Events that no turn has read get the result of the last turn. */
   settleRest(last: Promise<TurnResult>): void
 }
 
@@ -15,7 +15,7 @@ export function createResultsByEvent(): ResultsByEvent {
 
   function resultOf(eventId: string): PromiseWithResolvers<TurnResult> {
     const result = pending.get(eventId) ?? Promise.withResolvers<TurnResult>()
-    result.promise.catch(() => {}) // a result that no caller awaits must not be an unhandled rejection
+    result.promise.catch(() => {}) // without a handler, a rejection that no caller awaits would end the process
     pending.set(eventId, result)
     if (last) result.resolve(last)
     return result

@@ -5,20 +5,22 @@ import type { RunningConversation, StartReason } from './context.ts'
 import { eventFor, startConversation } from './conversation.ts'
 import type { NewEvent } from './inbox.ts'
 
-/** The conversations that run in this process. A message to a running conversation goes to its inbox. */
+/** The conversations that are running in this process. A message to a running conversation goes to its inbox. */
 export interface RunningConversations {
-  /** Gives the event to the running conversation. Undefined when it is not running, or did not accept the event. */
+  /** Gives the event to the running conversation. Undefined when the conversation is not running or did not accept the event. */
   deliver(conversationId: string, event: NewEvent): Promise<RunningConversation | undefined>
-  /** Gives the message or event to the running conversation, or starts the conversation with it. */
+  /** Gives the message or event to the running conversation. If the conversation is not running, starts it with the message or event. */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
-  /** Starts the conversation. Undefined when it is already running or has nothing to do. */
+  /**
+   * Starts the conversation. Undefined when the conversation is already running, or when there is no turn to run and no event to journal.
+   */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   find(conversationId: string): Promise<RunningConversation | undefined>
   readonly conversationIds: Iterable<string>
   readonly size: number
-  /** Resolves when no conversation is running, or after `withinMs`. */
+  /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
   drain(withinMs: number): Promise<void>
-  /** Interrupts all running conversations and starts no other. Resolves when they have released everything. */
+  /** Aborts all running conversations. No conversation can be started after this. Resolves when all claims are released. */
   close(): Promise<void>
 }
 
@@ -28,7 +30,7 @@ export interface DeliveryResult {
   readonly running: RunningConversation | undefined
   /** Set when the conversation was already running and accepted the event. */
   readonly acceptedEvent?: NewEvent
-  /** Set when an event with the same id was accepted before. This one has no effect. */
+  /** Set when an event with the same id was accepted before. The new event then has no effect. */
   readonly known?: true
 }
 
@@ -44,7 +46,7 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
     return starting
   }
 
-  /** Awaits nothing between the lookup and the start, so that two concurrent messages do not both start the conversation. */
+  /** There is no `await` between the lookup and the start, so two messages that arrive together do not both start the conversation. */
   async function deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult> {
     let event: NewEvent | undefined
     for (;;) {
@@ -56,7 +58,7 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
         const accepted = await running.inbox.accept(event)
         if (accepted) return { running, acceptedEvent: event, ...(accepted === 'known' && { known: true }) }
       }
-      await running?.finished.catch(() => {}) // the inbox is closed: try again when the conversation has finished
+      await running?.finished.catch(() => {}) // the inbox is closed: wait for the end of the conversation, then try again
     }
   }
 

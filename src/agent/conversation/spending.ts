@@ -7,19 +7,22 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
-/** Adds up what each turn of a running conversation has cost. Calls for titles and summaries count, too. */
+/** Adds up the cost of each turn of a running conversation, including the calls for titles and summaries. */
 export interface Spending {
   record(change: Change): void
   of(turnId: string): TurnSpending
-  /** Whether calls of this model have a known price. Asked before the first call, so that no money is spent that can not be counted. */
+  /**
+   * Whether calls of this model have a known price. It is asked before the first call. If there is no price, the money limit can not be
+   * checked.
+   */
   hasPrice(model: string): boolean
 }
 
 interface TurnSpending {
   readonly money: number
-  /** True when the price of a call is unknown. Then `money` is too low. */
+  /** True when the price of a call is unknown. `money` is then lower than the real cost. */
   readonly unpriced: boolean
-  /** The price of the latest decision. It is the estimate for the next one. */
+  /** The price of the latest decision. It serves as an estimate for the next decision. */
   readonly last: number
 }
 
@@ -47,8 +50,8 @@ export function createSpending(priceOf: PriceOf): Spending {
 }
 
 /**
- * The price that the application's function returns. Undefined when it throws or returns no valid price: a turn with a money limit then
- * ends.
+ * The price that the application's `priceOf` returns. Undefined when `priceOf` throws or returns no valid price. A turn with a money limit
+ * then ends.
  */
 function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
@@ -59,12 +62,12 @@ function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | un
   }
 }
 
-/** Adds what a resumed turn had spent before its process died. */
+/** Adds the cost of the calls that a resumed turn made before its process died. */
 export function restoreSpending(spending: Spending, changes: readonly Change[], turnId: string): void {
   for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) spending.record(change)
 }
 
-/** Prices and cache rules of providers. Without them a report counts tokens only. */
+/** Prices and cache rules of the providers. Without prices, a usage report contains only numbers of tokens. */
 export interface Bookkeeping {
   readonly chargeOf: ChargeOf
   readonly rulesOf: RulesOf

@@ -25,12 +25,12 @@ import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
 
-/** A response of the decision model, after retries. */
+/** A call of the decision model, with its response. If attempts failed, this is the last attempt. */
 export type ModelCall = NewCall | JournaledCall
 
 interface CallOutcome {
   readonly response: ModelResponse
-  /** The number of failed attempts before this one. */
+  /** How many attempts failed before this one. */
   readonly attempt: number
 }
 
@@ -38,28 +38,32 @@ interface CallOutcome {
 export interface NewCall extends CallOutcome {
   readonly journaled: false
   readonly prompt: DecisionPrompt
-  /** What the failed attempts cost. */
+  /** The cost of the failed attempts. */
   readonly retried: readonly RetriedAttempt[]
-  /** Whether a steer, the time limit or the end of the turn cut the response short. */
+  /** Whether a steer, the time limit or the closing of the agent aborted the response before it was complete. */
   readonly interrupted: boolean
-  /** The limit that was reached, when this is the last call of the turn. */
+  /** The limit that the turn has reached, if this is the last call of its wrap-up. */
   readonly wrapUp: ReachedLimit | undefined
 }
 
-/** A call whose response was entered before its blocks, by this process or by one that died. */
+/**
+ * A call whose response is already in the journal, while its blocks are not. This process or a process that died has committed the
+ * response.
+ */
 export interface JournaledCall extends CallOutcome {
   readonly journaled: true
 }
 
-/** How many times a prompt is compacted after the provider has rejected it as too long. Each compaction is stronger. */
+/** How often a prompt may be compacted after the provider has rejected it as too long. Each compaction removes more than the one before. */
 const maxOverflows = 3
 
-/** The longest pause that a provider may ask for. If it asks for a longer one, the turn ends and tells the user. */
+/** The longest pause that the provider may ask for. If it asks for a longer pause, the turn ends, and its answer tells the user why. */
 const maxRetryAfterSeconds = 60
 
 /**
- * Sends the prompt and reads the response. It retries only while the user has seen nothing of the response. After a provider error it waits
- * before the retry. After a context overflow it compacts the timeline. Every other failure is in the response.
+ * Sends the prompt and reads the response. If the call fails, it is repeated, but only while the user has seen nothing of the response.
+ * Before the retry, `callModel` waits, or compacts the timeline if the prompt was too long. An error that can not be retried is in the
+ * returned response.
  */
 export async function callModel(
   turn: Turn,
@@ -98,7 +102,10 @@ export async function callModel(
   }
 }
 
-/** Compacts more and more strongly until the prompt gets smaller. Returns the attempt that succeeded, or `maxOverflows + 1`. */
+/**
+ * Compacts the timeline, more strongly with each attempt, until it gets smaller. Returns the number of the attempt that succeeded. Returns
+ * `maxOverflows + 1` if no attempt succeeded.
+ */
 async function compactUntilSmaller(turn: Turn, tails: Tails, before: number, signal: AbortSignal): Promise<number> {
   for (let attempt = before + 1; attempt <= maxOverflows && !signal.aborted; attempt++) {
     if (await compactAfterOverflow(turn, tails, attempt as Attempt)) return attempt
@@ -129,7 +136,7 @@ function callOnce(
   return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, readOptions(turn, origin, attempt, hearsText))
 }
 
-/** How a response of the decision model is read and shown. `hearsText` is true when a text without any channel may be an answer. */
+/** How a response of the decision model is read and shown. `hearsText` is true when a text without any channel may be the answer. */
 export function readOptions(
   { agent, conversation: { live, ledger } }: Turn,
   origin: BlockOrigin,
@@ -156,7 +163,10 @@ function createResponseLanes(ledger: Ledger, { iteration, callId: executionId }:
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds
 
-/** Waits at least as long as the provider asked for. Returns early when the signal aborts. */
+/**
+ * Waits for the pause of the settings or for the pause that the provider asked for, whichever is longer. Returns early when the signal
+ * aborts.
+ */
 async function waitBeforeRetry({ settings, clock }: TurnServices, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
   const pause = Math.max(settings.retryDelaysMs[retry] ?? 0, (error.retry_after_seconds ?? 0) * 1000)
   const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
@@ -165,11 +175,14 @@ async function waitBeforeRetry({ settings, clock }: TurnServices, retry: number,
   })
 }
 
-/** Whether a response that ended after an abort is no decision: an adapter may report the abort as an ordinary end. */
+/**
+ * Whether a response that ended after an abort contains no decision. Such a response is incomplete, although the adapter reported an
+ * ordinary end.
+ */
 const isCutShort = (response: ModelResponse, maxTokens: number): boolean =>
   response.endedAfterAbort && (response.violation !== undefined || !readDecision(toDecisionResponse(response, maxTokens), {}).ok)
 
-/** A response in the form that `readDecision` takes. */
+/** Converts a response to the form that `readDecision` takes. */
 export function toDecisionResponse(response: ModelResponse, maxTokens: number): ParsedResponse {
   return {
     channels: response.channels,
@@ -181,20 +194,23 @@ export function toDecisionResponse(response: ModelResponse, maxTokens: number): 
   }
 }
 
-/** The change that journals the response of a call, if it is not in the journal yet. */
+/** The change that journals the response of a call. Empty if the response is already in the journal. */
 export const responseChanges = (origin: BlockOrigin, call: ModelCall): readonly ResponseReceived[] =>
   call.journaled ? noChanges : [responseReceived(origin, call)]
 
 const noChanges: readonly ResponseReceived[] = []
 
-/** Enters a response before its blocks, because something slow comes first. A crash in between must not make the model answer again. */
+/**
+ * Commits a response before its blocks, because a slow step comes first. If the process dies during this step, the model need not be called
+ * again.
+ */
 export async function enterResponse({ conversation }: Turn, origin: BlockOrigin, call: ModelCall): Promise<JournaledCall> {
   if (call.journaled) return call
   await conversation.ledger.commit([responseReceived(origin, call)])
   return { journaled: true, response: call.response, attempt: call.attempt }
 }
 
-/** The change that journals a response. Once it is committed, the model is never called again for this decision. */
+/** The change that journals a response. After it is committed, the model is not called again for this decision. */
 export function responseReceived(
   origin: BlockOrigin,
   { response, prompt, retried, wrapUp }: NewCall,
@@ -220,14 +236,14 @@ export function responseReceived(
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
-/** The cost of a failed attempt, estimated if the provider sent no usage. Undefined when the attempt cost nothing. */
+/** The cost of a failed attempt. It is estimated if the provider sent no usage. Undefined when the attempt cost nothing. */
 export function retriedAttempt({ usage, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
   const model = record.model === undefined ? {} : { model: record.model }
   if (usage) return { usage: toUsageRecord(usage), ...model }
   return raw === '' ? undefined : { usage: toUsageRecord(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
 }
 
-/** The record of a prompt. It includes the size of the prompt when the provider sent no usage, so that the cost can be estimated. */
+/** The record of a prompt. If the provider sent no usage, the record contains the number of tokens, so that the cost can be estimated. */
 function promptRecord(
   { record, tokens: known, countTokens }: DecisionPrompt,
   modelName: string | undefined,
@@ -240,7 +256,7 @@ function promptRecord(
   return copy
 }
 
-/** The model's thinking, for users to read. It is not shown to the model again. */
+/** The block with the model's thinking. Users can read it. It is not part of later prompts. */
 export function thinkingDrafts(origin: BlockOrigin, response: ModelResponse): readonly Draft[] {
   const text = channelOf(response, 'thinking')?.instances.join('\n').trim()
   return text ? [thinkingBlock(origin, text)] : []
@@ -248,7 +264,7 @@ export function thinkingDrafts(origin: BlockOrigin, response: ModelResponse): re
 
 const maxMessageLength = 300
 
-/** Records the provider error that ended the turn. The user reads a plain sentence instead. */
+/** A notice with the details of the provider error that ended the turn. The answer for the user is a plain sentence. */
 export function serviceErrorNotice(origin: BlockOrigin, error: ServiceError): Draft {
   const { kind, error_type, http_status, code } = error
   return noticeBlock(origin, {
@@ -262,19 +278,20 @@ export function serviceErrorNotice(origin: BlockOrigin, error: ServiceError): Dr
   })
 }
 
-/** The end of a turn whose model call has failed for good. */
+/** How a turn ends if its model call has failed and can not be retried. */
 export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
   const { thrown } = call.response
   return {
     exitReason: 'error',
-    fallback: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is a bug, not a failure of the provider
+    // an adapter that throws has a bug, so this is not a failure of the provider
+    fallback: thrown === undefined ? endingOf(error) : 'error',
     error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
     last: { origin, call },
     drafts: [...drafts, serviceErrorNotice(origin, error)],
   }
 }
 
-/** Whether the provider rejected the prompt as too long. Some providers say so only in the message. */
+/** Whether the provider rejected the prompt as too long. Some providers say this only in the message of the error. */
 export const isOverflowError = (error: ServiceError): boolean =>
   error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 

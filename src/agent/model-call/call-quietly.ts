@@ -7,12 +7,12 @@ import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
 import { createStopTimer, isEnd, toUsageRecord } from './read-response.ts'
 
-/** A request for a title or a summary. Its response is not shown live. */
+/** A request for a title or a summary. Clients do not see its response while the model writes it. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
- * Calls the model and returns the whole response, ready to be committed. Never rejects, because the turn can go on without the result.
- * After a failure `finish_reason` is 'error', after a steer or at the time limit it is 'interrupted'.
+ * Calls the model and returns the response as a change that can be committed. Never rejects, because the turn can go on without a title or
+ * summary. `finish_reason` is `error` after a failure. It is `interrupted` after a steer, at the time limit, or when the agent is closed.
  */
 export async function callQuietly(turn: Turn, request: QuietRequest): Promise<ResponseReceived> {
   const { turnId, agent, conversation } = turn
@@ -51,7 +51,10 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
     }
   }
 
-  /** Called once, when the stream ends. An abort that comes a moment later finds a complete response and does not change it. */
+  /**
+   * Called when the stream ends, or when the model did not stop in time. If the response was complete before, a later abort does not change
+   * it.
+   */
   function checkInterrupted(): void {
     interrupted = activity.signal.aborted && !finished
   }

@@ -8,8 +8,8 @@ import { type JournaledCall, readOptions } from './call-model.ts'
 import { isAdapterError, readResponse } from './read-response.ts'
 
 /**
- * Reads a response again that a dead process has entered and not acted on. It is read like a new one, so that it means the same and
- * watchers see it.
+ * Reads a response that a dead process has committed without acting on it. It is read in the same way as a new response. So it leads to the
+ * same decision, and clients that watch the turn see it.
  */
 export async function readJournaledResponse(
   turn: Turn,
@@ -21,22 +21,22 @@ export async function readJournaledResponse(
   return { journaled: true, response, attempt: 0 }
 }
 
-/** The events of the model that led to the entry. Throws where the adapter of the model had thrown. */
+/** The model events that led to this entry. If the adapter of the model had thrown an error, throws an error at the same place. */
 export async function* journaledEvents({ raw, finish_reason, usage, error, prompt }: ResponseReceived): AsyncGenerator<ModelEvent> {
   if (raw !== '') yield { type: 'text.delta', text: raw }
   if (finish_reason === 'interrupted') return
   if (error && isAdapterError(error)) throw new Error('The adapter of the model threw an error.')
   if (error || finish_reason === 'error') return yield { type: 'error', error: error ?? unknownError }
-  if (finish_reason === 'other' && !usage) return // the call was aborted because the response broke the protocol
+  if (finish_reason === 'other' && !usage) return // the call was aborted because the response broke a rule
   yield {
     type: 'finish',
-    finishReason: finish_reason as FinishReason, // the cast is safe: the journal holds what a model returned
+    finishReason: finish_reason as FinishReason, // the cast is safe, because only reasons that a model returned are journaled
     modelName: prompt?.model ?? '',
     ...(usage && { usage: fromUsageRecord(usage) }),
   }
 }
 
-/** The error of a response whose entry says only that the provider failed. */
+/** The error of a response whose entry does not say why the provider failed. */
 export const unknownError: ServiceError = {
   kind: 'unknown',
   service_name: 'recorded',

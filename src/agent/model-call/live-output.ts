@@ -11,23 +11,24 @@ import type { Turn } from '../turn/turn.ts'
 import type { ReadOptions } from './read-response.ts'
 
 /**
- * The live output of a response. It is made only when it is needed: at once while there are watchers, when a watcher joins, or when it is
- * queried. Its content is the same in all cases.
+ * The output of a response in lanes, for clients that watch the turn. The lanes are computed only when they are needed. While a client
+ * watches, this is at once. Otherwise it is when a client joins, or when a function below is called. The output is the same in all cases.
  */
 interface LiveOutput {
-  /** Adds events without emitting anything. */
+  /** Adds events of the channel parser, without emitting them. */
   add(events: readonly ChannelEvent[]): void
   /**
-   * Called at the end of the response. `whole`: the model ended it. `aborted`: it reached the output limit. `cut`: the stream broke off.
+   * Called at the end of the response. `whole`: the model ended the response. `aborted`: the response reached the output limit. `cut`: the
+   * stream broke off.
    */
   end(how: 'whole' | 'aborted' | 'cut'): void
-  /** Emits everything that was added and not emitted yet. */
+  /** Emits the output of all events that were added and not emitted yet. */
   catchUp(): void
-  /** Whether anything was shown to users. Catches up first. */
+  /** Whether any text was shown to users. Calls `catchUp` first. */
   showedAnything(): boolean
-  /** Whether more than thinking was shown to users. Catches up first. */
+  /** Whether text other than the thinking was shown to users. Calls `catchUp` first. */
   showedContent(): boolean
-  /** The answer as it was shown to users. Catches up first. */
+  /** The answer as it was shown to users. Calls `catchUp` first. */
   answer(): DeliveredAnswer | undefined
 }
 
@@ -76,15 +77,15 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
   }
 }
 
-/** Splits a response into channels while it is written, for its live output and for the decision. */
+/** Splits a response into channels while the model writes it, for the live output and for the decision. */
 export interface ChannelReader {
-  /** Reads the text that is new in `raw`, the whole text received so far. `latest` is the piece that was received last, if known. */
+  /** Reads the new text in `raw`, which is the whole text received so far. `latest` is the last received piece, if the caller knows it. */
   readTo(raw: string, latest?: string): void
   end(how: Parameters<LiveOutput['end']>[0]): void
   readonly liveOutput: LiveOutput
   channels(): readonly ReceivedChannel[]
   readonly preamble: string
-  /** Set when the start of the response breaks the protocol. Then nothing of the response is shown. */
+  /** The rule that the start of the response broke. If it is set, no part of the response is shown. */
   readonly violation: Notice | undefined
 }
 
@@ -113,7 +114,7 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
     end(how) {
       if (ended) return
       ended = true
-      receive(parser.end(), how === 'cut') // a stream that broke off in the middle of the first tag is no violation
+      receive(parser.end(), how === 'cut') // a stream that broke off within the first tag broke no rule
       liveOutput.end(how)
     },
     liveOutput,
@@ -127,7 +128,10 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
   }
 }
 
-/** Emits an answer that was not streamed, with its citations rendered. Clients show the highest attempt of a round. */
+/**
+ * Emits an answer that was not streamed, with its citations rendered. If a round has several attempts, clients show the one with the
+ * highest number.
+ */
 export function emitAnswer({ turnId, conversation }: Turn, iteration: number, answer: string, attempt = 0): void {
   const sources = () => sourcesBySid(conversation.ledger.timeline.sources)
   const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })

@@ -18,43 +18,52 @@ export interface ModelResponse {
   /** The channels in the order in which they were first opened. */
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
-  /** Set when the model ended the response itself or reached the output limit. */
+  /** Set when the model ended the response or reached the output limit. */
   readonly finish: { readonly reason: FinishReason; readonly modelName: string } | undefined
-  /** Set when the response ended in another way: the provider failed, or the adapter threw. */
+  /** Set when the provider failed or the adapter threw an error. */
   readonly error: ServiceError | undefined
-  /** The usage that the provider billed, however the response ended. */
+  /** The usage that the provider reported. It may be set for a failed response too. */
   readonly usage: ModelUsage | undefined
-  /** The error that the adapter threw. Never journaled, because it may contain anything, such as a key. */
+  /** The error that the adapter threw. It is never journaled, because its message may contain secrets such as a key. */
   readonly thrown: unknown
-  /** Whether the user has seen a part of the response. Then the call must not be repeated silently. */
+  /**
+   * Whether the user has seen a part of the response. If so, the call must not be repeated, because the user would see two different
+   * beginnings.
+   */
   showedAnything(): boolean
   /** Whether the user has seen more than the model's thinking. */
   showedContent(): boolean
   answer(): DeliveredAnswer | undefined
-  /** The protocol violation at the start of the response that ended the call early. */
+  /** The rule that the start of the response broke. The call was then ended early. */
   readonly violation: Notice | undefined
-  /** Whether the call was aborted before the model had ended the response. Such a response breaks no rule, wherever it was cut. */
+  /**
+   * Whether the call was aborted before the model had ended the response. Such a response is incomplete, so its violations are not
+   * reported.
+   */
   readonly interrupted: boolean
-  /** Whether the model ended the response after the call was aborted. Then it may be incomplete, whatever the adapter says. */
+  /**
+   * Whether the model ended the response after the call was aborted. The response may be incomplete, even if the adapter reports an
+   * ordinary end.
+   */
   readonly endedAfterAbort: boolean
 }
 
 export interface ReadOptions {
-  /** How long the model may take to stop after the call was aborted. */
+  /** How many milliseconds the model may take to stop after the call was aborted. */
   readonly graceMs: number
-  /** The name of the model, for a response that does not say which model wrote it. */
+  /** The name that is used if the response does not say which model wrote it. */
   readonly modelName: string
   readonly channels: readonly Channel[]
   createLanes(): Lanes
-  /** Checks the start of the response. A violation ends the call at once. */
+  /** Checks the start of the response. If it breaks a rule, the call ends at once. */
   readonly earlyCheck: EarlyCheck
   readonly live: Pick<LiveFeed, 'hasWatchers' | 'onJoin'>
   emit(delta: LaneEvent['delta']): void
 }
 
 /**
- * Reads a response to its end. Never rejects: errors are in the response. Without watchers, the text is only collected, and split into
- * channels at the end. For a response in the usual form, that needs no parser.
+ * Reads a response to its end. Never rejects, because errors are part of the result. If no client watches, the text is only collected and
+ * split into channels at the end. A response in the usual form is then split without the parser.
  */
 export async function readResponse(
   open: () => AsyncIterable<ModelEvent>,
@@ -73,7 +82,7 @@ export async function readResponse(
   let reader: ChannelReader | undefined
   let ending: Parameters<ChannelReader['end']>[0] | undefined
 
-  /** Parses all text received so far. `latest` is the piece that was received last, if known. */
+  /** Parses all text received so far. `latest` is the last received piece, if the caller knows it. */
   function parse(latest?: string): ChannelReader {
     reader ??= createChannelReader(options)
     reader.readTo(raw, latest)
@@ -88,7 +97,8 @@ export async function readResponse(
     if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
-      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text) // only a doubtful start is parsed
+      // without watchers, text is parsed only if its start may break a rule
+      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text)
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, modelName: event.modelName }
       endedAfterAbort = activity.signal.aborted
@@ -116,7 +126,10 @@ export async function readResponse(
     }
   }
 
-  /** Called once, when the stream ends. An abort that comes a moment later finds a complete response and does not change it. */
+  /**
+   * Called when the stream ends, or when the model did not stop in time. If the response was complete before, a later abort does not change
+   * it.
+   */
   function checkInterrupted(): void {
     if (endedAfterAbort && !isEnd(finish?.reason)) finish = undefined
     interrupted = activity.signal.aborted && !violated && finish === undefined
@@ -127,7 +140,8 @@ export async function readResponse(
   activity.onStop(() => stopTimer.start(graceMs))
   const failure = await stopTimer.waitFor(readEvents(stopTimer))
   if (stopTimer.expired) checkInterrupted()
-  const endedBefore = violated || (finish !== undefined && activity.signal.aborted) // the error is about the end of the stream only
+  // an error after the end of the response, or after a violation, does not change the result
+  const endedBefore = violated || (finish !== undefined && activity.signal.aborted)
   if (failure && !endedBefore) {
     finish = undefined
     usage = undefined
@@ -153,7 +167,7 @@ export async function readResponse(
   }
 }
 
-/** Whether a reason says that the model was done. After an abort, many adapters end the stream with another one. */
+/** Whether a finish reason says that the model had ended its response. After an abort, many adapters report `other` or `error`. */
 export const isEnd = (reason: string | undefined): boolean => reason !== 'other' && reason !== 'error'
 
 const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> => ({
@@ -162,7 +176,7 @@ const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelRespon
   violation: interrupted ? undefined : reader.violation,
 })
 
-/** Token usage in the form in which it is journaled. */
+/** Converts token usage to the form in which it is journaled. */
 export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
   uncached,
   cache_read: cacheRead,
@@ -174,7 +188,7 @@ export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong,
 
 const ADAPTER = 'model'
 
-/** Whether the adapter threw the error. Other errors were reported by the provider. */
+/** Whether the adapter threw the error. Any other error was reported by the provider. */
 export const isAdapterError = ({ service_name, provider }: ServiceError): boolean => service_name === ADAPTER && provider === ''
 
 function adapterError(thrown: unknown, afterOutput: boolean): ServiceError {
@@ -197,13 +211,15 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   return { channels: collectChannels(events), preamble: parser.preamble }
 }
 
-/** Limits the time that a model may take to stop. When the time is up, the call goes on without the model. */
+/**
+ * Limits the time that a model may take to stop. When the time is up, its response so far is used, and the model is no longer waited for.
+ */
 export interface StopTimer {
-  /** Called when the model was told to stop. It has `ms` milliseconds to do so. */
+  /** Called when the model was told to stop. The model has `ms` milliseconds to stop. */
   start(ms: number): void
-  /** True when the time is up. Every later event of the model must be ignored. */
+  /** True when the time is up. Later events of the model must be ignored. */
   readonly expired: boolean
-  /** Waits until `reading` has ended or the time is up. Returns the error that `reading` threw. Never rejects. */
+  /** Waits until `reading` has ended or the time is up. If `reading` threw an error, returns it. Never rejects. */
   waitFor(reading: Promise<void>): Promise<{ readonly thrown: unknown } | undefined>
 }
 
