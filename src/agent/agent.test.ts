@@ -7,7 +7,7 @@ import { type Reply, reply, scriptedModel } from '../testing/scripted-model.ts'
 const conversationId = 'c1'
 const stalled = { text: '<channel:thinking>Let me', stall: true } as const
 
-/** Closes the agent at the first event that matches, and creates another on the same store. */
+/** Closes the agent at the first event that matches, and creates another agent with the same store. */
 async function closedAt(
   harness: Harness,
   matches: (event: { readonly type: string; readonly status?: string }) => boolean,

@@ -20,7 +20,7 @@ const replies = [
   reply.answer('Done again.'),
 ]
 
-/** A conversation of two turns with an attachment and hosted files. */
+/** A conversation of two turns with attachments and hosted files. */
 async function hostedConversation() {
   const clock = createFixedClock()
   const blobs = createMemoryBlobs()
@@ -39,7 +39,10 @@ async function hostedConversation() {
 
 type Archive = Awaited<ReturnType<typeof hostedConversation>>['archive']
 
-/** The content of each hosted file that the blocks of a conversation name, with its type. A file that can not be had is undefined. */
+/**
+ * Name, type and content of each hosted file, by the handles in the blocks of a conversation. The value is undefined when a handle leads to
+ * no file.
+ */
 async function filesOf(archive: Archive, key: string, viewer = localScope) {
   const { timeline, turn_logs } = await archive.exportBundle(key)
   const blocks = [...turn_logs.flatMap((log) => log.blocks), ...timeline.blocks]

@@ -16,7 +16,7 @@ import { createOwner } from './owner.ts'
 import { createRenderers } from './renderers.ts'
 import { createRunningConversations } from './running.ts'
 
-/** The context of an agent and its running conversations, without the agent around them. */
+/** The context of an agent and its running conversations, without an `Agent`. */
 function createContext(replies: readonly string[]) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })

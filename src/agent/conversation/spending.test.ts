@@ -10,7 +10,7 @@ import { replay } from '../replay/replay.ts'
 
 const usage = { uncached: 1_000, output: 100 }
 const call = { text: reply.call('weather.today', { city: 'Rome' }), usage }
-/** The call above costs 2; replies without usage are free. */
+/** `call` costs 2. Replies without usage are free. */
 const priceOf: PriceOf = ({ uncached }) => uncached / 500
 
 const createTestHarness = (replies: readonly Reply[], settings: HarnessOptions['settings']) =>

@@ -1,35 +1,47 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import { endsLiveOutput } from '../../core/timeline/change.ts'
 
-/** Publishes the events of conversations to their listeners, in order. It keeps state only for conversations that run or have listeners. */
+/**
+ * Sends the events of conversations to their listeners, in order. The hub has state only for conversations that are running or have
+ * listeners.
+ */
 export interface EventHub {
-  /** Called when the conversation starts to run. `seq` is the number of its last entry. The feed is valid until `close`. */
+  /** Called when a conversation starts to run. `seq` is the number of its last entry. The returned feed may be used until `close`. */
   open(conversationId: string, seq: number): LiveFeed
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
-  /** Returns a function that unsubscribes. A listener to `entries` is not a watcher: no live output is made for it. */
+  /**
+   * Adds a listener and returns a function that removes it. A listener to `entries` gets only journal entries. It does not count as a
+   * watcher, so the live output of a response is not computed for it.
+   */
   subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
-  /** Called when the conversation was deleted and will have no more events. */
+  /** Called when the conversation was deleted. It has no events after that. */
   announceDeleted(conversationId: string): void
-  /** Returns a function that removes the callback. */
+  /** Sets a callback for the deletion of the conversation. Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
-  /** Live events of the response whose blocks are not journaled yet. A listener that joins in the middle of an answer begins with these. */
+  /**
+   * The live events of the current response, until its blocks are in the journal. A listener that joins in the middle of an answer gets
+   * these events first.
+   */
   inFlight(conversationId: string): readonly PublishedEvent[]
   /** The number of conversations that are running or have listeners. */
   readonly size: number
 }
 
-/** An event with the sequence number of the last entry when it was published. */
+/** An event, and the `seq` of the last entry at the time when the event was published. */
 export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly event: Event
   readonly seq: number
 }
 
-/** The events of one running conversation. As long as it has no watchers, no live output is made. */
+/** Publishes the events of one running conversation. While no client watches, the live output of a response is not computed. */
 export interface LiveFeed {
   emit(event: TurnEvent): void
   hasWatchers(): boolean
-  /** Sets a function that emits what was not emitted so far. It is called before a listener joins, until the blocks are journaled. */
+  /**
+   * Sets a function that emits the part of the response that was not emitted so far. It is called whenever a watcher joins, until the
+   * blocks of the response are in the journal.
+   */
   onJoin(catchUp: () => void): void
 }
 
@@ -53,7 +65,7 @@ interface Listeners {
   readonly entries: Set<Listener>
 }
 
-/** `onError` gets the error of a listener that throws. The other listeners are still called. */
+/** `onError` is called with the error of a listener that throws. The other listeners still get the event. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
   const feeds = new Map<string, ConversationFeed>()
   const deletionCallbacks = new Map<string, Set<() => void>>()
@@ -70,7 +82,10 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     if (!live && listeners.everything.size === 0 && listeners.entries.size === 0) feeds.delete(conversationId)
   }
 
-  /** Adds the sequence number to an event. The blocks of a decision replace the live events of its response, so these are discarded. */
+  /**
+   * Adds `seq` to an event. When the blocks of a decision are journaled, the live events of its response are discarded, because the blocks
+   * contain the same text.
+   */
   function toPublished(live: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
       if (live) live.seq = event.seq

@@ -11,7 +11,7 @@ import { follow } from './follow.ts'
 const conversationId = 'c1'
 const never = new AbortController().signal
 
-/** Follows until the turn is closed. */
+/** Follows the conversation until `turns` turns are closed. Returns all events. */
 async function followToClose({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
   const events: TurnEvent[] = []
   const stop = new AbortController()
@@ -131,7 +131,7 @@ describe('a follower', () => {
         if (after === 0) yield entry(1)
         if (after === 0) return yield entry(2)
         hub.publish('c1', live('still before 3'))
-        yield entry(3) // journaled, but not published yet
+        yield entry(3) // in the journal, but not published yet
       },
     }
     const stop = new AbortController()

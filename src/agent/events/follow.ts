@@ -6,7 +6,7 @@ import { createQueue } from './queue.ts'
 
 /** Options of `Agent.follow`. */
 export interface FollowOptions {
-  /** The seq of the last entry that the caller has. The default 0 reads from the beginning. */
+  /** The `seq` of the last entry that the caller already has. The default 0 reads from the first entry. */
   readonly after?: number
   /** Aborting this signal ends the iteration at once. */
   readonly signal?: AbortSignal
@@ -19,10 +19,11 @@ export interface FollowOptions {
  *   subscribed              ╵in flight╵ 42 ~ ~ ~ 43 ~ …
  *   journal                 42
  *
- * The journal is read first, at the reader's pace. Then this function subscribes, and reads what was journaled in the meantime, so that
- * no entry is missed. No entry is yielded twice. Live events are left out when the journal has the blocks of their response. A reader that joins in the
- * middle of an answer gets the answer from its beginning. The iteration ends when the agent is closed or the conversation is deleted,
- * after all events are read.
+ * Numbers are entries, and `~` are live events. First the journal is read, as fast as the reader takes the entries. Then this function
+ * subscribes to the hub. It reads the journal again, so that no entry is missed that was appended meanwhile.
+ * No entry is yielded twice. If the journal has the blocks of a response, the live events of this response are left out. A reader that
+ * joins in the middle of an answer gets the answer from its beginning. The iteration ends when the agent is closed or the conversation is
+ * deleted, after the last event was read.
  */
 export async function* follow(
   conversationId: string,
@@ -32,7 +33,7 @@ export async function* follow(
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
-  let lastDecision = 0 // seq of the latest entry that replaces the live events before it
+  let lastDecision = 0 // the `seq` of the latest entry with the blocks of a response: live events before this entry are left out
   async function* readEntries(): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry })) {
       if (signal?.aborted) return

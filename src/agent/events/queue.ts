@@ -1,6 +1,7 @@
 /**
- * An unbounded queue between a producer and one reader at a time. After `close`, the reader still gets the remaining items. Then the
- * iteration ends, or throws the error given to `close`. A new reader continues where the previous one stopped.
+ * An unbounded queue between a producer and a reader. Only one reader may iterate at a time. After `close`, the reader still gets the
+ * remaining items. Then the iteration ends. If `close` was called with an error, the iteration throws this error. A new reader continues
+ * where the previous reader stopped.
  */
 interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void
@@ -10,9 +11,9 @@ interface Queue<T> extends AsyncIterable<T> {
 type Result<T> = IteratorResult<T, undefined>
 type Resolve<T> = (result: Result<T> | Promise<Result<T>>) => void
 
-/** `onAbandoned` is called when the reader stops. */
+/** `onAbandoned` is called when the reader stops before or at the end of the queue. */
 export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
-  // Either items wait for a reader, or readers wait for items: one of the two is always empty.
+  // Items wait for a reader, or readers wait for items. So one of these two lists is always empty.
   const items = createFifo<T>()
   const readers = createFifo<Resolve<T>>()
   let closed: { readonly error?: unknown } | undefined
@@ -56,7 +57,7 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** A first-in, first-out list. Taking an item costs amortised constant time, while `Array.shift` copies a long array each time. */
+/** A first-in, first-out list. `Array.shift` would copy a long array for each item. This list copies its items rarely. */
 function createFifo<T>() {
   const all: T[] = []
   let next = 0
@@ -66,7 +67,7 @@ function createFifo<T>() {
     take(): T {
       const item = all[next++] as T
       if (next * 2 >= all.length) {
-        all.splice(0, next) // frees the items that were taken, even when the queue is never empty
+        all.splice(0, next) // frees the taken items, even if the list is never empty
         next = 0
       }
       return item

@@ -4,17 +4,17 @@ import type { TurnResult } from '../turn/finish.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
-/** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even without a reader. */
+/** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even if no caller does either. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
 }
 
 /**
- * Before the first iteration, no events are kept, only the range of unread entries. A late reader gets these entries from the journal,
- * then the live events of the current response, then everything that follows.
+ * Opens a turn handle. Before the first iteration it stores no events. It stores only which entries were not read yet. A reader that starts
+ * late gets these entries from the journal, then the live events of the current response, then all later events.
  *
- *   unread    7 8 9 … 41                    read from the journal, at the reader's pace
- *   queue                ~ ~ 42 ~ ~ ~ 43 …   from the first iteration on
+ *   unread    7 8 9 … 41                    read from the journal, as fast as the reader takes the entries
+ *   queue                ~ ~ 42 ~ ~ ~ 43 …   filled from the first iteration on. Numbers are entries, `~` are live events
  */
 export function openTurnHandle(
   conversationId: string,
@@ -39,7 +39,7 @@ export function openTurnHandle(
   const end = (failure?: unknown) => {
     ended = true
     unsubscribe()
-    queue.close(failure) // a reader that does not await `result` gets the error, too
+    queue.close(failure) // a reader that does not await `result` also gets the error
   }
   result.then(() => end(), end)
 
@@ -50,7 +50,7 @@ export function openTurnHandle(
         unread.after = seq
         yield { type: 'entry', seq, change }
       }
-      unread.after = unread.last // a retention policy may have removed some of these entries, so they were not read
+      unread.after = unread.last // if a retention policy has removed some of these entries, they are skipped
       for (let next = await live.next(); !next.done; next = await live.next()) yield next.value
     } finally {
       await live.return?.()

@@ -22,7 +22,8 @@ describe('a provider that fails', () => {
     expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([2]))
     expect(events.filter((event) => event.type === 'status' && event.status === 'retrying')).toHaveLength(2)
     expect(await codesOf(harness)).toEqual([])
-    expect((await harness.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2) // the title and the answer
+    // one for the title and one for the answer
+    expect((await harness.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2)
   })
 
   it('loop 17.76: is not called again silently after something was shown: the model gets a notice and a new round', async () => {
@@ -59,7 +60,7 @@ describe('a provider that fails', () => {
     const turn = patient.agent.run(patient.conversationId, 'Do it.')
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
-    expect(patient.model.left).toBe(1) // retryDelaysMs is 0 here: only the provider's pause delays the retry
+    expect(patient.model.left).toBe(1) // `retryDelaysMs` is 0 in this test, so only the pause that the provider asked for delays the retry
     const hopeless = createTestHarness([limited(3_600), reply.answer('never asked for')])
     expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
     expect(hopeless.model.left).toBe(1)

@@ -7,7 +7,10 @@ import { createLanes } from '../../core/stream/lanes.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { createLiveOutput } from './live-output.ts'
 
-/** The output of a response that comes in pieces of seven characters, by lane, caught up after the pieces that `reads` selects. */
+/**
+ * The output of a response in each lane. The response arrives in pieces of seven characters. After the pieces that `reads` selects, the
+ * output is caught up.
+ */
 function outputOf(response: string, reads: (piece: number) => boolean) {
   const deltas: LaneEvent['delta'][] = []
   const settings = { iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }

@@ -16,7 +16,7 @@ async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
   yield { type: 'finish', finishReason: 'stop', modelName: 'm', usage }
 }
 
-/** The response and its output with a watcher from the start, with one that joins after the end, or without. */
+/** Reads a response, and returns it with its live output. A watcher is present from the start, joins after the end, or is absent. */
 async function readWith(watcher: 'present' | 'late' | 'absent', text: string, earlyCheck = createEarlyCheck()) {
   const deltas: LaneEvent['delta'][] = []
   let join = () => {}

@@ -8,8 +8,8 @@ import { defaultInstructions, protocolText } from './texts.ts'
 export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation'>
 
 /**
- * Builds the system text twice and reports what would defeat the prompt cache. Examples are dates, times and ids in the text, and an order
- * of tools that varies.
+ * Builds the system text twice and reports parts of it that would invalidate the provider's cache. Examples are dates, times and ids in the
+ * text, and a varying order of the tools.
  */
 export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly CacheFinding[]> {
   const texts = fixedTexts(await construct())

@@ -6,14 +6,17 @@ import type { Tool } from '../../tools/tool.ts'
 
 interface SystemText {
   readonly instructions?: string
-  /** Text from the operator of the installation. It comes last and overrides the instructions, but not the protocol. */
+  /**
+   * Text from the operator of the installation. It is the last part of the system text. It overrides the instructions, but not the
+   * protocol.
+   */
   readonly customisation?: string
   readonly tools: readonly Tool[]
 }
 
 /**
- * Builds the system text. It must be the same bytes in every round of every turn, or the prompt cache is lost. What varies belongs in
- * ANNOUNCE.
+ * Builds the system text. It must have the same bytes in every round of every turn. Otherwise the provider can not reuse its cache. Text
+ * that varies belongs in the announce.
  */
 export function systemText({ instructions, customisation, tools }: SystemText): string {
   const admin =
@@ -24,12 +27,12 @@ export function systemText({ instructions, customisation, tools }: SystemText): 
   return [protocolText, own, catalogText(tools), admin].filter((text) => text.trim() !== '').join('\n\n')
 }
 
-/** The system text of an agent. It does not change while the agent lives. */
+/** The system text of an agent. It does not change while the agent exists. */
 export interface SystemPrompt {
   readonly text: string
-  /** Hashes that show whether the text or its list of tools has changed. */
+  /** Hashes of the system text and of its list of tools. They show whether one of the two has changed. */
   readonly fingerprint: SystemFingerprint
-  /** The size of the text in tokens. Counted at the first call. */
+  /** The number of tokens of the text. They are counted at the first call. */
   tokens(): number
 }
 
@@ -43,7 +46,7 @@ function systemFingerprint(system: string, tools: readonly Tool[]): SystemFinger
   return { hash: hashText(system), tools: hashText(catalogText(tools)), size: system.length }
 }
 
-/** Tells the model how to answer. It can not be customised, because the parser depends on it. */
+/** Tells the model in which format it must answer. It can not be customised, because the parser of responses depends on this format. */
 export const protocolText = `[HOW YOU ANSWER]
 You work in rounds. In each round you read the timeline and answer once. Your answer is made of channels, in this order:
 
@@ -71,7 +74,7 @@ The action is one of two:
 
 When you break a rule, nothing runs and a notice tells you what to do instead. Correct it and go on; do not apologise to the user for it.`
 
-/** The default instructions, replaced by `instructions` of `createAgent`. */
+/** The default instructions. The option `instructions` of `createAgent` replaces them. */
 export const defaultInstructions = `[HOW YOU WORK]
 You are an agent working for one user over one long conversation. Everything that happened is in the timeline below, oldest first: messages, your calls, their results, files, plans, notices.
 
@@ -99,7 +102,7 @@ Notes to yourself
 Events
 - A followup during the turn is part of the request. A steer changes what you do now: follow it.`
 
-/** The default instructions without sentences about tools that are not in the list, and without sections that have no lines left. */
+/** The default instructions, without sentences about tools that the agent does not have. A section without any line left is left out. */
 function instructionsFor(tools: readonly Tool[]): string {
   const ids = new Set(tools.map(({ id }) => id))
   const sections = defaultInstructions.split('\n\n').flatMap((section) => {
@@ -112,7 +115,7 @@ function instructionsFor(tools: readonly Tool[]): string {
   return sections.join('\n\n')
 }
 
-/** The system text of the call that gives a new conversation its title. */
+/** The system text of the model call that gives a new conversation its title. */
 export const titlePrompt = `You give a new conversation its title. Read the user's first message and answer in two channels:
 
 <channel:thinking>One short sentence.</channel:thinking>

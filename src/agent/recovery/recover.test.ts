@@ -22,13 +22,16 @@ function createStorage(): Storage {
   return { clock, store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) }
 }
 
-/** Messages and answers with their block types. */
+/** The text of each message and answer, with its block type. */
 const dialogue = async (harness: Harness) =>
   blocksOf(await harness.timeline()).flatMap(({ type, text }) =>
     type.startsWith('user.') || type === 'assistant.completion' ? [[type, text]] : [],
   )
 
-/** A turn with a second message that comes while its close is written, in a process whose nth append fails. False when it failed. */
+/**
+ * Runs a turn in a process whose nth append fails. While `turn.closed` is written, a second message arrives. Returns false when one of the
+ * two messages failed.
+ */
 async function runUntilFailure({ clock, store }: Storage, at: { readonly append: number; readonly side: FailureSide }): Promise<boolean> {
   const failing = failingStore(store, at)
   let second: Promise<unknown> | undefined
@@ -36,7 +39,8 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
     const entries = await failing.append(claim, changes)
     if (second === undefined && changes.some(({ type }) => type === 'turn.closed')) {
       second = dying.agent.run(conversationId, 'Second.').result
-      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve)) // its commit is queued after the close
+      // waits until the commit of the second message is queued after `turn.closed`
+      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve))
     }
     return entries
   }
@@ -47,7 +51,7 @@ async function runUntilFailure({ clock, store }: Storage, at: { readonly append:
   return one.status === 'fulfilled' && two.status === 'fulfilled'
 }
 
-/** A store with a closed turn and events that were accepted after it, by a process that died then. */
+/** A store with a closed turn and events that were accepted after this turn, by a process that then died. */
 async function storeWithWaiting(...events: readonly Parameters<typeof accepted>[]) {
   const { clock, store } = createStorage()
   await createHarness({ store, clock, replies: [reply.answer('One.')] }).say('First.')
@@ -72,7 +76,7 @@ describe('a followup that was accepted after its turn was closed', () => {
       for (let append = 1; ; append++) {
         const there = createStorage()
         const survived = await runUntilFailure(there, { append, side })
-        if (survived) break // there are no more appends
+        if (survived) break // no append failed, because the turn has fewer appends
         const next = createHarness({ ...there, replies: [reply.answer('Two.')] })
         const left = await next.timeline()
         await next.agent.recover()

@@ -6,33 +6,36 @@ import { isBusy, isSuperseded } from '../conversation/conversation.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/finish.ts'
 
-/** What `recover` did. */
+/** The result of `recover`. */
 export interface Recovery {
   /** The results of the turns that were resumed or started. */
   readonly results: readonly TurnResult[]
-  /** Conversations with unfinished work that another owner holds. */
+  /** Conversations with unfinished work that were skipped, because another owner holds them. */
   readonly skipped: readonly SkippedConversation[]
 }
 
-/** A conversation that `recover` left alone, because another owner holds it. */
+/** A conversation that `recover` skipped, because another owner holds it. */
 export interface SkippedConversation {
   readonly conversationId: string
-  /** When the lease of its owner ends, as ISO 8601. If the owner is dead, `recover` succeeds from then on. A living owner renews its lease. */
+  /**
+   * When the lease of the owner ends, as ISO 8601. If the owner is dead, `recover` succeeds after this time. If the owner is alive, it
+   * renews its lease, and the conversation is skipped again.
+   */
   readonly until: string
-  /** Undefined when another owner took the conversation while it was being resumed. */
+  /** Undefined when another owner took the conversation while this process was resuming it. */
   readonly owner?: Pick<Owner, 'host' | 'pid'>
 }
 
 /** Options of `recover`. */
 export interface RecoverOptions {
-  /** Called for each skipped conversation as soon as it is skipped. `recover` itself resolves only when the resumed turns have ended. */
+  /** Called as soon as a conversation is skipped. `recover` itself resolves only when the resumed turns have ended. */
   readonly onSkipped?: (skipped: SkippedConversation) => void
 }
 
-/** The number of conversations that are resumed at the same time. One that waits for its model does not hold up the others. */
+/** How many conversations are resumed at the same time. With more than one, a slow model call does not delay all other conversations. */
 const maxConcurrent = 32
 
-/** Resumes all unfinished work in the store. Conversations that another owner holds are skipped. */
+/** Resumes all unfinished work in the store. Skips conversations that another owner holds. */
 export async function recoverAll(
   store: ConversationStore,
   conversations: Pick<RunningConversations, 'start'>,
@@ -40,7 +43,7 @@ export async function recoverAll(
   { onSkipped }: RecoverOptions,
 ): Promise<Recovery> {
   const unfinished: string[] = []
-  // All are listed first, because resuming a conversation reorders the list.
+  // All conversations are listed before the first is resumed, because a resumed conversation moves to the start of the list.
   for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId)
   const results: TurnResult[] = []
   const skipped: SkippedConversation[] = []
@@ -72,11 +75,12 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
   return {
     conversationId,
     until: typeof expiresAt === 'string' ? expiresAt : new Date(Date.parse(clock.now()) + LEASE_MS).toISOString(),
-    ...(known && { owner: { host: owner.host as string, pid: owner.pid as number } }), // just checked
+    // the casts are safe, because `known` checks both types
+    ...(known && { owner: { host: owner.host as string, pid: owner.pid as number } }),
   }
 }
 
-/** Conversations with an open turn or a waiting followup, including those that are running now. */
+/** Yields the conversations with an open turn or a waiting followup, including those that are running now. */
 async function* listUnfinished(store: ConversationStore): AsyncGenerator<string> {
   let cursor: string | undefined
   do {

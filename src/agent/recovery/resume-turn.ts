@@ -20,14 +20,14 @@ import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 
 /**
- * Continues a turn whose process died, from its last entry:
+ * Continues a turn whose process died. What it does depends on the last entries of the turn:
  *
- *   no response yet                start the first round
- *   a response without its blocks  read it again and act on it
+ *   no response                    start the first round
+ *   a response without its blocks  read the response again and act on it
  *   a call and its result          start the next round
- *   a call without its result      run a repeatable tool again, else tell the model that the outcome is unknown
+ *   a call without its result      run the tool again if it is repeatable. If not, tell the model that the outcome is unknown
  *
- * The model is never called again for a response that is in the journal.
+ * The model is not called again for a response that is in the journal.
  */
 export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedback[]): Promise<RoundResult> {
   const { turnId, agent, conversation } = turn
@@ -43,7 +43,10 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   return { kind: 'next', progress }
 }
 
-/** The last decision, if it was entered without its blocks. A process enters a response first when something slow comes before the blocks. */
+/**
+ * The last decision, if its response is in the journal and its blocks are not. A process commits the response first if a slow step comes
+ * before the commit with the blocks.
+ */
 function responseWithoutBlocks(turnId: string, changes: readonly Change[]): ResponseReceived | undefined {
   const at = changes.findLastIndex(
     (change) => change.type === 'response.received' && change.role === undefined && change.turn_id === turnId,
@@ -55,7 +58,7 @@ function responseWithoutBlocks(turnId: string, changes: readonly Change[]): Resp
   return hasBlocks ? undefined : response
 }
 
-/** Acts on a response as the round that received it would have done. `progress` is the progress after that round. */
+/** Acts on a journaled response in the same way as the round that received it. `progress` is the progress after this round. */
 async function handleJournaledResponse(turn: Turn, progress: Progress, response: ResponseReceived): Promise<RoundResult> {
   const { call_id: callId, iteration, ts, wrap_up: limit } = response
   const origin: BlockOrigin = { turnId: turn.turnId, callId, iteration, ts }
@@ -63,7 +66,7 @@ async function handleJournaledResponse(turn: Turn, progress: Progress, response:
   return limit ? handleLastResponse(turn, progress, origin, call, limit) : handleResponse(turn, progress, origin, call)
 }
 
-/** Whether the title must still be requested. True in the first turn of a conversation, while the journal has no response. */
+/** Whether the title must still be requested. True if this is the first turn of the conversation and the journal has no response yet. */
 function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
   return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
@@ -80,14 +83,15 @@ async function finishPendingCall(turn: Turn, progress: Progress, block: Block, c
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = agent.toolbox.find(toolId)
-  // A steer or the time limit would stop the tool before it starts, and the result would not say that the tool may have run before.
+  // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
+  // before.
   const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
   const recorded = mayRepeat ? parseRecordedCall(agent, changes, origin.callId) : undefined
   if (!tool || !recorded) return commitResult(turn, progress, origin, toolId, unknownOutcome(toolId))
   return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(conversation.ledger.timeline, origin))
 }
 
-/** The timeline that the model saw when it made the call. It lacks the blocks of that round. */
+/** The timeline that the model saw when it made the call. It has no blocks of that round. */
 function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {
   let { size } = timeline
   for (; size > 0; size--) {
@@ -97,7 +101,7 @@ function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrig
   return { ...timeline, size }
 }
 
-/** Reads the call from the recorded response, because the parameters in the call block are shortened. */
+/** Reads the call from the journaled response, because the parameters in the block of the call are shortened. */
 function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonly Change[], callId: string) {
   const isResponse = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
   const response = changes.find(isResponse)
@@ -111,14 +115,16 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
 }
 
 /**
- * Restores the progress of a turn from its own entries. Each entry has the effect of the round that committed it:
+ * Computes the progress of a turn from its entries. Each entry changes the progress in the same way as the round that committed it:
  *
- *   response.received                 spends a round
- *   blocks with a call                spend a round of a wrap-up
- *   blocks with a result              reset the count of repairs, or count a refusal by the tool
- *   blocks with a notice and no call  count a rejected response, and spend a round of a wrap-up
- *   blocks with an attempt            add an answer that was kept; if a second action was the reason, count a rejected response
- *   event.folded                      applies the events again
+ *   response.received                 one round of the budget is used
+ *   blocks with a call                one round of a wrap-up is used
+ *   blocks with a result              the count of repairs is reset. If the tool refused the call, the refusal is counted instead
+ *   blocks with a notice and no call  a rejected response is counted, and one round of a wrap-up is used
+ *   blocks with an attempt            an attempt is added. If another action followed the answer, a rejected response is counted too
+ *   event.folded                      the events are applied again
+ *
+ * An attempt is an answer that the user has seen but that did not end the turn.
  */
 export function restoreProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
   let progress = opened
@@ -139,11 +145,13 @@ export function restoreProgress(opened: Progress, turnId: string, { changes, eve
   return progress
 }
 
-/** The last call of a turn, which a limit has ended, spends no round. */
+/** The last call after a reached limit (`wrap_up`) uses no round of the budget. */
 const afterResponse = (progress: Progress, { wrap_up }: ResponseReceived): Progress =>
   wrap_up === undefined ? nextRound(progress) : { ...progress, iteration: progress.iteration + 1 }
 
-/** Whether a change opens a turn. The followup folded right after it is the prompt of the turn, not an event in it. */
+/**
+ * Whether a change opens a turn. The followup that is read right after this change is the message of the turn, not an event in the turn.
+ */
 const opensTurn = (change: Change | undefined) => change?.type === 'turn.opened'
 
 function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string): Progress {

@@ -10,8 +10,8 @@ import { blockName, type Divergence, describeChange, firstTextDifference, type P
 import { type RecordedPrompt, withShownBlocks } from './recording.ts'
 
 /**
- * Compares a change with the recorded one. Times, token usage and the call ids of titles and summaries are left out, because a replay takes
- * them from the recording. Prompts are left to `comparePrompt`.
+ * Compares a change with the recorded change. Times, token usage, and the call ids of titles and summaries are not compared, because a
+ * replay takes them from the recording. `comparePrompt` compares the prompts.
  */
 export function compareChange(present: Change | undefined, { seq, change: recorded }: Entry): Divergence | undefined {
   if (present?.type !== recorded.type)
@@ -60,16 +60,16 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
 }
 
-/** A block without its id and time. Ids follow from the order of the blocks, and times come from the recording. */
+/** A block without its id and time. Ids depend only on the order of the blocks, and a replay takes times from the recording. */
 function comparableBlock(block: Block): unknown {
   const { id: _id, ts: _ts, ...rest } = dropEmptyMeta(block)
   return rest
 }
 
-/** Whether a block is an attachment. Attachments are input, and a replay does not make their hosting keys again. */
+/** Whether a block is an attachment. Attachments are the input of a turn. A replay does not host them, so their handles would differ. */
 const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
-/** The recorded blocks without those of hooks. Hooks do not run in a replay. */
+/** The recorded blocks without the blocks of hooks, because hooks do not run in a replay. */
 function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
   return ours.length === count ? ours : recorded
@@ -86,7 +86,7 @@ function firstDifference(one: unknown, other: unknown, path = ''): string | unde
 }
 
 function inKeys(one: object, other: object, path: string): string | undefined {
-  const left = one as Readonly<Record<string, unknown>> // arrays, too, are compared by key
+  const left = one as Readonly<Record<string, unknown>> // arrays are compared by key too
   const right = other as Readonly<Record<string, unknown>>
   for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
     const difference = firstDifference(left[key], right[key], path === '' ? key : `${path}.${key}`)
@@ -111,11 +111,14 @@ interface PresentPrompt {
 }
 
 interface PromptCompareOptions {
-  /** When true, the system text is not compared, so that other differences are found. */
+  /** If true, the system text is not compared. The comparison then also finds differences after it. */
   readonly anySystem: boolean
 }
 
-/** Compares two prompts in this order: tools, system text, blocks, cache marks, the joining of blocks into parts, tail. */
+/**
+ * Compares two prompts and returns the first difference. The order is: tools, system text, blocks, cache marks, how blocks are joined into
+ * parts, tail.
+ */
 export function comparePrompt(
   present: PresentPrompt,
   response: ResponseReceived,
@@ -125,7 +128,7 @@ export function comparePrompt(
 ): PromptDivergence | undefined {
   const recorded = response.prompt
   const place = { kind: 'prompt', seq, iteration: response.iteration } as const
-  if (!recorded?.shown) return undefined // the entry was written by an older version, which did not record prompts
+  if (!recorded?.shown) return undefined // an older version of Daybook wrote the entry and recorded no prompt
   const now = present.record
   if (!anySystem && recorded.system && now.system?.tools !== recorded.system.tools) return { ...place, where: 'tools' }
   if (!anySystem && recorded.system && now.system?.hash !== recorded.system.hash) return { ...place, where: 'system text' }
@@ -168,8 +171,8 @@ function describeMissing(recorded: number | undefined, present: readonly number[
 }
 
 /**
- * Compares the tails if both texts are known. The state of the workspace and the sections of the application, which come last, are left out,
- * because a replay has neither.
+ * Compares the tails if both texts are known. The state of the workspace and the sections of the application are left out, because a replay
+ * does not have them. They are the last sections of the tail.
  */
 function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord): PromptDifference | undefined {
   if (then?.text === undefined || now?.text === undefined) return undefined

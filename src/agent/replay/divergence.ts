@@ -7,34 +7,37 @@ export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
 /** Where a replay differs from the journal. */
 export interface DivergencePlace {
-  /** The seq of the recorded entry that differs. */
+  /** The `seq` of the recorded entry that differs. */
   readonly seq: number
   readonly iteration?: number
 }
 
-/** The present code builds another prompt. */
+/** The present code builds a different prompt. */
 export interface PromptDivergence extends DivergencePlace {
   readonly kind: 'prompt'
   readonly where: 'system text' | 'tools' | 'block' | 'joints' | 'marks' | 'tail'
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
-  /** Offset in the rendered block or in the tail, in UTF-8 bytes. Known only when the text of the prompt was recorded. */
+  /**
+   * The position of the first difference in the rendered block or in the tail, in UTF-8 bytes. Undefined when the text of the prompt was
+   * not recorded.
+   */
   readonly byte?: number
   readonly recorded?: string
   readonly present?: string
 }
 
-/** The present code takes another step. */
+/** The present code takes a different step. For example it calls a tool where the recorded turn ended. */
 export interface DecisionDivergence extends DivergencePlace {
   readonly kind: 'decision'
   readonly recorded: string
   readonly present: string
 }
 
-/** The present code takes the same step, but writes another block. */
+/** The present code takes the same step, but writes a different block. */
 export interface BlockDivergence extends DivergencePlace {
   readonly kind: 'block'
   readonly block: Pick<Block, 'id' | 'type' | 'path'>
-  /** The path of the field: `text`, `meta.mime`, … */
+  /** The path of the field in the block, such as `text` or `meta.mime`. */
   readonly field: string
   readonly byte?: number
   readonly recorded: string
@@ -56,7 +59,7 @@ export function describeChange(change: Change | undefined): string {
   return blocks.length === 0 ? change.type : `${change.type}: ${blocks.map(({ type }) => type).join(', ')}`
 }
 
-/** The UTF-8 offset of the first difference, and an excerpt of both texts from there on. */
+/** The position of the first difference in UTF-8 bytes, and an excerpt of both texts from this position on. */
 export function firstTextDifference(
   recorded: string,
   present: string,

@@ -8,44 +8,47 @@ import { type Divergence, describeChange } from './divergence.ts'
 import type { Recording } from './recording.ts'
 
 /**
- * Plays the entries of a recorded turn to the present code, in place of store, models and tools. Inbox events, and withdrawals of messages,
- * arrive where they arrived in the recording:
+ * Plays the entries of a recorded turn to the present code. It takes the place of the store, the models and the tools. Events and
+ * withdrawals of messages arrive at the same point as in the recording:
  *
  *   during a tool call    while the tool runs
- *   during a model call   a steer: before the recorded part of the response; other events: after the call
- *   between two entries   together with the first entry
+ *   during a model call   a steer: before the recorded part of the response. Other events: after the call
+ *   between two entries   together with the first of these entries
  */
 export interface Player {
-  /** Events that arrived between the opening of the turn and its next commit, unless a model call was running. */
+  /** Events that arrived between the opening of the turn and its next commit. Events that arrived during a model call are left out. */
   openingEvents(): readonly Entry[]
-  /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError`. */
+  /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError` if they differ. */
   append(changes: readonly Change[]): readonly Entry[]
   /**
-   * The recorded response of the model call that begins now. Undefined when the recording has no such call at this point, which is a
-   * divergence.
+   * The recorded response of the model call that begins now. Returns `too long` if the recorded call failed because its prompt was too
+   * long. Undefined when the recording has no model call at this point, which is a divergence.
    */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
-  /** The outcome of the tool call that is running. Undefined when the recording ends before that. */
+  /** The outcome of the running tool call. Undefined when the recording ends before the tool call has a result. */
   recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
-  /** Events and withdrawals that arrive before the next entry. */
+  /** Events and withdrawals that arrive before the next entry of the turn. */
   dueEvents(): readonly Arrival[]
   /** Events and withdrawals that arrived after the model had written its whole response. */
   dueAfterResponse(): readonly Arrival[]
   /** Whether the next entry is the response of a decision. */
   hasResponseNext(): boolean
-  /** The changes that were played so far. */
+  /** The recorded changes that the present code has made so far. */
   played(): readonly Change[]
   now(): string
   callId(): string
   readonly divergence: Divergence | undefined
-  /** Called when the turn has ended. Entries of the recording that are left are a divergence. */
+  /** Called when the turn has ended. If the recording has more entries, this is a divergence. */
   end(): void
 }
 
-/** A change that came from outside the turn: an event, or the withdrawal of a message. */
+/** A change that the turn did not make: an accepted event, or the withdrawal of a message. */
 export type Arrival = Extract<Change, { readonly type: 'event.accepted' | 'event.folded' }>
 
-/** Thrown to end the replayed turn: at the first difference, which is in `Player.divergence`, or at the end of an unfinished recording. */
+/**
+ * Thrown to end the replayed turn at the first difference, which is then in `Player.divergence`. Also thrown at the end of a recording
+ * whose turn was not closed.
+ */
 export class DivergenceError extends Error {
   override readonly name = 'DivergenceError'
 }
@@ -76,21 +79,23 @@ export function createPlayer(
     cursor = end
     return taken
   }
-  const dueEvents = () => entries.slice(cursor, nextIndex()).map(({ change }) => change as Arrival) // `isArrival` is true for each of them
+  // the cast is safe, because `isArrival` is true for each of these entries
+  const dueEvents = () => entries.slice(cursor, nextIndex()).map(({ change }) => change as Arrival)
 
-  /** Events that arrived while neither a model call nor a tool call was running. */
+  /** Events that arrived while no model call and no tool call was running. */
   function takeIdleEvents(): readonly Entry[] {
     const following = next()?.change
     if (following === undefined) return []
     if (following.type === 'response.received')
       return takeUntil(cursor + withdrawnBeforeCall(entries.slice(cursor, nextIndex()), withdrawals))
     if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
-    // A response that was entered by itself: whatever arrived before its blocks was seen when these were entered.
+    // The recorded turn committed this response before its blocks. Events that arrived between these two commits were seen when the blocks
+    // were committed.
     if (entries[cursor - 1]?.change.type === 'response.received') return takeUntil(nextIndex())
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
 
-  /** Whether the present change withdraws the message that the recorded entry withdraws. */
+  /** Whether the present change and the recorded entry withdraw the same message. */
   function isWithdrawn(present: Change | undefined, recorded: Entry | undefined): boolean {
     if (present?.type !== 'event.folded' || recorded?.change.type !== 'event.folded') return false
     return withdrawals.has(recorded.seq) && present.event_ids[0] === recorded.change.event_ids[0]
@@ -133,7 +138,8 @@ export function createPlayer(
           return [...takeUntil(entries.indexOf(result) + 1), ...takeIdleEvents()]
         }
       }
-      if (!next() && !isClosed) throw new DivergenceError() // the recorded process has died or is still at work
+      // the recorded turn was not closed: its process died, or the turn is still running
+      if (!next() && !isClosed) throw new DivergenceError()
       const recorded = compareAll(changes)
       call = pendingCall(recorded) ?? call
       return [...recorded, ...takeIdleEvents()]
@@ -184,8 +190,8 @@ export function createPlayer(
 }
 
 /**
- * The index after the last event or withdrawal that the turn saw when it read its inbox. Later events arrived while the turn was committing
- * those it saw.
+ * The index after the last event or withdrawal that the turn saw when it read its inbox. Later events arrived while the turn committed the
+ * blocks of the events that it had read.
  */
 function seenUpTo(entries: readonly Entry[], from: number, until: number, withdrawals: ReadonlySet<number>): number {
   const coming = entries
@@ -204,8 +210,9 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number, withdr
 }
 
 /**
- * How many of the entries before a response arrived before the model was called. The turn takes in a waiting message before it calls the
- * model. So a waiting message that was not taken in was withdrawn before the call. A message that is accepted here came during the call.
+ * How many of the entries before a response arrived before the model was called. A turn reads all waiting messages before it calls the
+ * model. So a message that was waiting before these entries, and was then withdrawn, was withdrawn before the call. A message that one of
+ * these entries accepts arrived during the call.
  */
 function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySet<number>): number {
   const accepted = new Set(arrivals.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : [])))
@@ -215,7 +222,9 @@ function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySe
   return last + 1
 }
 
-/** The largest number of entries in a commit that takes in events: blocks, their sources, the events of the turn, and expired steers. */
+/**
+ * The largest number of entries in a commit that reads events: blocks, their sources, the events of this turn, and steers for other turns.
+ */
 const MAX_FOLD_ENTRIES = 4
 
 const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])

@@ -17,8 +17,8 @@ interface RoundId {
 }
 
 /**
- * The prompt of one round, rebuilt from the journal by replaying its turn. `differs` is set when the rebuilt prompt is not the recorded
- * one, because the code, the tools or the texts have changed.
+ * The prompt of one round, rebuilt by replaying the turn from the journal. `differs` is set when the rebuilt prompt differs from the
+ * recorded one. This happens when the code, the tools or the texts have changed.
  */
 export async function promptView(
   store: RecordedStore,
@@ -46,7 +46,7 @@ interface RecordedCall {
   readonly response: ResponseReceived
 }
 
-/** The calls of the decision model, with the requests that the present code makes and the recorded responses. */
+/** The calls of the decision model. Each has the request that the present code makes, and the recorded response. */
 async function replayCalls(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts) {
   const setup = setUpReplay(store, conversationId, recording, parts)
   const responses = recording.entries.flatMap(({ change }) =>
@@ -62,7 +62,8 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
       const response = responses[calls.length]
       if (response) calls.push({ request, response })
       for await (const event of decision.stream(request, signal)) {
-        if (response && !response.error && isTooLong(event)) calls.pop() // an overflow is not journaled: the call is repeated with a shorter prompt
+        // a call with a too long prompt is not journaled, and the turn repeats it with a shorter prompt
+        if (response && !response.error && isTooLong(event)) calls.pop()
         yield event
       }
     },

@@ -12,7 +12,7 @@ import type { TurnWorkspace } from '../turn/workspace.ts'
 import type { Arrival, Player } from './player.ts'
 import type { Recording } from './recording.ts'
 
-/** The inbox of a replay. Events that came after a response arrive again as soon as that response has ended. */
+/** The inbox of a replay. Events that arrived after a response was complete arrive again as soon as this response has ended. */
 export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   return {
     accept: inbox.accept,
@@ -32,7 +32,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     },
     startTurn: inbox.startTurn,
     endTurn: inbox.endTurn,
-    limitTime: () => inbox.limitTime(undefined), // the time ends where it ended in the recording
+    limitTime: () => inbox.limitTime(undefined), // the time limit is reached where it was reached in the recording
     get timeUp() {
       return inbox.timeUp
     },
@@ -48,7 +48,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
         onStop: (callback) => activity.onStop(callback),
         end() {
           activity.end()
-          // An error is ignored here: the turn's next commit fails with the same error.
+          // An error is ignored, because the turn's next commit fails with the same error.
           for (const arrival of player.dueAfterResponse()) deliver(arrival, inbox).catch(() => {})
         },
       }
@@ -60,8 +60,8 @@ const deliver = (arrival: Arrival, inbox: Inbox): Promise<unknown> =>
   arrival.type === 'event.accepted' ? inbox.accept(arrival.event) : inbox.withdraw(arrival.event_ids[0] ?? '', arrival.ts)
 
 /**
- * A model that answers with the recorded response. When the recording has none, it calls `halt`, which stops the turn. When a response was
- * interrupted, and not by a steer, it calls `endTime`.
+ * A model that answers with the recorded response. If the recording has no response, it calls `halt`, which stops the turn. If the recorded
+ * response was interrupted and no steer is due, the time limit was reached, and it calls `endTime`.
  */
 export function recordedModel(
   role: ModelRole,
@@ -78,7 +78,7 @@ export function recordedModel(
       if (response === 'too long') return yield { type: 'error', error: tooLong }
       if (response === undefined) return halt()
       if (response.finish_reason === 'interrupted') {
-        // Before the text: an interrupted text breaks no rule, whatever it is.
+        // Delivered before the text, so that the response counts as interrupted. An interrupted response breaks no rule.
         for (const arrival of player.dueEvents()) await deliver(arrival, inbox)
         if (!signal.aborted) endTime()
       }
@@ -89,11 +89,11 @@ export function recordedModel(
 
 const tooLong: ServiceError = { ...unknownError, kind: 'context_overflow', message: 'prompt is too long' }
 
-/** A tool that returns the recorded outcome. When the recording has none, it calls `halt`, which stops the turn. */
+/** A tool that returns the recorded outcome. If the recording has no outcome, it calls `halt`, which stops the turn. */
 export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () => void): Tool {
   return {
     ...tool,
-    timeoutMs: undefined, // a timeout is part of the recorded outcome
+    timeoutMs: undefined, // if the tool timed out, the recorded outcome says so
     async run() {
       const outcome = player.recordedOutcome()
       if (!outcome) {
@@ -107,7 +107,7 @@ export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () 
   }
 }
 
-/** A workspace that can only be published. The outcome of that is taken from the recording. */
+/** A workspace on which only `publish` works. It returns the recorded outcome. */
 export function recordedWorkspace({ entries }: Recording, implementation: TurnWorkspace['implementation']): TurnWorkspace {
   const block = entries.flatMap(({ change }) => blocksOfChange(change)).find(({ type }) => type === 'react.workspace.publish')
   const published = block && publishedIn(block)
@@ -116,7 +116,8 @@ export function recordedWorkspace({ entries }: Recording, implementation: TurnWo
   }
   const workspace: Pick<Workspace, 'publish' | 'describe'> = { publish: async () => published ?? noFiles(), describe: noFiles }
   return {
-    open: async () => workspace as Workspace, // the cast is safe: tools do not run, and the turn itself calls only these two functions
+    // the cast is safe: tools do not run in a replay, and the turn itself calls only these two functions
+    open: async () => workspace as Workspace,
     isOpen: published !== undefined,
     resumed: false,
     implementation: published?.record.workspace_implementation ?? implementation,
@@ -131,7 +132,7 @@ function publishedIn(block: Block): PublishOutcome | undefined {
   const record = parseJson(block.text)
   if (!isObject(record) || typeof record.status !== 'string') return undefined
   const { keeps } = block.meta ?? {}
-  const publishRecord = record as unknown as PublishOutcome['record'] // the cast is safe: the journal holds what a publish wrote
+  const publishRecord = record as unknown as PublishOutcome['record'] // the cast is safe: only `publish` writes this record
   return {
     status: publishRecord.status,
     record: publishRecord,

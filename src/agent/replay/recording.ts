@@ -9,7 +9,8 @@ import type { Entry } from '../../ports/store.ts'
  *   … turn.closed │ feedback inserted │ turn.opened  event.folded  blocks.appended  sources.merged │ everything it did … turn.closed
  *                 ▲ before                                                                         ▲ start
  *
- * The user's input is taken from the journal. From `start` on, the changes of the present code are compared with the journal.
+ * `before` and `start` are the timelines at these two positions. The entries up to `start` are the user's input. After `start`, the changes
+ * that the present code makes are compared with the entries of the journal.
  */
 export interface Recording {
   readonly turnId: string
@@ -17,17 +18,17 @@ export interface Recording {
   readonly start: Timeline
   readonly startSeq: number
   readonly entries: readonly Entry[]
-  /** The `seq` of every entry that withdraws a message. Its sender made it, not the turn. */
+  /** The `seq` of every entry that withdraws a message. The sender of the message made this entry, not the turn. */
   readonly withdrawals: ReadonlySet<number>
-  /** The blocks shown by the last prompt before this turn. */
+  /** The blocks that the last prompt before this turn contained. */
   readonly shown: RecordedPrompt
-  /** True when a retention policy has removed entries before or in the turn. Then the turn's timeline can not be rebuilt. */
+  /** True when a retention policy has removed entries before the turn or in it. The timeline of the turn can not be rebuilt then. */
   readonly torn: boolean
 }
 
 /**
- * The blocks that a prompt showed, collected from its record and the records of earlier prompts. An item is undefined when no record has
- * that block.
+ * The blocks that a prompt contained, collected from its record and the records of earlier prompts. An item is undefined when no record has
+ * this block.
  */
 export interface RecordedPrompt {
   readonly hashes: readonly (number | undefined)[]
@@ -36,7 +37,10 @@ export interface RecordedPrompt {
 
 const emptyPrompt: RecordedPrompt = { hashes: [], texts: [] }
 
-/** The prompt that follows `before`. A record holds only the blocks from index `from` on. The others are those of `before`. */
+/**
+ * The prompt that follows `before`. Its record contains only the blocks from index `from` on. Its earlier blocks are the same as in
+ * `before`.
+ */
 export function withShownBlocks(before: RecordedPrompt, shown: ShownFingerprints | undefined): RecordedPrompt {
   if (!shown) return before
   const { from, hashes, texts = [] } = shown
@@ -46,7 +50,7 @@ export function withShownBlocks(before: RecordedPrompt, shown: ShownFingerprints
 const padTo = <T>(list: readonly T[], count: number): readonly (T | undefined)[] =>
   Array.from({ length: count }, (_, position) => list[position])
 
-/** Every turn of a journal, oldest first. The last one may still be open. */
+/** Yields every turn of a journal, oldest first. The last turn may still be open. */
 export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerator<Recording> {
   let timeline = emptyTimeline()
   let shown = emptyPrompt
@@ -78,7 +82,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
 /** Whether a change belongs to the turn that is opened after it. Before a turn is opened, it inserts feedback into earlier turns. */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
-/** Whether the change withdraws a followup. The turn itself removes only steers without reading them. */
+/** Whether the change withdraws a followup. A turn itself removes only steers from the inbox without reading them. */
 const isWithdrawal = (change: Change, { inbox }: Timeline): boolean =>
   change.type === 'event.folded' &&
   change.turn_id === null &&

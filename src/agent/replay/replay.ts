@@ -9,20 +9,20 @@ import { DivergenceError } from './player.ts'
 import { type Recording, recordingsIn } from './recording.ts'
 import { type RecordedStore, type ReplayParts, type ReplaySetup, setUpReplay } from './setup.ts'
 
-/** The outcome of replaying one turn. */
+/** The result of replaying one turn. */
 export interface Replayed {
   readonly turnId: string
   /** How many decisions were replayed. */
   readonly rounds: number
-  /** Undefined when the present code does the same as the recording. */
+  /** The first difference. Undefined when the present code does the same as the recording. */
   readonly divergence?: Divergence
-  /** Set when the turn can not be replayed, because a retention policy has removed entries before or in the turn. */
+  /** Set when the turn can not be replayed, because a retention policy has removed entries before the turn or in it. */
   readonly torn?: true
 }
 
 /**
- * Runs the present code against the recorded responses and tool results, turn by turn. Reports the first difference in each turn. No model
- * is called, no tool runs, nothing is written. With `turnId`, only that turn is replayed.
+ * Runs recorded turns again with the present code, the recorded responses and the recorded results of the tools. Reports the first
+ * difference in each turn. No model is called, no tool runs and nothing is written. With `turnId`, only this turn is replayed.
  */
 export async function replay(
   store: RecordedStore,
@@ -58,5 +58,8 @@ export async function runReplay({ turn, player }: ReplaySetup, recording: Record
   return player.divergence
 }
 
-/** A ledger with the timeline before the turn. It drops commits: the replay starts at `start`, which contains them. */
+/**
+ * A ledger with the timeline before the turn. It ignores commits, because the replay starts with the timeline `start`, which already
+ * contains them.
+ */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

@@ -27,24 +27,24 @@ import { createPlayer, type Player } from './player.ts'
 import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from './recorded-world.ts'
 import { type Recording, withShownBlocks } from './recording.ts'
 
-/** The parts of an agent that a replay needs. The recording replaces the parts that have effects, such as the store and the models. */
+/** The parts of an agent that a replay needs. The store, the models and other parts with effects are replaced by the recording. */
 export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
-  /** Only the kind of the workspaces is read, for the announce. None of them is opened. */
+  /** Only `implementation` is read, for the announce. No workspace is opened. */
   readonly workspaces?: Pick<Workspaces, 'implementation'>
-  /** The context window of the recorded decision model, in tokens. Unlimited by default. */
+  /** The context window of the recorded decision model, in tokens. Default: unlimited. */
   readonly window?: number
-  /** When set, the system text is not compared, so that other differences are found. */
+  /** If set, the system text is not compared. The replay then also finds differences after it. */
   readonly anySystem?: true
 }
 
-/** A turn whose store, models, tools and inbox are played from a recording. */
+/** A turn whose store, models, tools and inbox are replaced by a recording. */
 export interface ReplaySetup {
   readonly turn: Turn
   readonly player: Player
   rounds(): number
 }
 
-/** What a replay reads: the journal and the blobs that it refers to. */
+/** The functions of a store that a replay calls. */
 export type RecordedStore = Pick<ConversationStore, 'readJournal' | 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'blobs'>
 
 export function setUpReplay(recorded: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): ReplaySetup {
@@ -75,7 +75,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     settings,
     hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
     get hooksDelayCompletion() {
-      return player.hasResponseNext() // the recorded turn may have entered it before its blocks
+      return player.hasResponseNext() // true when the recorded turn may have committed this response before its blocks
     },
     clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
     hosting: undefined,
@@ -98,7 +98,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   return { turn, player, rounds: prompts.rounds }
 }
 
-/** Whether the recorded turn called the decision model. If its price was unknown, it did not. */
+/** Whether the recorded turn called the decision model. A turn whose model had no price ended without a call. */
 const hasDecision = ({ entries }: Recording): boolean =>
   !entries.some(({ change }) => change.type === 'turn.closed' && change.exit_reason === 'unpriced') ||
   entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
@@ -111,11 +111,11 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
     tools,
     count,
     system: createSystemPrompt({ tools, ...texts }, count),
-    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // failed calls are in the recording, so no retry has to wait
+    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // failed calls are in the recording, so retries need no pause
   }
 }
 
-/** Keeps the fingerprints of every prompt, so that the prompt can be compared when its response is committed. */
+/** Stores the fingerprints of each prompt. When the response is committed, the prompt is compared with the recorded prompt. */
 function comparePrompts(renderers: Renderers, recording: Recording, { anySystem }: ReplayParts, timeline: () => Timeline) {
   let { shown } = recording
   let fingerprints: Fingerprints | undefined

@@ -11,12 +11,15 @@ import { parseModelJson, stripFence } from '../../core/stream/json-parse.ts'
 import { citationFormat } from '../../core/stream/lanes-content.ts'
 import type { ChannelResult, ChannelSpec, Delta, ParsedPayload } from './types.ts'
 
-/** One channel of a running call: turns its text into deltas, and collects its result. */
+/** One channel of a running call. It makes deltas of the channel's text and collects the result. */
 export interface ChannelOutput {
   readonly spec: ChannelSpec
   start(): void
   write(text: string): Delta | undefined
-  /** Returns the text that was held back, if any, and the completion. */
+  /**
+   * Ends an instance of the channel. Returns the text that was not emitted yet because it could have been the start of a citation, and the
+   * delta that completes the instance.
+   */
   end(closed: 'tag' | 'implied' | 'cut', aborted: boolean): readonly Delta[]
   collect(): Omit<ChannelResult, 'payload' | 'obj' | 'error' | 'repairs'>
 }
@@ -37,7 +40,7 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
   const usage = new Set<number>()
   let index = 0
   let body = ''
-  /** Text that was received from the model and is in no delta yet. */
+  /** Text that was received from the model and is not part of a delta yet. */
   let pendingRaw = ''
   let replacer: BufferingReplacer | undefined
   let closed: ChannelResult['closed']
@@ -61,7 +64,7 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
     }
   }
 
-  /** The raw text of the next delta: everything pending except the part that the replacer holds back. */
+  /** The raw text of the next delta. The last `held` characters are left out, because they may be the start of a citation. */
   function takeRaw(held: number): string {
     const raw = pendingRaw.slice(0, pendingRaw.length - held)
     pendingRaw = pendingRaw.slice(pendingRaw.length - held)
@@ -107,7 +110,10 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
   }
 }
 
-/** The replacer of citations and usage marks in a channel, if it needs one. Raw channels are code: by default they have no citations. */
+/**
+ * The replacer of citations and usage marks in a channel. Undefined when the channel needs none. Raw channels contain code, so by default
+ * nothing is replaced in them.
+ */
 function replacerFor(spec: ChannelSpec, sources: () => SourceMap): BufferingReplacer | undefined {
   const byDefault = !isRaw(spec)
   const replaceCitations = spec.replaceCitations ?? byDefault
@@ -125,7 +131,10 @@ const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort
 
 const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
 
-/** The result of a channel at the end of the stream. With a schema, its body is parsed and validated. No model is asked to repair it. */
+/**
+ * The result of a channel at the end of the stream. If the channel has a schema, its body is parsed and validated. An invalid body is an
+ * error, and the model is not called again.
+ */
 export async function channelResult(
   channel: ChannelOutput,
   parse: ((payload: string) => ParsedPayload) | undefined,
@@ -137,7 +146,7 @@ export async function channelResult(
   const result = { ...collected, ...(payload !== undefined && { payload }) }
   if (schema === undefined) return result
   if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
-  // The default parser strips the fence itself: it can tell a closing fence from one inside a string.
+  // The default parser gets the text with its code fence, because it can distinguish a closing fence from one inside a string.
   const parsed = parse === undefined ? parseModelJson(collected.raw) : tryParse(() => parse(payload ?? collected.raw))
   if (!parsed.ok) return { ...result, error: parsed.error.message }
   const repairs = parsed.repairs === undefined || parsed.repairs.length === 0 ? {} : { repairs: parsed.repairs }
@@ -150,7 +159,7 @@ export async function channelResult(
   }
 }
 
-/** Runs a parser of the application, which may throw instead of returning an error. */
+/** Runs a parser of the application. If it throws, returns the error. */
 function tryParse(parse: () => ParsedPayload): ParsedPayload {
   try {
     return parse()

@@ -8,7 +8,7 @@ import { type ChannelSpec, type Delta, StreamPolicyViolation, type StreamWithCha
 
 const shape = ({ index, text, completed }: Delta) => (completed ? [index, text, 'completed'] : [index, text])
 
-/** What may not depend on how the provider cut its stream. */
+/** Everything that must be the same, however the provider splits its stream into pieces. */
 async function outcome(pieces: readonly string[]) {
   const { deltas, results, meta } = await run(pieces)
   const perChannel = channels.map(({ name }) => {

@@ -22,8 +22,9 @@ import {
 const noSources: SourceMap = new Map()
 
 /**
- * Splits one model call into channels and calls the listeners, in this order: `onRaw`, `emit`, the subscribers of the channel. An error of
- * the provider is in `meta.serviceError`. Errors of listeners are in `meta.problems`. Only a StreamPolicyViolation is thrown.
+ * Splits the response of one model call into channels. For each piece, calls `onRaw`, then `emit`, then the subscribers of the channel. An
+ * error of the provider is in `meta.serviceError`. Errors of these functions are in `meta.problems`. Only a StreamPolicyViolation is
+ * thrown.
  */
 export async function streamWithChannels(options: StreamWithChannelsOptions): Promise<ChannelStream> {
   const { agent, onRaw, composite } = options
@@ -37,7 +38,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   let finish: Extract<ModelEvent, { type: 'finish' }> | undefined
   let serviceError: ServiceError | undefined
 
-  /** Handles one event. False when the call is over. */
+  /** Handles one event. Returns false when the call is over. */
   async function receive(event: ModelEvent): Promise<boolean> {
     switch (event.type) {
       case 'text.delta':
@@ -59,7 +60,10 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     }
   }
 
-  /** Reads all events of the provider. Returns the error that it threw, unless it reported an error as an event. */
+  /**
+   * Reads all events of the provider. If the provider throws an error, returns it. If the provider reports an error as an event, `receive`
+   * stores it.
+   */
   async function callProvider(): Promise<ServiceError | undefined> {
     const { stream, signal: outer } = options
     const stop = new AbortController()
@@ -92,8 +96,8 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
 
     outer?.addEventListener('abort', onAbort)
     const failure = await stopTimer.waitFor(readEvents())
-    outer?.removeEventListener('abort', onAbort) // the outer signal may outlive many calls
-    await handling?.catch(() => {}) // waits for the listener that is running
+    outer?.removeEventListener('abort', onAbort) // the outer signal may exist longer than this call
+    await handling?.catch(() => {}) // waits for the function of the caller that is running
     if (violation) throw violation.thrown
     if (failure && !stopped) return thrownError(failure.thrown, hasOutput, signal.aborted)
     if (failure) listeners.report('provider', undefined, failure.thrown)
@@ -126,7 +130,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     }
   }
 
-  /** A `usage` channel with the default marker is not shown: clients would display it as part of the answer. */
+  /** Emits a delta. A channel `usage` with the default marker is left out, because clients would show it as part of the answer. */
   async function show(delta: Delta): Promise<void> {
     if (delta.channel.toLowerCase() !== 'usage' || delta.marker !== 'answer') await listeners.show(delta)
   }
@@ -163,15 +167,18 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   return { results, meta }
 }
 
-/** The listeners of a stream. An error of one does not affect the others or the stream. Only a StreamPolicyViolation is rethrown. */
+/**
+ * The functions of the caller that get deltas. If one throws, the others are still called, and the stream goes on. Only a
+ * StreamPolicyViolation is thrown again.
+ */
 interface StreamListeners {
-  /** Calls `emit`. After three failures in a row the client is considered gone, and `emit` is not called any more. */
+  /** Calls `emit`. After three failures in a row, `emit` is not called any more, because its client is probably gone. */
   show(delta: Delta): Promise<void>
-  /** Calls the subscribers of the channel, one after another. */
+  /** Calls the subscribers of the channel, one after the other. */
   notify(delta: Delta): Promise<void>
-  /** Called when an instance of a channel begins. Creates the subscribers that are made for each instance. */
+  /** Called when an instance of a channel begins. Creates the subscribers that exist once per instance. */
   open(channel: string, instance: number): Promise<void>
-  /** Runs an action and reports its error. False when it failed. */
+  /** Runs an action. If it throws, reports the error and returns false. */
   attempt(where: StreamProblem['where'], channel: string | undefined, action: () => unknown): Promise<boolean>
   report(where: StreamProblem['where'], channel: string | undefined, error: unknown): void
   readonly problems: readonly StreamProblem[]
@@ -222,7 +229,7 @@ function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamLis
   }
 }
 
-/** An error that the provider threw, for the caller of `streamWithChannels`. Its text is never shown to a model. */
+/** Makes a ServiceError of an error that the provider threw. It is for the caller of `streamWithChannels` and is never shown to a model. */
 function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): ServiceError {
   return {
     kind: aborted ? 'aborted' : 'unknown',

@@ -49,7 +49,8 @@ describe('a context that reaches its limit', () => {
     expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['conv.range.summary', 'turn.header']))
     const journal = await harness.journal()
     const closed = journal.findLast((change) => change.type === 'turn.closed')
-    const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id) // committed with the close
+    // the blocks that were committed together with `turn.closed`
+    const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id)
     const before = own.filter(({ id }) => !last?.includes(id))
     expect(closed?.tokens).toBe(before.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
   })
@@ -113,7 +114,7 @@ describe('a context that reaches its limit', () => {
     ]
     const harness = createHarness({ replies, tokens, settings: { maxRounds: 20 } })
     await harness.say('Look.')
-    expect(counted).toBeLessThan(60) // each block once when the turn is closed, and the system text
+    expect(counted).toBeLessThan(60) // each block is counted once, when the turn is closed, and the system text once
   })
 })
 

@@ -56,7 +56,7 @@ describe('the record of a turn', () => {
     const harness = createTestHarness([searching, reply.answer('See [[S:1]] and [[S:7]].')])
     const { events, answer } = await harness.say('Find it.')
     expect(laneText(events, 'answer')).toBe('See [A](https://a.example/) and .')
-    expect(answer).toBe('See [[S:1]] and .') // callers can show it as it is
+    expect(answer).toBe('See [[S:1]] and .') // without the citation of the source that does not exist
     expect(await codesOf(harness)).toEqual(['protocol_warning.unknown_sources'])
   })
 
@@ -114,7 +114,8 @@ describe('the record of a turn', () => {
       const texts = blocksOf(await harness.timeline())
         .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
         .map(({ text }) => text)
-      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was not called for the first answer
+      // If the followup arrives during `onBeforeCompletion`, the first call of `onAfterCompletion` is for the final answer.
+      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early'
       expect(texts).toEqual([
         'A?',
         'onBeforeCompletion, in time',
@@ -208,7 +209,7 @@ describe('output that was cut off by the token limit', () => {
 })
 
 describe('loop 17.77: a store that fails', () => {
-  /** Fails from the given append on. */
+  /** A store whose appends fail, beginning with the append number `from`, until `mend` is called. */
   function failing(store: ConversationStore, from: number): ConversationStore & { mend(): void } {
     let appends = 0
     let full = true

@@ -283,7 +283,7 @@ describe('an answer', () => {
     expect((await runTurnWith(waiting, 'Go.', notify(true))).answer).toBe('Two.')
     const going = harness([reply.answer('One.'), reply.answer('never asked for')])
     expect((await runTurnWith(going, 'Go.', notify(false))).answer).toBe('One.')
-    expect((await going.timeline()).inbox).toHaveLength(1) // for the next turn
+    expect((await going.timeline()).inbox).toHaveLength(1) // the event waits for the next turn
   })
 
   it('that is deferred more than once is recorded each time, in order', async () => {

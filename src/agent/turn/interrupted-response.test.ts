@@ -10,10 +10,10 @@ import { defineTool } from '../../tools/define.ts'
 
 const rome = reply.answer('It is clear in Rome.')
 const firstTag = '<channel:thinking>'
-/** Every place at which the first tag can be cut, and some places after it. */
+/** Every position at which the first tag can be cut, and a few positions after the tag. */
 const cuts = Array.from({ length: firstTag.length + 4 }, (_, index) => index + 1)
 
-/** A reply that stops after some characters, and an action that happens then. */
+/** A reply whose second piece begins after `length` characters. `act` is called before the second piece. */
 const cutReply = (length: number, act: () => unknown): Reply => ({
   text: rome,
   chunks: [rome.slice(0, length), rome.slice(length)],
@@ -52,7 +52,7 @@ describe('a response that is cut', () => {
   })
 })
 
-/** Events of an adapter that ends its stream in the usual way when the call is aborted. */
+/** The events of an adapter that, after an abort, ends its stream with an ordinary `finish` event. */
 async function* politeEvents(text: string, finishReason: FinishReason, signal: AbortSignal): AsyncGenerator<ModelEvent> {
   yield { type: 'text.delta', text }
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
@@ -101,12 +101,12 @@ it('a whole response that comes after the abort counts', async () => {
   expect(await harness.say('How is the weather?')).toMatchObject({ answer: 'It is clear in Rome.', exitReason: 'complete' })
 })
 
-/** Waits this many microtasks. */
+/** Waits for `count` microtasks. */
 async function microtasks(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await Promise.resolve()
 }
 
-/** A model and a store that answer more slowly. */
+/** A model that waits for some microtasks before each event. */
 function slowModel(inner: ScriptedModel, ticks: number): ScriptedModel {
   const model: Model = {
     ...inner,

@@ -13,7 +13,7 @@ const answer = reply.answer('It is clear in Rome.', { followups: ['And Paris?'] 
 const writing = reply.call('react.write', { path: 'files/report.md', channel: 'canvas', content: 'Clear.', kind: 'file' })
 const forever = () => new Promise<never>(() => {})
 
-/** Something slow between the end of a response and the commit that ends its turn. `reached` resolves when the turn is there. */
+/** A slow step between the end of a response and the commit that ends its turn. `reached` is called when the turn has reached this step. */
 interface SlowEnd {
   readonly replies: readonly Reply[]
   readonly exitReason: string
@@ -86,7 +86,7 @@ const slowEnds: Readonly<Record<string, SlowEnd>> = {
 const isDecision = (change: { readonly type: string; readonly role?: string }) =>
   change.type === 'response.received' && change.role === undefined
 
-/** Runs the turn until it is held up, with a follower from the beginning. */
+/** Runs a turn until it reaches the slow step. `followed` has all its events so far. */
 async function holdUp({ replies, options }: SlowEnd): Promise<{ readonly harness: Harness; readonly followed: readonly TurnEvent[] }> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const harness = createHarness({ replies, ...options(resolve) })
@@ -100,7 +100,10 @@ async function holdUp({ replies, options }: SlowEnd): Promise<{ readonly harness
   return { harness, followed }
 }
 
-/** Resumes the turn in another agent, as after the death of the process. Its model has no replies: each call of it would be an error. */
+/**
+ * Resumes the turn with another agent, as after the death of the process. The model of this agent has no replies, so every call of it would
+ * fail.
+ */
 async function resume({ store, clock, workspaces }: Harness, settings: HarnessOptions['settings'] = {}) {
   clock.advance(LEASE_MS + 1)
   const next = createHarness({ replies: [], store, clock, workspaces, settings: { ...settings, exitGraceMs: 0 } })

@@ -7,7 +7,7 @@ import { parseTitleResponse } from './title.ts'
 
 const output = (text: string) => `<channel:thinking>A title.</channel:thinking><channel:output>${text}</channel:output>`
 
-/** The script replies to the title call, too. */
+/** The replies are also used for the title call. */
 const createTestHarness = (replies: readonly Reply[]) => createHarness({ replies: [], model: scriptedModel(replies, { title: null }) })
 
 describe('the title call', () => {

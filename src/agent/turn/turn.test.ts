@@ -16,7 +16,7 @@ const settings = { maxRounds: 3 }
 const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [weather()], ...options })
 
-/** Whatever went wrong: the user has an answer, the answer is journaled, and so is the user's message. */
+/** Checks that the user gets an answer after a failure, and that the user's message and this answer are journaled. */
 async function expectSpoken(harness: Harness, said: RecordedTurn, exitReason: string, sentence: RegExp): Promise<void> {
   expect(said.exitReason).toBe(exitReason)
   expect(said.answer).toMatch(sentence)
@@ -154,7 +154,8 @@ describe('a turn always ends with an answer', () => {
 describe('live output of a turn', () => {
   it('loop 17.79: an answer that was not streamed is emitted once, at the end', async () => {
     const whole = '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","final_answer":"A"}</channel:action>'
-    const harness = createTestHarness([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // complete before the stream broke off
+    // the response is complete, then its stream breaks off
+    const harness = createTestHarness([down, { text: whole, error: { kind: 'connection', retryable: true } }])
     const { events, answer } = await harness.say('Do it.')
     expect(answer).toBe('A')
     expect(deltasOf(events, 'answer').map(({ attempt, delta }) => [attempt, delta.index, delta.text, delta.completed])).toEqual([
@@ -217,7 +218,8 @@ describe('a tool call that fails repeatedly', () => {
   })
 
   it('counts as a violation when the call broke the rules of the tool', async () => {
-    const harness = createTestHarness(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // an exec tool called without a program
+    // an exec tool that is called without a program
+    const harness = createTestHarness(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] })
     expect(await harness.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
   })
 

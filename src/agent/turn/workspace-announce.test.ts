@@ -198,7 +198,7 @@ describe('the outcome of a publish', () => {
           ...workspace,
           async publish(...request) {
             if (publishes++ > 0) return workspace.publish(...request)
-            await harness.agent.send(harness.conversationId, 'One more thing.') // the answer is deferred after the publish
+            await harness.agent.send(harness.conversationId, 'One more thing.') // arrives during the publish, so the answer is deferred
             throw new Failure('workspace.failed', 'no room')
           },
         }

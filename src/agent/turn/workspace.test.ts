@@ -29,7 +29,7 @@ const promptOf = (harness: Harness, decision: number) =>
     [decision]?.parts.map((part) => ('text' in part ? part.text : ''))
     .join('\n') ?? ''
 
-/** Workspaces whose publish fails. */
+/** Workspaces whose `publish` fails with this error. */
 function failingPublish(workspaces: Workspaces, error: Error): Workspaces {
   return {
     ...workspaces,
@@ -78,7 +78,7 @@ describe('the workspace of a turn', () => {
       if (said) return
       said = true
       await harness.agent.send(harness.conversationId, 'And more.')
-      void harness.agent.stop(harness.conversationId) // its commit is pending while the model finishes
+      void harness.agent.stop(harness.conversationId) // the commit of this stop is still pending while the model ends its response
     }
     const replies = [write('files/app/a.md', 'one'), { text: reply.answer('Done.'), onChunk }, reply.answer('More.')]
     const harness: Harness = createTestHarness(replies, { store: { ...store, append }, clock })
@@ -263,7 +263,8 @@ describe('ANNOUNCE', () => {
       params: z.object({ contract: z.unknown() }),
       exec: true,
       async run(_, call) {
-        const elsewhere = await harness.workspaces.open(localScope, 'c1') // the turn's own workspace does not see this write
+        // another `Workspace` object, so the object of the turn does not know about this write
+        const elsewhere = await harness.workspaces.open(localScope, 'c1')
         await elsewhere.files.write(`${call.origin.turnId}/files/made/by-a-program.txt`, Buffer.from('x'))
         return {}
       },
