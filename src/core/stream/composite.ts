@@ -27,6 +27,7 @@ export interface CompositeReader {
 
 const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
 
+/** Creates the reader for the JSON channel `channel`. */
 export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
   const buffer = createDeltaBuffer()
   let reader: JsonReader = createJsonReader()

@@ -18,6 +18,7 @@ export interface JsonProblem {
   readonly count?: number
 }
 
+/** The parsed value and the mistakes that were corrected in it, or why the text can not be parsed. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: JsonValue; readonly repairs: readonly JsonRepair[] }
   | { readonly ok: false; readonly error: JsonProblem }

@@ -61,6 +61,7 @@ export interface Lanes {
   answer(): DeliveredAnswer | undefined
 }
 
+/** Creates the lanes of one response. */
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createDeltaBuffer()
   const open = new Set<string>()

@@ -14,7 +14,10 @@ import {
   type Timeline,
 } from './timeline.ts'
 
-/** The timeline after a change. It never throws: a change to a block that is not visible, such as a compacted one, has no effect. */
+/**
+ * Returns the timeline after a change. It never throws. A change to a block that is not visible, for example a compacted one, has no
+ * effect.
+ */
 export function applyChange(timeline: Timeline, change: Change): Timeline {
   const changed = transition(timeline, change)
   const ts = changeTime(change)
@@ -25,7 +28,7 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
   return stamped
 }
 
-/** A timeline that `applyChange` has just made. No other code holds it yet, so writing to it is safe and saves a copy. */
+/** A timeline that `applyChange` has just made. It is not shared yet, so it may be modified, which saves a copy. */
 type NewTimeline = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {
@@ -67,7 +70,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
   }
 }
 
-/** The timeline with blocks appended. The time that this takes depends on the new blocks only, not on the length of the timeline. */
+/** Appends blocks. The time that this takes depends only on the number of new blocks, not on the length of the timeline. */
 function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
   if (blocks.length === 0) return timeline
   const buffer = extendBuffer(timeline.buffer, timeline.size, blocks.map(dropEmptyMeta))
@@ -109,7 +112,7 @@ function firstInOrder(timeline: Timeline, ids: readonly string[]): string | unde
   return visible.sort((a, b) => a.position - b.position)[0]?.id
 }
 
-/** Makes a function that marks a block as hidden. Only the block `firstId` gets the replacement text. */
+/** Returns a function that hides a block. Only the block `firstId` gets the replacement text. */
 function hideBlock(change: BlocksHidden, firstId: string | undefined): (block: Block) => Block {
   return (block) => ({
     ...block,
@@ -125,14 +128,14 @@ function hideBlock(change: BlocksHidden, firstId: string | undefined): (block: B
 
 const revealBlock = (block: Block): Block => (isHidden(block) ? stripHidden(block) : block)
 
-/** Remembers the latest decision of the model. Responses for titles and compactions do not change the timeline. */
+/** Keeps the newest response with a decision. Responses with a title or a summary do not change the timeline. */
 function recordResponse(timeline: Timeline, response: ResponseReceived): Timeline {
   if (response.role !== undefined) return timeline
   const { raw: _raw, ...lastResponse } = response
   return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: response.prompt?.cache_ttl_seconds ?? null } }
 }
 
-/** Puts an event into the inbox. A second delivery of the event is ignored, also when a turn has already taken the first. */
+/** Adds an event to the inbox. An event that is delivered twice is ignored, even if a turn has already read the first one. */
 function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
   if (isKnownEvent(timeline, event.event_id)) return timeline
   const { knownEvents = [] } = timeline
@@ -146,5 +149,5 @@ function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
 
 function omitField<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {
   const { [key]: _dropped, ...rest } = timeline
-  return rest as unknown as Timeline // the only dropped field is `openTurn`, which is optional
+  return rest as unknown as Timeline // only `openTurn` is dropped, which is optional
 }

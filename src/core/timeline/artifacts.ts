@@ -4,13 +4,13 @@ import { canonicalPath } from '../path/logical.ts'
 import { toLogical } from '../path/physical.ts'
 import { blocksAtPath, blocksOfCall, digestBlocksOf, knownTurns, type Timeline } from './timeline.ts'
 
-/** A file or display of the agent, with its newest metadata and its newest content. Hidden blocks count too. */
+/** An artifact, with its newest digest and its newest content. Hidden blocks count too. */
 export interface Artifact {
   readonly path: string
   readonly kind: ArtifactKind
   /**
-   * The fields of the digest, then those of the metadata block's `meta`, then those of the content blocks' `meta`, newest first. The first
-   * that has a field wins. Only `visibility` is taken from the content blocks first.
+   * The fields of the digest, of the digest block's `meta` and of the content blocks' `meta` (newest first). If several have a field, the
+   * first of this list counts. For `visibility` the content blocks count first.
    */
   readonly metadata: Meta & Partial<Digest>
   readonly callId?: string
@@ -20,7 +20,7 @@ export interface Artifact {
   readonly base64?: string
 }
 
-/** The artifact at a logical or physical path; undefined when the timeline has none there. */
+/** The artifact at a logical or physical path. Undefined when the timeline has no artifact at this path. */
 export function findArtifact(timeline: Timeline, path: string): Artifact | undefined {
   const logical = canonicalPath(path) ?? toLogical(path, knownTurns(timeline))
   if (logical === undefined) return undefined
@@ -29,7 +29,7 @@ export function findArtifact(timeline: Timeline, path: string): Artifact | undef
   return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfCall(timeline, callId))
 }
 
-/** Like `findArtifact`, but searches a list of blocks, oldest first, such as a turn log or the result of a store query. */
+/** Finds an artifact in a list of blocks, oldest first, such as a turn log or the blocks that a store returned. */
 export function artifactFromBlocks(blocks: readonly Block[], logical: string): Artifact | undefined {
   const metadataBlock = blocks.findLast((block) => describes(block, logical))
   const content = blocks.filter(({ path }) => path === logical)
@@ -37,7 +37,7 @@ export function artifactFromBlocks(blocks: readonly Block[], logical: string): A
   return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfBlock(tool(callId)))
 }
 
-/** Whether another call than `callId` has written this artifact. Then the version of `callId` is an edit. */
+/** Whether another call has already written this artifact. Then the call `callId` edits it. */
 export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId: string): boolean {
   const isOfAnotherCall = (block: Block) => callIdOf(block) !== callId
   return blocksAtPath(timeline, logical).some(isOfAnotherCall) || digestBlocksOf(timeline, logical).some(isOfAnotherCall)
@@ -51,13 +51,13 @@ function buildArtifact(
 ): Artifact | undefined {
   if (!metadataBlock && content.length === 0) return undefined
   const newest = content.findLast((block) => block.text !== undefined && (hasWholeContent(block) || isPatch(block)))
-  const patch = newest && isPatch(newest) ? newest : undefined // a patch makes earlier content outdated
+  const patch = newest && isPatch(newest) ? newest : undefined // after a patch, earlier content is outdated
   const text = patch ? undefined : newest
   const binary = patch ? undefined : content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
   const digest = metadataBlock && readDigest(metadataBlock)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  // The digest of a patch holds the visibility of the patch. The visibility of the artifact is in the content block.
+  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact.
   const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility
   const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, metadataBlock?.meta ?? {}, ...metas])
   const callId =
@@ -75,7 +75,7 @@ function buildArtifact(
   }
 }
 
-/** Whether the block's text is the whole content of an artifact, and not a diff, a part, a preview or metadata. */
+/** Whether the text of a block is the whole content of an artifact. It may also be a diff, a part, a preview or a digest. */
 export function hasWholeContent(block: Block): boolean {
   return !isPatch(block) && block.meta?.partial !== true && !readDigest(block) && !excerptTypes.has(block.type)
 }

@@ -9,7 +9,7 @@ import { parsePayload, type TimelinePayload } from './payload.ts'
 import { nextBlockNumber, turnIdsOf } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
 
-/** A whole conversation in one file. */
+/** A whole conversation in one JSON file. */
 export interface Bundle {
   readonly format: 'daybook.bundle'
   readonly version: 1
@@ -17,13 +17,13 @@ export interface Bundle {
   readonly timeline: TimelinePayload
   readonly sources_pool: { readonly sources_pool: readonly SourceRow[]; readonly next_sid: number }
   readonly turn_logs: readonly TurnLog[]
-  /** Blocks that are neither visible nor in a turn log: older summaries, feedback on compacted turns. */
+  /** Blocks that are neither visible nor in a turn log: older summaries, and feedback on compacted turns. */
   readonly archive: readonly Block[]
-  /** The bytes of all blobs in base64. The keys are SHA-256 hashes. */
+  /** The bytes of all blobs in base64, by their SHA-256. */
   readonly blobs: { readonly [sha256: string]: string }
 }
 
-/** The bundle with every block changed in the same way, in its history and in its timeline. */
+/** Applies `change` to every block of a bundle: in the timeline, in the turn logs and in `archive`. Returns the new bundle. */
 export function mapBlocks(bundle: Bundle, change: (block: Block) => Block): Bundle {
   return {
     ...bundle,
@@ -33,7 +33,7 @@ export function mapBlocks(bundle: Bundle, change: (block: Block) => Block): Bund
   }
 }
 
-/** The changes that import a bundle. The last one sets the visible state; those before it rebuild the history. */
+/** The changes that import a bundle. The last change sets the visible state. The changes before it add the turns and the sources. */
 export function importChanges(bundle: Bundle): readonly Change[] {
   const { timeline, sources_pool: pool } = bundle
   const history = [...bundle.turn_logs.flatMap(({ blocks }) => blocks), ...bundle.archive, ...timeline.blocks]
@@ -48,7 +48,7 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   return [
-    // A log without a start time holds only the end of its turn.
+    // If the log has no start time, the beginning of the turn is not in the bundle.
     ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]),
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {
@@ -62,7 +62,7 @@ function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   ]
 }
 
-/** Parses a bundle or a single `conv.timeline.v1` payload. Anything else throws `bundle.invalid` with the reason. */
+/** Parses a bundle or a single `conv.timeline.v1` payload. Throws `bundle.invalid` with the reason for any other value. */
 export function parseBundle(value: unknown): Bundle {
   if (!isObject(value)) throw invalid('a bundle must be a JSON object')
   if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return bundleFromTimeline(value)
@@ -89,8 +89,8 @@ export function parseBundle(value: unknown): Bundle {
 }
 
 /**
- * A copy of the bundle that ends with the turn `atTurn`, by default the latest finished one. It is imported as a new conversation. The
- * source pool is copied completely, so that a sid means the same in both conversations.
+ * A copy of the bundle that ends with the turn `atTurn`, by default the last finished turn. It can be imported as a new conversation. It
+ * contains all sources, so that a SID means the same source in both conversations.
  */
 export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
@@ -132,8 +132,8 @@ function noSuchTurn(conversationId: string, wanted: string | undefined, latest: 
 }
 
 /**
- * The highest number of a source or block that a bundle may have. It is far below the limit of exact integers, because after the import
- * the conversation continues with higher numbers.
+ * The highest number that a source or block of a bundle may have. The conversation continues with higher numbers after the import, so this
+ * limit is far below the largest exact integer of JavaScript.
  */
 const MAXIMUM_NUMBER = 1e12
 
@@ -148,7 +148,7 @@ function parsePool(value: unknown): Bundle['sources_pool'] {
   const highest = sids.reduce<number>((most, sid) => Math.max(most, sid ?? 0), 0)
   if (value.next_sid > MAXIMUM_NUMBER) throw invalid(`next_sid must be at most ${MAXIMUM_NUMBER}`)
   if (!Number.isSafeInteger(value.next_sid) || value.next_sid <= highest) throw invalid(`next_sid must be greater than ${highest}`)
-  return { sources_pool: (rows as readonly SourceRow[]).map(cleanPoolRow), next_sid: value.next_sid } // each has a sid
+  return { sources_pool: (rows as readonly SourceRow[]).map(cleanPoolRow), next_sid: value.next_sid } // each row has a SID
 }
 
 function parseTurnLog(value: unknown): TurnLog {
@@ -184,8 +184,8 @@ function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
 }
 
 /**
- * Makes a bundle from a single timeline payload. The payload has no block ids and no turn logs; they are made from its blocks. The source
- * pool is made from its snapshot. The visible timeline starts at the latest summary; earlier blocks become history.
+ * Makes a bundle from a single timeline payload. The payload has no block ids, turn logs and `next_sid`, so this function makes them from
+ * its blocks and sources. The visible timeline starts at the newest summary. Earlier blocks are only in the turn logs and in `archive`.
  */
 function bundleFromTimeline(payload: { readonly [key: string]: unknown }): Bundle {
   const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...payload, ...timesInUtc(payload) }
@@ -212,7 +212,7 @@ function bundleFromTimeline(payload: { readonly [key: string]: unknown }): Bundl
   }
 }
 
-/** For each turn the change that would have appended its blocks. The turns are in order of their first block. */
+/** For each turn, a change that appends its blocks. The turns are in the order of their first blocks. */
 function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]> {
   const turns = new Map<string, Block[]>()
   for (const block of blocks) {
@@ -223,7 +223,10 @@ function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly C
   return new Map([...turns].map(([turnId, own]) => [turnId, [{ type: 'blocks.appended', blocks: own }]]))
 }
 
-/** The times of a payload in ISO form. Other values are left out here; `parsePayload` rejects them if their type is wrong. */
+/**
+ * The times of a payload in ISO form. Fields without a valid time are missing from the result, so they keep their value, and `parsePayload`
+ * rejects a wrong type.
+ */
 function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
     const field = value[key]
@@ -233,7 +236,10 @@ function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?:
   return Object.fromEntries(times) as { readonly ts?: string } // `isoTime` returns strings
 }
 
-/** A pool from the rows of a snapshot. The first row with a sid keeps it, because citations refer to it. Other rows get new sids. */
+/**
+ * Makes a pool from the rows of a payload. The first row with a SID keeps it, because citations contain it. Rows without a SID, or with the
+ * SID of an earlier row, get new SIDs.
+ */
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
   const numbered = new Map<number, SourceRow>()
   const others: IncomingSource[] = []

@@ -5,8 +5,8 @@ import { blocksOf, createBuffer, type Timeline } from './timeline.ts'
 type HiddenMeta = Pick<Meta, 'hidden' | 'replacement_text' | 'hidden_reason' | 'hidden_scope'>
 
 /**
- * A snapshot of a timeline without its blocks and sources, which the journal holds. It has the ids of the visible blocks in order, and
- * which of them are hidden. A store saves a frame at each compaction, so that loading starts there and not at the first entry.
+ * A snapshot of a timeline without blocks and sources, because the journal has them. It contains the ids of the visible blocks in order,
+ * and which of them are hidden. A store saves a frame at each compaction, so that loading need not start at the first entry.
  */
 export interface Frame extends Omit<Timeline, 'buffer' | 'size' | 'sources'> {
   readonly order: readonly string[]
@@ -20,7 +20,7 @@ export function frameOf(timeline: Timeline): Frame {
   return { ...facts, order: blocks.map(({ id }) => id), hidden: Object.fromEntries(hidden) }
 }
 
-/** The inverse of `frameOf`. `find` returns a block as it was appended, before it was hidden. */
+/** Restores the timeline of a frame. `find` returns a block as it was appended, without the fields about hiding. */
 export function timelineFromFrame(frame: Frame, find: (id: string) => Block, sources: SourcePool): Timeline {
   const { order, hidden, ...facts } = frame
   const blocks = order.map((id) => withHidden(find(id), hidden[id]))

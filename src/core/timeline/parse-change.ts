@@ -5,8 +5,8 @@ import type { Change } from './change.ts'
 import { parsePayload } from './payload.ts'
 
 /**
- * Returns what is wrong with a value, or undefined. Checks run on every entry that is written or read, so that they allocate nothing for
- * valid values.
+ * Returns the problem with a value, or undefined. Checks run on every entry that is written or read. Therefore they create no objects for a
+ * valid value.
  */
 type Check = (value: unknown) => string | undefined
 
@@ -47,7 +47,7 @@ const object = (fields: { readonly [name: string]: Check }): Check => {
   }
 }
 
-/** Makes a check from a parser that throws a Failure for invalid values. */
+/** Makes a check from a parser that throws a `Failure` for invalid values. */
 const parsedBy =
   (parse: (value: unknown) => unknown): Check =>
   (value) => {
@@ -79,7 +79,6 @@ const event = object({
   keeps: optional(list(object({ sha256: text, size: number }))),
 })
 
-/** The checks of the fields of every type of change. */
 const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'turn.opened': object({ turn_id: text, ts: text }),
   'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
@@ -106,7 +105,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
     wrap_up: optional(oneOf('rounds', 'time', 'money')),
     request_hash: optional(number),
   }),
-  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // a row needs only a sid
+  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // a row needs only a SID
   'sources.used': object({ ts: text, sids }),
   'source.removed': object({ ts: text, sid: integer }),
   'title.set': object({ ts: text, title: text }),
@@ -117,8 +116,8 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
 }
 
 /**
- * Checks a change from a journal. Unknown fields stay, because a later version may have written them. An unknown type throws
- * `change.invalid`, because it can not be applied.
+ * Checks a change from a journal. Unknown fields are kept, because a later release of Daybook may have written them. A change of an unknown
+ * type can not be applied, so it throws `change.invalid`.
  */
 export function parseChange(value: unknown): Change {
   const type = isObject(value) ? value.type : undefined

@@ -6,7 +6,7 @@ import { compactSnapshot } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline, turnIdsOf } from './timeline.ts'
 
-/** The visible state of a conversation in the exchange format `conv.timeline.v1`. It is not stored but computed on export. */
+/** The visible state of a conversation in the exchange format `conv.timeline.v1`. It is computed for an export and is not stored. */
 export interface TimelinePayload {
   readonly version: 1
   readonly ts: string | null
@@ -16,7 +16,7 @@ export interface TimelinePayload {
   readonly conversation_title: string | null
   readonly conversation_started_at: string | null
   readonly last_activity_at: string | null
-  /** The time of the last use of the provider's cache, in epoch seconds. */
+  /** When the provider's cache was last used, in seconds since 1970. */
   readonly cache_last_touch_at: number | null
   readonly cache_last_ttl_seconds: number | null
   readonly last_known_feedback_ts: string | null
@@ -25,7 +25,7 @@ export interface TimelinePayload {
   readonly forked_from: { readonly conversation_id: string; readonly turn_id: string } | null
 }
 
-/** The visible timeline in the exchange format `conv.timeline.v1`. */
+/** Computes the payload of a timeline for an export. */
 export function toPayload(timeline: Timeline): TimelinePayload {
   return {
     version: 1,
@@ -46,8 +46,8 @@ export function toPayload(timeline: Timeline): TimelinePayload {
 }
 
 /**
- * The timeline of an imported payload. No turn is open and the inbox is empty. The source pool of `timeline` is kept, because another
- * change imports the sources.
+ * The timeline of an imported payload. No turn is open, and the inbox is empty. The sources of `timeline` are kept, because another change
+ * of the import has already added them.
  */
 export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
   const { sources } = timeline
@@ -74,7 +74,7 @@ export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload
   }
 }
 
-/** Parses an imported payload. Throws when a field is wrong, and names the field. */
+/** Parses an imported payload. Throws an error that names the wrong field. */
 export function parsePayload(value: unknown): TimelinePayload {
   if (!isObject(value)) throw invalid('a timeline must be an object')
   if (value.version !== 1) throw invalid(`timeline.version must be 1, not ${JSON.stringify(value.version)}`)
@@ -88,7 +88,7 @@ export function parsePayload(value: unknown): TimelinePayload {
   return buildPayload(value, value.blocks.map(parseBlock))
 }
 
-/** Parses a payload of unknown origin. It never throws: wrong fields are read as absent, and wrong blocks are left out. */
+/** Parses a payload of unknown origin. Never throws: a wrong field counts as missing, and a wrong block is left out. */
 export function parsePayloadLeniently(value: unknown): TimelinePayload {
   const fields = isObject(value) ? value : {}
   const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(parseBlockOrSkip) : []
@@ -110,7 +110,7 @@ const textFields = [
   'last_known_feedback_ts',
   'last_external_event_id',
 ] as const
-/** A JavaScript date reaches this many seconds before and after 1970. */
+/** The highest number of seconds before or after 1970 that a JavaScript date can represent. */
 const MAXIMUM_SECONDS = 8.64e12
 const numberFields = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
 

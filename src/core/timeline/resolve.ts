@@ -10,30 +10,33 @@ import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.t
 import { turnIndexText } from './turn-log.ts'
 
 /**
- * The blocks of the journal that the caller has loaded, oldest first. Undefined means that they are not loaded: `resolvePath` then returns
- * what to load, and the caller calls it again. An empty list means that the journal has none.
+ * Blocks of the journal that the caller has loaded, oldest first. A function returns undefined for blocks that are not loaded. Then
+ * `resolvePath` returns `lookup_needed`; the caller loads these blocks and calls it again. An empty list means that the journal has no such
+ * blocks.
  */
 export interface BlockHistory {
   atPath(path: string): readonly Block[] | undefined
   ofTurn(turnId: string): readonly Block[] | undefined
 }
 
-/** What a path leads to. */
 export type Resolution =
-  /** The blocks at the path, oldest first; `from` says whether they are visible or only in the journal. */
+  /** The blocks at the path, oldest first. `from` tells whether they are visible or only in the journal. */
   | { readonly status: 'blocks'; readonly path: string; readonly blocks: readonly Block[]; readonly from: 'timeline' | 'history' }
   | { readonly status: 'artifact'; readonly path: string; readonly artifact: Artifact; readonly from: 'timeline' | 'history' | 'digest' }
-  /** A text that is computed on demand: a turn index, or a summary with its index. */
+  /** A text that is computed when it is read: the index of a turn, or a summary with its digest. */
   | { readonly status: 'view'; readonly path: string; readonly text: string }
   | { readonly status: 'sources'; readonly path: string; readonly rows: readonly SourceRow[]; readonly missing: readonly number[] }
-  /** The caller has to load this part of the journal and call again. */
+  /** The caller must load these blocks of the journal and call `resolvePath` again. */
   | { readonly status: 'lookup_needed'; readonly at: { readonly path: string } | { readonly turn: string } }
-  /** The path is not resolved here: knowledge, skills and other conversations have their own resolvers, and a folder is not one thing. */
+  /**
+   * The path leads to knowledge, a skill or another conversation, which other functions read. Or it leads to a folder, which has no content
+   * of its own.
+   */
   | { readonly status: 'elsewhere'; readonly path: string; readonly where: 'knowledge' | 'skill' | 'conversation' | 'folder' }
   | { readonly status: 'missing'; readonly path: string }
   | { readonly status: 'not_a_logical_path' }
 
-/** Finds what a logical path leads to. Searches the timeline first, then all history. Hidden blocks are found too. */
+/** Finds the content at a logical path. It searches the visible timeline first, then the whole journal. Hidden blocks are found too. */
 export function resolvePath(timeline: Timeline, text: string, history: BlockHistory): Resolution {
   const parsed = parsePath(text)
   if (parsed === undefined) return { status: 'not_a_logical_path' }
@@ -69,7 +72,7 @@ function resolveToolRecord(timeline: Timeline, record: CallRecord, path: string,
   return found.status === 'missing' ? resolveBlocks(timeline, olderPath(record), history) : found
 }
 
-/** The older form of the path of a call, result, notice or program. Imported timelines may have it. */
+/** The older form of the path of a call, result, notice or program. Blocks of imported timelines may have this path. */
 function olderPath({ turn, call, record: name }: CallRecord): string {
   if (name === 'code') return `fi:${turn}.code.${call}`
   return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
@@ -82,7 +85,7 @@ function resolveRecord(timeline: Timeline, { space, turn, record: name }: Record
   return summary ? { status: 'view', path, text: summaryView(summary) } : found
 }
 
-/** The blocks at a path. Copies that a compaction preserved are returned only when there is no original. */
+/** The blocks at a path. Copies that a compaction preserved are returned only if there is no original. */
 function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory): Resolution {
   const visible = blocksAtPath(timeline, path)
   const own = visible.filter(({ meta }) => meta?.preserved_by_compaction !== true)
@@ -95,7 +98,10 @@ function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory):
   return older.length > 0 ? { status: 'blocks', path, blocks: older, from: 'history' } : { status: 'missing', path }
 }
 
-/** The index of a turn. It is made from the turn's blocks in the journal, or, if retention has removed those, from the visible ones. */
+/**
+ * The index of a turn. It is made from the blocks of the turn in the journal. If retention has removed these, it is made from the visible
+ * blocks.
+ */
 function resolveTurnIndex(timeline: Timeline, turn: string, path: string, history: BlockHistory): Resolution {
   const logged = history.ofTurn(turn)
   if (logged === undefined) return { status: 'lookup_needed', at: { turn } }
@@ -106,7 +112,7 @@ function resolveTurnIndex(timeline: Timeline, turn: string, path: string, histor
   return { status: 'view', path, text: turnIndexText({ turn_id: turn, ts: header?.ts ?? null, end_ts: ended, blocks, sources_used: [] }) }
 }
 
-/** The artifact at a file path. A version with content is preferred to one with metadata only. */
+/** The artifact at a file path. Blocks with content are preferred to a digest without content. */
 function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, history: BlockHistory): Resolution {
   const visible = findArtifact(timeline, path)
   if (visible && hasContent(visible)) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
@@ -126,7 +132,7 @@ function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, histo
 
 const hasContent = ({ text, blob, base64 }: Artifact) => text !== undefined || blob !== undefined || base64 !== undefined
 
-/** The index in the latest summary. It includes the indexes of earlier summaries. */
+/** The digest in the newest summary. It includes the digests of earlier summaries. */
 const compactionDigestOf = (timeline: Timeline) => {
   const first = blockAt(timeline, 0)
   return first?.type === 'conv.range.summary' ? readCompactionDigest(first) : undefined

@@ -6,40 +6,43 @@ import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { InboxEvent, ResponseReceived } from './change.ts'
 
 /**
- * The visible state of a conversation: its blocks and the facts that a turn needs. A timeline is never changed; `applyChange` makes a new
- * one.
+ * The current state of a conversation: the visible blocks, and facts such as the title and the open turn. A timeline is never modified.
+ * `applyChange` returns a new one.
  */
 export interface Timeline {
-  /** The buffer may hold more blocks than belong to this timeline. Read it only through the functions below. */
+  /**
+   * A list of blocks that several timelines share, so it may contain blocks that do not belong to this one. Read it only with the functions
+   * of this file.
+   */
   readonly buffer: BlockBuffer
   readonly size: number
-  /** The number in the id of the next block. Numbers of compacted blocks are not reused. */
+  /** The number for the id of the next block. The numbers of compacted blocks are not used again. */
   readonly nextBlock: number
   readonly sources: SourcePool
   readonly title?: string
   readonly startedAt?: string
   readonly lastTs?: string
-  /** A turn that was opened and not closed: it is running, or a crash interrupted it. */
+  /** The turn that was opened and not closed yet. It is running, or a crash interrupted it. */
   readonly openTurn?: OpenTurn
-  /** The latest response of the decision model, without its text: its time, its usage and its prompt record. */
+  /** The newest response that contains a decision. It has the time, the usage and the record of the prompt, but not the text. */
   readonly lastResponse?: Omit<ResponseReceived, 'raw'>
-  /** Events that were accepted and are not yet part of a turn, in order of acceptance. */
+  /** Events that the conversation has accepted and no turn has read yet, in the order of acceptance. */
   readonly inbox: readonly InboxEvent[]
   readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
-  /** The ids of the latest events, also of those that are part of a turn. They serve to recognise a second delivery. */
+  /** The ids of the newest events, also of events that a turn has read. With them, an event that is delivered twice is recognised. */
   readonly knownEvents?: readonly string[]
   readonly cache?: CacheTouch
   readonly feedbackSeen?: string
   readonly forkedFrom?: { readonly conversation_id: string; readonly turn_id: string }
 }
 
-/** The turn that has begun and not ended. */
+/** The turn that was opened and not closed yet. */
 export interface OpenTurn {
   readonly turn_id: string
   readonly ts: string
 }
 
-/** When the provider's cache was last used, and how long its entries live after that. */
+/** When the provider's cache was last used, and for how many seconds it stays valid after that. */
 export interface CacheTouch {
   readonly touched_at: string
   readonly ttl_seconds: number | null
@@ -54,7 +57,7 @@ export function blockAt(timeline: Timeline, position: number): Block | undefined
   return position < timeline.size ? timeline.buffer.blocks[position] : undefined
 }
 
-/** A copy of the visible blocks from position `from` on. */
+/** The visible blocks from position `from` on, as a new list. */
 export function blocksOf(timeline: Timeline, from = 0): readonly Block[] {
   return timeline.buffer.blocks.slice(from, timeline.size)
 }
@@ -77,7 +80,7 @@ export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block
 export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] =>
   blocksAt(timeline, blockIndex(timeline.buffer).byTurn.get(turnId))
 
-/** The metadata blocks that describe the artifact at this path, oldest first. */
+/** The digest blocks of the artifact at this path, oldest first. */
 export const digestBlocksOf = (timeline: Timeline, path: string): readonly Block[] =>
   blocksAt(timeline, blockIndex(timeline.buffer).byArtifact.get(path))
 
@@ -90,28 +93,31 @@ function blocksAt(timeline: Timeline, positions: readonly number[] | undefined):
   if (!positions) return []
   const blocks: Block[] = []
   for (const position of positions) {
-    if (position >= timeline.size) break // the positions ascend, so the rest belongs to newer timelines
+    if (position >= timeline.size) break // positions ascend, so the following ones belong to newer timelines
     blocks.push(timeline.buffer.blocks[position] as Block)
   }
   return blocks
 }
 
-/** Followups that are not part of a turn yet, in order of acceptance. They start the next turn. Events of other kinds do not start one. */
+/** Followups that no turn has read yet, in the order of acceptance. They start the next turn. Other events in the inbox start no turn. */
 export const waitingFollowups = ({ inbox }: Timeline): readonly InboxEvent[] => inbox.filter(({ kind }) => kind === 'followup')
 
-/** How many of the latest event ids are kept to recognise a second delivery. */
+/** How many event ids are kept. An event that is delivered again after more than 256 others is not recognised. */
 export const MAXIMUM_KNOWN_EVENTS = 256
 
 export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): boolean => knownEvents.includes(eventId)
 
-/** Gives drafts their ids, in order, and returns them as blocks. They are not copied, because that would take 0.8 µs in every round. */
+/**
+ * Gives ids to drafts, in order, and returns them as blocks. The drafts are modified and not copied, because a copy would take 0.8 µs in
+ * every round.
+ */
 export function assignIds(timeline: Pick<Timeline, 'nextBlock'>, drafts: readonly Draft[]): readonly Block[] {
   let next = timeline.nextBlock
   for (const draft of drafts as readonly { id?: string }[]) draft.id = blockId(next++)
-  return drafts as readonly Block[] // each draft has its id now
+  return drafts as readonly Block[] // each draft has an id now
 }
 
-/** One more than the highest number among these blocks, but at least `floor`. */
+/** The highest block number plus 1, but at least `floor`. */
 export function nextBlockNumber(blocks: readonly Block[], floor: number): number {
   let next = floor
   for (const { id } of blocks) next = Math.max(next, (blockNumber(id) ?? 0) + 1)
@@ -119,46 +125,52 @@ export function nextBlockNumber(blocks: readonly Block[], floor: number): number
 }
 
 /**
- * A list of blocks that successive timelines share, so that appending does not copy the earlier blocks:
+ * A list of blocks that timelines share. An append therefore does not copy the earlier blocks:
  *
- *   buffer     [ b_1  b_2  b_3  b_4  b_5 ]      shared, only ever grows
+ *   buffer     [ b_1  b_2  b_3  b_4  b_5 ]      shared, blocks are only added
  *   timeline A  └──── size 3 ──┘                still sees three blocks
- *   timeline B  └────────── size 5 ────┘        made by appending two to A
+ *   timeline B  └────────── size 5 ────┘        is A with two more blocks
  *
- * Appending to the newest timeline pushes onto the shared buffer. Appending to an older timeline copies the buffer first. A timeline reads
- * only the first `size` blocks, so it never changes.
+ * An append to the newest timeline adds the blocks to the shared list. An append to an older timeline copies the list first. A timeline
+ * reads only the first `size` blocks, so it never changes.
  */
 export interface BlockBuffer {
   readonly blocks: Block[]
   readonly index: BlockIndex
 }
 
-/** The positions of blocks by id, path, call, turn and artifact. New blocks are indexed at the next look-up, not when they are appended. */
+/**
+ * The positions of blocks by id, path, call, turn and artifact. A new block is added to the index when the index is used next, not when the
+ * block is appended.
+ */
 export interface BlockIndex {
-  /** How many blocks are indexed so far. */
+  /** How many blocks the index contains. */
   indexed: number
   readonly byId: Map<string, number>
   readonly byPath: Map<string, number[]>
   readonly byCall: Map<string, number[]>
   readonly byTurn: Map<string, number[]>
-  /** The positions of metadata blocks, by the path of the artifact that they describe. */
+  /** The positions of digest blocks, by the path of the artifact that they describe. */
   readonly byArtifact: Map<string, number[]>
 }
 
-/** A new buffer with a copy of these blocks. */
+/** A new buffer with a copy of the list. */
 export function createBuffer(blocks: readonly Block[]): BlockBuffer {
   const index = { indexed: 0, byId: new Map(), byPath: new Map(), byCall: new Map(), byTurn: new Map(), byArtifact: new Map() }
   return { blocks: [...blocks], index }
 }
 
-/** A buffer with the first `size` blocks and the added ones. A buffer that has more than `size` blocks is copied, any other is extended. */
+/**
+ * Returns a buffer with the first `size` blocks and the added ones. If the buffer has exactly `size` blocks, it is extended. If it has
+ * more, which belong to a newer timeline, it is copied.
+ */
 export function extendBuffer(buffer: BlockBuffer, size: number, added: readonly Block[]): BlockBuffer {
   const extended = buffer.blocks.length === size ? buffer : createBuffer(buffer.blocks.slice(0, size))
   for (const block of added) extended.blocks.push(block)
   return extended
 }
 
-/** The up-to-date index of the whole buffer. It includes blocks of newer timelines: callers ignore positions from their own `size` on. */
+/** The complete index of the buffer. It also contains blocks of newer timelines, so callers ignore positions from their own `size` on. */
 export function blockIndex({ blocks, index }: BlockBuffer): BlockIndex {
   for (; index.indexed < blocks.length; index.indexed++) indexBlock(index, blocks[index.indexed] as Block, index.indexed)
   return index
@@ -180,7 +192,7 @@ function addPosition(positionsByKey: Map<string, number[]>, key: string, positio
   else positionsByKey.set(key, [position])
 }
 
-/** The ids of the turns of these blocks, in order of their first block. */
+/** The ids of the turns of these blocks, in the order of their first blocks. */
 export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
   return [...new Set(blocks.map(({ turn_id }) => turn_id))]
 }
@@ -191,7 +203,7 @@ export function knownTurns(timeline: Timeline): ReadonlySet<string> {
   return new Set([...summarisedTurns(timeline), ...visible.map(([turnId]) => turnId)])
 }
 
-/** The ids of the turns that the latest summary replaces, oldest first. */
+/** The ids of the turns that the newest summary replaces, oldest first. */
 export function summarisedTurns(timeline: Timeline): readonly string[] {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
@@ -203,13 +215,13 @@ export function summarisedTurns(timeline: Timeline): readonly string[] {
   return []
 }
 
-/** The header block that has to be appended for a turn. The list is empty when the timeline already ends with it. */
+/** The header block that must be appended before other blocks of a turn. Empty when the last block already is this header. */
 export function missingTurnHeader(timeline: Timeline, turnId: string, ts: string): readonly Draft<'turn.header'>[] {
   const last = blockAt(timeline, timeline.size - 1)
   return last?.type === 'turn.header' && last.turn_id === turnId ? [] : [turnHeaderBlock(turnId, ts)]
 }
 
-/** One decision of the model and all blocks that it led to. `start` and `end` are the positions of the first and the last block. */
+/** The blocks of one round. `start` and `end` are the positions of its first and its last block. */
 export interface Round {
   readonly key: string
   readonly turnId: string
@@ -217,7 +229,7 @@ export interface Round {
   readonly end: number
 }
 
-/** The types of blocks that close a turn. The three that are not a `BlockType` occur only in imported timelines. */
+/** Blocks of these types end a turn. The three types that are not a `BlockType` occur only in imported timelines. */
 const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit' | 'react.state'> = new Set([
   'assistant.completion',
   'react.completion',
@@ -228,9 +240,13 @@ const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit'
 ])
 
 /**
- * A key that is the same for all blocks of a round. It consists of turn and iteration. Imported blocks without an iteration have a key of
- * turn and call. Blocks that close a turn have a key of the turn alone. Undefined for blocks that no decision made: headers, user input,
- * summaries.
+ * A key that is the same for all blocks of a round:
+ *
+ *   turn#iteration   most blocks
+ *   turn@call        imported tool blocks, which have no iteration
+ *   turn#end         imported blocks that end a turn
+ *
+ * Undefined for blocks that no decision of the model made: headers, user input, summaries.
  */
 export function roundKey(block: Block): string | undefined {
   const iteration = block.meta?.iteration
@@ -240,13 +256,13 @@ export function roundKey(block: Block): string | undefined {
   return closingTypes.has(block.type) ? `${block.turn_id}#end` : undefined
 }
 
-/** Makes a function that returns the number of a block's round, from 0. It has to be called with all blocks in order. */
+/** Returns a function that gives the number of a block's round, counted from 0. Call this function with all blocks in order. */
 export function createRoundNumbers(): (block: Block) => number | undefined {
   const numbers = new Map<string, number>()
   let [lastTurn, lastIteration, lastNumber] = ['', -1, -1]
   return (block) => {
     const iteration = block.meta?.iteration
-    if (iteration === lastIteration && block.turn_id === lastTurn) return lastNumber // most blocks have the round of the block before
+    if (iteration === lastIteration && block.turn_id === lastTurn) return lastNumber // most blocks are in the round of the block before
     const key = roundKey(block)
     if (key === undefined) return undefined
     const number = numbers.get(key) ?? numbers.size
@@ -256,7 +272,7 @@ export function createRoundNumbers(): (block: Block) => number | undefined {
   }
 }
 
-/** The rounds of these blocks, in order of their first blocks. */
+/** The rounds of these blocks, in the order of their first blocks. */
 export function roundsOf(blocks: readonly Block[]): readonly Round[] {
   const rounds = new Map<string, { turnId: string; start: number; end: number }>()
   blocks.forEach((block, position) => {

@@ -8,8 +8,8 @@ import { joinLines, oneLine, stripHostingHandles } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
 /**
- * The blocks that were appended in one turn, in journal order. A compaction does not shorten the log. Blocks that were inserted into the
- * turn are not in it.
+ * All blocks that were appended in one turn, in the order of the journal. A compaction does not shorten the log. Blocks that were inserted
+ * into the turn later are not in the log.
  */
 export interface TurnLog {
   readonly turn_id: string
@@ -21,12 +21,15 @@ export interface TurnLog {
   readonly tokens: number | null
 }
 
-/** The exit reason of a turn that was still open when it was imported. The import closes the turn, but its log has no end time. */
+/**
+ * The exit reason of a turn that was still open when the conversation was exported. The import closes the turn, but its log has no end
+ * time.
+ */
 export const IMPORTED_OPEN = 'imported_open'
 
 /**
- * Builds the log of a turn from changes in journal order. Changes of other turns are ignored. Undefined when no change belongs to the
- * turn.
+ * Builds the log of a turn from changes in the order of the journal. Changes of other turns are ignored. Undefined when no change belongs
+ * to the turn.
  */
 export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | undefined {
   const appended: (readonly Block[])[] = []
@@ -53,7 +56,7 @@ export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | 
 const HINT = 220
 const ARTIFACT_HINT = 180
 
-/** The text at `ar:<turn>.react.turn.index`. It lists all paths of a turn, so that the model finds exact paths after a compaction. */
+/** The text at `ar:<turn>.react.turn.index`. It lists all paths of a turn. With it, the model finds the exact paths after a compaction. */
 export function turnIndexText(log: Pick<TurnLog, 'turn_id' | 'ts' | 'end_ts' | 'blocks' | 'sources_used'>): string {
   const blocks = log.blocks.filter(({ meta, type }) => meta?.preserved_by_compaction !== true && type !== 'conv.range.summary')
   const started = log.ts ?? blocks[0]?.ts
@@ -78,7 +81,7 @@ function section(name: string, entries: readonly string[]): readonly string[] {
 const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
 const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
 
-// These are maps because an imported block may have any type: in an object, `constructor` would be found.
+// These are maps and not objects, because the type of an imported block can be any text. In an object, `constructor` would be found.
 const speakers = new Map([
   ['user.prompt', 'user'],
   ['assistant.completion', 'assistant'],

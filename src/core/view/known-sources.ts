@@ -1,15 +1,17 @@
 import { replaceBatch } from '../citations/replace.ts'
 import { isCitable, type SourceRow } from '../sources/source.ts'
 
-/** The sources of a conversation that a reader of its events has seen so far. */
+/** The sources of a conversation that a reader of its events has received so far. */
 export interface KnownSources {
   add(rows: Iterable<SourceRow>): void
   get(sid: number): SourceRow | undefined
-  /** Replaces the citations in an answer by links, as it was done while the answer streamed. Citations of unknown sources are removed. */
+  /** Replaces the citations in an answer by links, in the same way as in the live output. Citations of unknown sources are removed. */
   linkCitations(answer: string): string
-  /** Does the same for followups or questions. A phrase that has only citations of unknown sources is left out. */
+  /**
+   * Replaces the citations in suggested followups or questions. A phrase that consists only of citations of unknown sources is left out.
+   */
   linkPhrases(phrases: readonly string[]): readonly string[]
-  /** The known sources with these sids that are web pages. Files are left out: an answer embeds them instead of citing them. */
+  /** The known sources with these SIDs that are web pages. Files are left out, because answers embed them and do not cite them. */
   citedPages(sids: readonly number[]): readonly CitedPage[]
 }
 

@@ -4,13 +4,13 @@ import { type Digest, isResultMetadata, readDigest, readNotice, readToolCall } f
 import { isObject, type JsonObject, parseJson } from '../json.ts'
 import type { BlockEvent, FileView } from './visible-event.ts'
 
-/** The events of the blocks of one entry. The last completion among them is the answer of the turn. */
+/** The events of the blocks of one entry. The last `assistant.completion` block is the answer of the turn. */
 export function readBlocks(blocks: readonly Block[]): readonly BlockEvent[] {
   const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
   return blocks.flatMap((block) => readBlock(block, block === answer))
 }
 
-/** The events of a block. Blocks that are only for the model, and imported blocks of unknown types, have none. */
+/** The events of a block. Empty for blocks that are only for the model, and for imported blocks of unknown types. */
 function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
   const { turn_id: turnId, ts, text = '', meta } = block
   const origin = { blockId: block.id, turnId, ts }
@@ -81,7 +81,7 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
   }
 }
 
-/** The event of a delivered file. A tool delivers a file by hosting it; other artifacts are only for the model. */
+/** The event of a file for the user. Only files with a resource name (`rn`) are hosted, so other artifacts are only for the model. */
 function deliveredFile(block: Block): readonly BlockEvent[] {
   const { id: blockId, turn_id: turnId, ts, mime, meta } = block
   const rn = meta?.rn
@@ -104,7 +104,10 @@ function readFailure(text: string | undefined) {
   return { failed: true, error: isObject(error) ? { code: String(error.code), message: String(error.message) } : undefined }
 }
 
-/** The digest that the runtime stores in `meta` of a content block. The content itself is never read as a digest: it could fake a name. */
+/**
+ * The digest that the runtime stores in `meta` of a content block. The content is not parsed, because a tool could write a false file name
+ * into it.
+ */
 function digestOfContent({ meta }: Block): Partial<Digest> | undefined {
   const digest = parseJson(meta?.digest)
   return isObject(digest) ? digest : undefined

@@ -2,7 +2,7 @@ import type { Change } from '../timeline/change.ts'
 import { readBlocks } from './read-block.ts'
 import type { VisibleEvent } from './visible-event.ts'
 
-/** The events that a change means to people, in order. A change that only affects what the model sees has none. */
+/** The events that people see of a change, in order. Empty for a change that only affects what the model sees. */
 export function readChange(change: Change): readonly VisibleEvent[] {
   switch (change.type) {
     case 'turn.opened':
@@ -26,7 +26,7 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'range.compacted': {
       const { blocks, covered } = change
       const { turn_id: turnId = null, ts } = blocks.at(-1) ?? {}
-      const summaries = readBlocks(blocks).filter(({ kind }) => kind === 'summary') // the preserved blocks are shown already
+      const summaries = readBlocks(blocks).filter(({ kind }) => kind === 'summary') // people already see the other blocks, which are copies
       return [{ kind: 'compaction', turnId, ts, coveredTurns: covered.length }, ...summaries]
     }
     case 'sources.merged':

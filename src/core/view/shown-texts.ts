@@ -1,9 +1,9 @@
 import type { LaneEvent } from '../event.ts'
 
-/** The lanes that every client shows while the model writes them. Other lanes, such as a canvas, are for clients that know them. */
+/** The lanes that every client shows live. Other lanes, such as `canvas`, are shown only by clients that know them. */
 export type TextLane = 'thinking' | 'answer'
 
-/** The lane of a delta; undefined when it is not one that every client shows. */
+/** The lane of a delta. Undefined for lanes that only some clients show. */
 export const textLaneOf = ({ delta: { marker } }: LaneEvent): TextLane | undefined =>
   marker === 'thinking' || marker === 'answer' ? marker : undefined
 
@@ -12,10 +12,13 @@ interface Round {
   readonly iteration: number
 }
 
-/** Remembers which texts were shown live. A client that can only append must not show such a text again when its entry arrives. */
+/**
+ * Remembers which texts were shown live. A client that only appends text, such as a terminal, must not show the text again when its entry
+ * arrives.
+ */
 interface ShownTexts {
   add(round: Round, lane: TextLane): void
-  /** Whether the text of this round was shown, in any attempt. */
+  /** Whether the text of this round was shown, in any attempt of the model call. */
   has(round: Round, lane: TextLane): boolean
 }
 

@@ -6,26 +6,26 @@ import type { SourceRow } from '../sources/source.ts'
 import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
 
 /**
- * What an entry of the journal means to people. The terminal, the view of the client and the formats of the server are made from these
- * events and read no blocks themselves.
+ * What people see of a journal entry. The terminal, the view of the client and the event formats of the server are made from these events.
+ * They read no blocks.
  */
 export type VisibleEvent = ConversationEvent | BlockEvent
 
-/** An event about the conversation or a turn, not about a single block. */
+/** An event about the conversation or a turn, and not about a single block. */
 type ConversationEvent =
   | { readonly kind: 'turn.started'; readonly turnId: string; readonly ts: string }
   | TurnEnded
   | ResponseEvent
   | { readonly kind: 'title'; readonly ts: string; readonly title: string }
-  /** New and changed sources, in their new state. */
+  /** New and changed sources, with all their fields. */
   | { readonly kind: 'sources.found'; readonly ts: string; readonly rows: readonly SourceRow[] }
   | { readonly kind: 'source.removed'; readonly ts: string; readonly sid: number }
   /** The sources that the answers of the turn cite. */
   | { readonly kind: 'sources.cited'; readonly ts: string; readonly sids: readonly number[] }
-  /** A message was accepted. It waits until the agent reads it. */
+  /** The conversation accepted a message. It waits until the agent reads it. */
   | { readonly kind: 'message.accepted'; readonly message: InboxEvent }
   | { readonly kind: 'messages.read'; readonly turnId: string | null; readonly ts: string; readonly eventIds: readonly string[] }
-  /** Older turns were replaced by a summary in the prompt. They stay visible to people. */
+  /** A summary replaced older turns in the prompt. People still see these turns. */
   | { readonly kind: 'compaction'; readonly turnId: string | null; readonly ts: string | undefined; readonly coveredTurns: number }
   | HistoryEvent
 
@@ -34,18 +34,18 @@ export interface TurnEnded {
   readonly turnId: string
   readonly ts: string
   readonly exitReason: string
-  /** The turn ended without a result. A turn that a limit or the user ended has not failed. */
+  /** True when the turn ended without a result because of an error. A turn that ended at a limit or by a steer has not failed. */
   readonly failed: boolean
   readonly sourcesUsed: readonly number[]
 }
 
-/** The response of the model is complete. Its live text stays until the blocks of the round come, which may take some time. */
+/** The response of the model is complete. Its live text stays visible until the blocks of the round arrive, which may take some time. */
 export interface ResponseEvent {
   readonly kind: 'response'
   readonly turnId: string
   readonly ts: string
   readonly iteration: number
-  /** The purpose of the call; undefined for a decision of the turn. Other calls have no live text. */
+  /** The purpose of the call; undefined for a decision. Calls with a purpose, such as a title, have no live text. */
   readonly role: ResponseReceived['role']
   readonly finishReason: string
   readonly model: string | undefined
@@ -53,14 +53,14 @@ export interface ResponseEvent {
   readonly error: ServiceError | undefined
 }
 
-/** Blocks that were imported or inserted into an earlier turn. A live stream of new events leaves them out. */
+/** Blocks that were imported, or inserted into an earlier turn. A live stream of new events leaves them out. */
 export interface HistoryEvent {
   readonly kind: 'history'
   readonly title: string | undefined
   readonly events: readonly BlockEvent[]
   /**
-   * True for the import of a timeline: `events` are all visible blocks, also those of turns that earlier entries of the import have
-   * already added. False for blocks that were inserted into a past turn.
+   * True for the import of a timeline. Then `events` contains all visible blocks, also those that earlier entries of the import already
+   * added. False for blocks that were inserted into an earlier turn.
    */
   readonly imported: boolean
 }
@@ -69,19 +69,19 @@ export interface HistoryEvent {
 export type BlockEvent = { readonly blockId: string; readonly turnId: string; readonly ts: string } & (
   | { readonly kind: 'header' }
   | { readonly kind: 'prompt'; readonly text: string }
-  /** Images and PDF have two blocks. The second, with the part `content`, repeats the description. */
+  /** Images and PDFs have two blocks. The second one, with the part `content`, repeats the description. */
   | { readonly kind: 'attachment'; readonly file: FileView; readonly part: 'description' | 'content' }
   | { readonly kind: 'thinking' | 'notes'; readonly iteration: number; readonly text: string }
   | { readonly kind: 'tool.code'; readonly callId: string | undefined; readonly iteration: number; readonly text: string }
   | ToolCallEvent
   | ToolResultEvent
-  /** A file that the agent delivered. `mime` is the type of the block; for a patched file it is the type of the diff. */
+  /** A file that the agent delivered. `mime` is the media type of the block. For a patched file, this is the type of the diff. */
   | { readonly kind: 'file'; readonly file: FileView & { readonly rn: string }; readonly mime: string | undefined }
-  /** A message from the runtime to the model about a call, or about a rejected response. */
+  /** A message of the runtime to the model about a call or a rejected response. */
   | { readonly kind: 'notice'; readonly callId: string | undefined; readonly code: string; readonly message: string }
-  /** `plan` is undefined when the block can not be read. */
+  /** `plan` is undefined when the block can not be parsed. */
   | { readonly kind: 'plan'; readonly plan: Plan | undefined }
-  /** A message that came while the turn was running. The event has the place at which the agent read the message. */
+  /** A message that arrived during the turn. The event is at the position at which the agent read the message. */
   | { readonly kind: 'message'; readonly from: 'followup' | 'steer' | 'external'; readonly text: string }
   | { readonly kind: 'summary'; readonly text: string }
   | AnswerEvent
@@ -89,7 +89,7 @@ export type BlockEvent = { readonly blockId: string; readonly turnId: string; re
   | { readonly kind: 'questions'; readonly items: readonly string[] }
 )
 
-/** The event of one kind of block. */
+/** The events of one kind. */
 export type BlockEventOf<K extends BlockEvent['kind']> = Extract<BlockEvent, { readonly kind: K }>
 
 interface ToolCallEvent {
@@ -97,7 +97,7 @@ interface ToolCallEvent {
   readonly callId: string | undefined
   readonly toolId: string | undefined
   readonly iteration: number | undefined
-  /** Undefined when the block can not be read. */
+  /** Undefined when the block can not be parsed. */
   readonly call: ToolCall | undefined
 }
 
@@ -108,24 +108,24 @@ interface ToolResultEvent {
   readonly mime: string | undefined
   readonly text: string | undefined
   readonly failed: boolean
-  /** Why the call failed, if the result says so. */
+  /** Why the call failed, if the result tells it. */
   readonly error: { readonly code: string; readonly message: string } | undefined
-  /** True for the output of the call and for the metadata of a file. False for the content of a file. */
+  /** True for the output of the call and for the digest of a file. False for the content of a file. */
   readonly isOutput: boolean
 }
 
 interface AnswerEvent {
   readonly kind: 'answer'
   readonly iteration: number
-  /** Markdown as the model wrote it, citations included. */
+  /** Markdown as the model wrote it, with citations. */
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
   /** The object that the model wrote in the `usage` channel of this answer. */
   readonly usage: JsonObject | undefined
   /**
-   * An `attempt` is an answer after which the turn went on, because a followup came or a second action followed. At the end of
-   * the turn its attempts are appended again as `superseded`, before the `final` answer.
+   * An `attempt` is an answer after which the turn went on, because a followup came or a second action followed. At the end of the turn,
+   * the attempts are appended again as `superseded`, before the `final` answer.
    */
   readonly state: 'attempt' | 'superseded' | 'final'
   /** True for the first of the answers that are appended at the end of a turn. */
@@ -138,7 +138,7 @@ export interface FileView {
   readonly filename: string
   readonly mime: string | undefined
   readonly size: number | undefined
-  /** The resource name for `/v1/resources/`; only delivered files have one. */
+  /** The resource name for `/v1/resources/`. Only delivered files have one. */
   readonly rn: string | undefined
   readonly description: string | undefined
 }
