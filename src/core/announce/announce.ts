@@ -82,7 +82,7 @@ export interface IterationBudget {
   /** The number of rounds that events such as followups added to the limit while the turn was running. */
   readonly bonus?: number
   readonly elapsedSeconds: number
-  /** True when the turn has to finish, so that the model may only answer. */
+  /** True in a wrap-up: the turn has to finish. */
   readonly wrapUp?: boolean | undefined
 }
 

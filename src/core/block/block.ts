@@ -35,7 +35,11 @@ export interface BlobRef {
 }
 
 /**
- * What hid the block: `hide` is `react.hide`; `cache_ttl` and `cache_ttl_light` are the runtime, after the provider's cache had expired.
+ * What hid the block:
+ * - `hide`: the agent, with `react.hide`
+ * - `cache_ttl`: the runtime hid a whole old turn, after the provider's cache had expired
+ * - `cache_ttl_light`: the runtime hid some blocks of a recent turn, after the provider's cache had expired
+ * - `compaction`: a checkpoint replaced the block, or the block was an image or document and the prompt was too long
  */
 export type HiddenReason = 'hide' | 'cache_ttl' | 'cache_ttl_light' | 'compaction'
 /** Whether the block was in an old turn or in one of the recent turns when the runtime hid it. */

@@ -132,9 +132,7 @@ interface Completion {
   readonly usage?: JsonObject
 }
 
-/**
- * An answer to the user. If a turn has several answers, the path of each has its number. Only the last answer has a path without a number.
- */
+/** An answer to the user. The path of the last answer of a turn has no number. The paths of earlier answers have one. */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion
   const several = index !== undefined && count !== undefined && count > 1

@@ -5,7 +5,7 @@ import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin, Notice } from './round.ts'
 
-/** Records all checkouts of the turn so far. `checkedOutFrom` has the logical paths of the files that were copied into `files/`. */
+/** Records all checkouts of the turn so far. `checkedOutFrom` has the logical paths that the agent checked out. */
 export function checkoutBlock(
   { turnId, ts, callId, iteration }: BlockOrigin,
   checkout: { readonly mode: string; readonly checkedOutFrom: readonly string[] },

@@ -67,8 +67,7 @@ export function cacheReport(
 }
 
 /**
- * True when the cache entry has the longer time to live. A call that only reads the cache does not change this, so the state before it
- * counts.
+ * True when the cache entry has the longer time to live. After a call that only reads the cache, the value is the same as before the call.
  */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0

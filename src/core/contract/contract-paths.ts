@@ -12,7 +12,7 @@ export type ResolvedContract =
 
 /**
  * A filename of the contract that means another path than it says. A program in the turn's folder that opens `original` would not write to
- * `normalized`, so the program must be told.
+ * `normalized`, so a notice tells the model.
  */
 export interface PathRewrite {
   readonly original: string

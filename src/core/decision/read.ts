@@ -25,8 +25,8 @@ export interface DecisionOptions extends AnswerContext {
   /** True when the user has seen an answer in this response. */
   readonly answered?: boolean
   /**
-   * True when a response without any channel is accepted as the answer. This is so after the model was told to write channels and wrote
-   * none again.
+   * True when a response without any channel is accepted as the answer. This is the case if an earlier response had no channel either, and
+   * the model was told to write channels.
    */
   readonly plainText?: boolean
   /** True when the action `clarify` is accepted. It means the same as `exit`. */
