@@ -129,7 +129,7 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   throw new RangeError(`invalid settings: ${problems.join('; ')}`)
 }
 
-/** Settings from `DAYBOOK_*` variables. Throws when such a variable belongs to no setting, because its name is probably misspelt. */
+/** Settings from `DAYBOOK_*` variables. A variable that belongs to no setting throws an error, because its name is probably misspelt. */
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): SettingsLayer {
   const names = new Map(Object.entries(variables).map(([name, variable]) => [variable as string, name as SettingName]))
   const set = Object.entries(environment).filter(

@@ -60,6 +60,6 @@ it.each(['rough', 'o200k'])('tokenCounter=%s decides how prompts are estimated',
   const tokens = parts.find(({ text }) => text?.includes('word word'))?.tokens ?? 0
   await close()
   if (tokenCounter === 'rough')
-    expect(tokens).toBeGreaterThan(500) // 2,000 characters / 4
-  else expect(tokens).toBeLessThan(450) // a token per word
+    expect(tokens).toBeGreaterThan(500) // the text has 2,000 characters, and four characters count as one token
+  else expect(tokens).toBeLessThan(450) // the encoding needs about one token per word
 })

@@ -169,7 +169,7 @@ export interface StoreOptions {
   readonly data: string
   /** Default: `sqlite`. */
   readonly store?: 'sqlite' | 'memory'
-  /** Whether to open a store for reading only if this process may not write to its files. By default such a store is an error. */
+  /** If this process may not write to the files of the store, whether the store is opened for reading only. By default this is an error. */
   readonly allowReadOnly?: boolean
 }
 

@@ -14,7 +14,7 @@ import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
 
-/** The objects that all conversations of one agent share. It is made once, when the agent is created. */
+/** The objects that all conversations of one agent share. They are made once, when the agent is created. */
 export interface AgentContext {
   readonly store: ConversationStore
   readonly clock: Clock

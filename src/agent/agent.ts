@@ -102,8 +102,8 @@ export interface Agent {
   readonly archive: Archive
   /**
    * Resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
-   * another owner holds are skipped. The result lists them with the time at which to try again. Such an owner may still be working. Or it
-   * is dead and this can not be proven, for example because its container was replaced.
+   * another owner holds are skipped. The result lists these conversations with the time at which to try again. The owner may still be
+   * working. Or the owner is dead but this can not be proven, for example because its container was replaced.
    */
   recover(options?: RecoverOptions): Promise<Recovery>
   /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */

@@ -21,7 +21,7 @@ import type { ReplayParts } from './replay/setup.ts'
 export type { ConversationInfo }
 
 /**
- * Operations on stored conversations. A `key` is the id of a conversation in the store. It contains the tenant, project and user. The
+ * Operations on stored conversations. A `key` is the id of a conversation in the store. The key contains the tenant, project and user. The
  * caller must have checked that the user may access the conversation.
  */
 export interface Archive {
@@ -30,7 +30,10 @@ export interface Archive {
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
-  /** Deletes the conversation, its hosted files and its workspace. Throws `conversation.busy` while another process runs a turn of it. */
+  /**
+   * Deletes the conversation, its hosted files and its workspace. Throws `conversation.busy` while another process runs a turn of this
+   * conversation.
+   */
   delete(key: string): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>

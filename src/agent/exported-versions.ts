@@ -9,8 +9,9 @@ import { historyOf } from '../tools/artifacts/history.ts'
 import { recordsOf } from './conversation/history.ts'
 
 /**
- * The bundle of the conversation `key` with the files of all its versions, so that every kind of workspace can read them from the copy. A
- * version that is lost stays lost in the copy. Throws when a version can not be reached now, because the copy would lack it for ever.
+ * Adds the files of all versions to the bundle of the conversation `key`, so that every kind of workspace can read the versions in a copy.
+ * A version that is lost stays lost in the copy. If a version can not be reached at the moment, throws, because the copy would never have
+ * this version.
  */
 export async function withVersions(bundle: Bundle, key: string, store: ConversationStore, workspaces: Workspaces): Promise<Bundle> {
   const turnIds = bundle.turn_logs.flatMap(({ turn_id, blocks }) => (blocks.some(isPublished) ? [turn_id] : []))
@@ -32,7 +33,10 @@ export async function withVersions(bundle: Bundle, key: string, store: Conversat
 
 const isPublished = ({ type }: Block) => type === 'react.workspace.publish'
 
-/** The fields of a record that name the storage of this system. They mean nothing in a copy. */
+/**
+ * The fields of a publish record that say where this system stores the version, such as a git commit. They are left out, because a copy on
+ * another system can not use them.
+ */
 const storageFields: ReadonlySet<string> = new Set(['commit_sha', 'lineage_ref', 'version_ref'])
 
 function withVersion(block: Block, versions: ReadonlyMap<string, ExportedVersion>): Block {

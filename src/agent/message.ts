@@ -9,8 +9,8 @@ export interface RunOptions {
   /**
    * Takes the message back:
    * - If the message started a turn, this turn is stopped, as by `Agent.stop`.
-   * - If it is a followup that no turn has read yet, it is withdrawn. `result` rejects with an `AbortError`.
-   * - If it is a followup that the turn of another message has read, that turn goes on. `result` rejects with an `AbortError` that says so.
+   * - If the message is a followup that no turn has read yet, it is withdrawn. `result` rejects with an `AbortError`.
+   * - If the message is a followup that the turn of another message has read, that turn goes on. `result` rejects with an `AbortError`.
    *
    * To stop only the reading of events, end the iteration over the events.
    */

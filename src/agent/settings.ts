@@ -45,7 +45,7 @@ export interface AgentSettings {
   /**
    * How many milliseconds a tool or a model may take to stop after it was aborted. A steer, `maxSeconds` or the tool's `timeoutMs` may
    * abort it. If a tool returns within this time, its result is used. If the model completes its response within this time, the response is
-   * used, but not after a steer. Then the turn goes on without the tool or the model.
+   * used, but not after a steer. When the time is over, the turn goes on without the tool or the model.
    */
   readonly stopGraceMs: number
   /** The pause before each retry of a failed model call, in milliseconds. There are as many retries as pauses. */

@@ -53,7 +53,7 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
   return { id, parameters, order, strategy, ...(exec && { exec: true as const }) }
 }
 
-/** The data sources of the built-in tools. A search tool is left out if there is no object for it. */
+/** The objects that the built-in tools read and search. Without `memory` or `knowledgeSearch`, the tool that searches it is left out. */
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
   readonly memory?: MemorySearch
   readonly knowledgeSearch?: KnowledgeSearch

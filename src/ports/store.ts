@@ -66,8 +66,8 @@ export interface ConversationStore {
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /**
-   * The data that `list` returns for this conversation. Undefined when there is no such conversation. It is read from an index, so a long
-   * journal does not make it slower.
+   * The data that `list` returns for this conversation. Undefined when there is no such conversation. The data is read from an index, so a
+   * long journal does not make `head` slower.
    */
   head(conversationId: string): Promise<ConversationInfo | undefined>
   /** A page of the conversations, the most recently active first. */
@@ -157,8 +157,8 @@ export interface ConversationInfo {
   readonly lastSeq: number
   readonly openTurn: string | null
   /**
-   * The event ids of followups that were accepted but are not yet part of a turn, oldest first. An id may be in the list by mistake. This
-   * happens when an event is delivered a second time after a turn has read it. Callers that need certainty check the timeline.
+   * The event ids of followups that were accepted but are not yet part of a turn, oldest first. The list may contain an event that a turn
+   * has already read, if this event was delivered a second time. The timeline shows which events a turn has read.
    */
   readonly waiting: readonly string[]
 }

@@ -62,8 +62,9 @@ export interface Workspace {
    */
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
   /**
-   * The versions of these turns in a form that every kind of workspace can read from a journal. Versions that have this form already, and
-   * those that are lost, are left out. `put` is given the bytes of the files. Throws when a version can not be reached now.
+   * The versions of these turns as manifests, which every kind of workspace can read from a journal. Versions that are already stored as
+   * manifests are left out. Lost versions are left out too. `put` is called with the bytes of each file. Throws when a version can not be
+   * reached at the moment.
    */
   exportVersions(
     turnIds: readonly string[],
@@ -89,7 +90,7 @@ export interface Workspace {
   describe(turnId: string): Promise<AnnouncedWorkspace>
 }
 
-/** The files that the journal has recorded. The `custom` workspace stores no bytes itself and reads them from here. */
+/** The files that the journal has recorded. The `custom` workspace stores no bytes itself and reads them with these functions. */
 export interface RecordedFiles {
   /** The newest complete bytes at this logical path. A preview or diff of the file does not count. Undefined when no bytes are recorded. */
   bytes(logical: string): Promise<Uint8Array | undefined>
@@ -180,7 +181,10 @@ export interface PublishOutcome {
   readonly keeps?: readonly BlobRef[]
 }
 
-/** A version for the publish block of a copied conversation. The fields replace those of its record that name the storage. */
+/**
+ * A version for the block `react.workspace.publish` of a copied conversation. In the text of the block, `fields` replaces the fields that
+ * say where the original version is stored.
+ */
 export interface ExportedVersion {
   readonly fields: Pick<PublishRecord, 'workspace_implementation'> & { readonly files: number; readonly manifest: unknown }
   readonly keeps: readonly BlobRef[]

@@ -16,8 +16,8 @@ export type NewEvent = Omit<InboxEvent, 'sequence'>
  */
 export interface Inbox {
   /**
-   * Journals an event. Returns `known` when an event with the same id was accepted before. This one then has no effect. Returns false when
-   * the inbox is closed. The sender must then start the conversation again. A steer also gets false when no turn is running.
+   * Journals an event. Returns `known` when an event with the same id was accepted before. The new event then has no effect. Returns false
+   * when the inbox is closed. The sender must then start the conversation again. A steer also gets false when no turn is running.
    */
   accept(event: NewEvent): Promise<'accepted' | 'known' | false>
   /** Removes a message that no turn has read. Returns false when a turn has read the message or begins with it. */
@@ -208,8 +208,8 @@ export interface Activity {
   /** Aborts this activity only, for example because the response of the model is invalid. */
   abort(reason: unknown): void
   /**
-   * Sets the function that is called when the signal aborts. If the signal is already aborted, it is called at once. A later call replaces
-   * the function.
+   * Sets the function that is called when the signal aborts. If the signal is already aborted, the function is called at once. A later call
+   * of `onStop` replaces the function.
    */
   onStop(callback: () => void): void
   end(): void

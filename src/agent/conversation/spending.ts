@@ -12,8 +12,8 @@ export interface Spending {
   record(change: Change): void
   of(turnId: string): TurnSpending
   /**
-   * Whether calls of this model have a known price. It is asked before the first call. If there is no price, the money limit can not be
-   * checked.
+   * Whether calls of this model have a known price. A turn with a money limit checks this before its first call. Without a price, its cost
+   * can not be compared with the limit.
    */
   hasPrice(model: string): boolean
 }

@@ -15,7 +15,7 @@ export interface EventHub {
    * watcher, so the live output of a response is not computed for it.
    */
   subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
-  /** Called when the conversation was deleted. It has no events after that. */
+  /** Called when the conversation was deleted. A deleted conversation has no further events. */
   announceDeleted(conversationId: string): void
   /** Sets a callback for the deletion of the conversation. Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void
@@ -39,8 +39,8 @@ export interface LiveFeed {
   emit(event: TurnEvent): void
   hasWatchers(): boolean
   /**
-   * Sets a function that emits the part of the response that was not emitted so far. It is called whenever a watcher joins, until the
-   * blocks of the response are in the journal.
+   * Sets a function that emits the part of the response that was not emitted so far. The function is called whenever a watcher joins, until
+   * the blocks of the response are in the journal.
    */
   onJoin(catchUp: () => void): void
 }

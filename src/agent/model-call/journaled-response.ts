@@ -8,8 +8,8 @@ import { type JournaledCall, readOptions } from './call-model.ts'
 import { isAdapterError, readResponse } from './read-response.ts'
 
 /**
- * Reads a response that a dead process has committed without acting on it. It is read in the same way as a new response. So it leads to the
- * same decision, and clients that watch the turn see it.
+ * Reads a response that a dead process has committed without acting on it. The response is read like a new one, so it leads to the same
+ * decision, and clients that watch the turn see it.
  */
 export async function readJournaledResponse(
   turn: Turn,

@@ -15,8 +15,8 @@ interface SystemText {
 }
 
 /**
- * Builds the system text. It must have the same bytes in every round of every turn. Otherwise the provider can not reuse its cache. Text
- * that varies belongs in the announce.
+ * Builds the system text. The text must have the same bytes in every round of every turn. Otherwise the provider can not reuse its cache.
+ * Text that varies belongs in the announce.
  */
 export function systemText({ instructions, customisation, tools }: SystemText): string {
   const admin =
@@ -32,7 +32,7 @@ export interface SystemPrompt {
   readonly text: string
   /** Hashes of the system text and of its list of tools. They show whether one of the two has changed. */
   readonly fingerprint: SystemFingerprint
-  /** The number of tokens of the text. They are counted at the first call. */
+  /** The number of tokens of the text. The tokens are counted at the first call. */
   tokens(): number
 }
 

@@ -58,7 +58,9 @@ function responseWithoutBlocks(turnId: string, changes: readonly Change[]): Resp
   return hasBlocks ? undefined : response
 }
 
-/** Acts on a journaled response in the same way as the round that received it. `progress` is the progress after this round. */
+/**
+ * Acts on a journaled response in the same way as the round that received it would have done. `progress` is the progress after this round.
+ */
 async function handleJournaledResponse(turn: Turn, progress: Progress, response: ResponseReceived): Promise<RoundResult> {
   const { call_id: callId, iteration, ts, wrap_up: limit } = response
   const origin: BlockOrigin = { turnId: turn.turnId, callId, iteration, ts }

@@ -79,7 +79,10 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
   if (open) yield recordingOf(open, torn)
 }
 
-/** Whether a change belongs to the turn that is opened after it. Before a turn is opened, it inserts feedback into earlier turns. */
+/**
+ * Whether a change belongs to the turn that is opened after this change. Just before `turn.opened`, feedback is inserted into earlier
+ * turns.
+ */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
 /** Whether the change withdraws a followup. A turn itself removes only steers from the inbox without reading them. */

@@ -229,7 +229,10 @@ function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamLis
   }
 }
 
-/** Makes a ServiceError of an error that the provider threw. It is for the caller of `streamWithChannels` and is never shown to a model. */
+/**
+ * Makes a ServiceError of an error that the provider threw. The ServiceError is for the caller of `streamWithChannels` and is never shown
+ * to a model.
+ */
 function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): ServiceError {
   return {
     kind: aborted ? 'aborted' : 'unknown',

@@ -134,8 +134,8 @@ export async function hostAllOrReject(turn: Turn, attachments: readonly Attachme
 }
 
 /**
- * Hosts as many attachments as possible. The message was accepted before, so an attachment that can not be hosted does not reject it. Its
- * bytes stay in the blob store.
+ * Hosts as many attachments as possible. The message was accepted before, so it is not rejected if an attachment can not be hosted. The
+ * bytes of this attachment stay in the blob store.
  */
 export async function hostIfPossible(turn: Turn, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting, onProblem } = turn.agent

@@ -117,7 +117,10 @@ export function noticeDrafts(
   return [...warnings, warning('unknown_sources', text, { sids })].map((notice) => noticeBlock(origin, notice))
 }
 
-/** The changes that close a turn. They record the used sources, remove steers that came too late from the inbox, and close the turn. */
+/**
+ * The changes that close a turn: the record of the used sources, the removal of late steers from the inbox, and `turn.closed`. A late steer
+ * is one that arrived after the last round.
+ */
 export function closingChanges(
   { turnId, ts }: Pick<BlockOrigin, 'turnId' | 'ts'>,
   timeline: Timeline,

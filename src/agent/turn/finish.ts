@@ -77,7 +77,7 @@ export interface TurnResult {
   /** True when the answer was cut off, or when a limit of rounds, time or money ended the turn. */
   readonly truncated: boolean
   /**
-   * The object that the model wrote in the channel `usage` of its answer. It does not contain the tokens that the provider billed. Those
+   * The object that the model wrote in the channel `usage` of its answer. It has no relation to the tokens that the provider billed, which
    * are in the journal.
    */
   readonly usage?: JsonObject

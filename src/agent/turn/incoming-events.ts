@@ -78,7 +78,10 @@ const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.
 const wrapUpAllowance = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
-/** The blocks of each event: its text and its attachments. If the event answers open questions of the model, a block that says so. */
+/**
+ * The blocks of each event: its text and its attachments. If the event answers open questions of the model, also a block that marks the
+ * questions as answered.
+ */
 function blocksFor(
   events: readonly InboxEvent[],
   attached: readonly Attachment[],

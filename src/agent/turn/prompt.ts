@@ -52,7 +52,7 @@ export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string,
 export interface Tails {
   readonly sources: SourcesTail
   readonly announce: string
-  /** The number of tokens of both texts. They are counted at the first call. */
+  /** The number of tokens of both texts. The tokens are counted at the first call. */
   tokens(): number
   /** A number of tokens that both texts together do not exceed. It is known without counting. */
   readonly tokenUpperBound: number

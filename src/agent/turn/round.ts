@@ -49,8 +49,8 @@ export type RoundResult =
   | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
 
 /**
- * Runs one round: makes blocks of waiting events, checks the budget, shortens the timeline if the prompt is too long, calls the model, and
- * handles its response.
+ * Runs one round. It makes blocks of waiting events, checks the budget, and shortens the timeline if the prompt is too long. Then it calls
+ * the model and handles the response.
  */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { conversation } = turn

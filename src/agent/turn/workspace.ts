@@ -201,8 +201,8 @@ async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progres
 }
 
 /**
- * Restores the files of a turn that began on another machine. First it repeats the checkouts of the turn. Then it writes the files that
- * tools have written. If this machine has files of the turn, it does nothing, because these files are newer than those in the journal.
+ * Restores the files of a turn that began on another machine. Repeats the checkouts of the turn, then writes the files that tools have
+ * written. If this machine already has files of the turn, nothing is restored, because these files are newer than those in the journal.
  */
 export async function restoreWorkspace(workspace: Workspace, turnId: string, timeline: Timeline, history: RecordedFiles): Promise<void> {
   const { files } = workspace
