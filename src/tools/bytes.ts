@@ -2,13 +2,13 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, type Inflate, type InflateRaw, inflateRawSync } from 'node:zlib'
 
-/** A view of the same memory as the bytes. */
+/** A `DataView` on the same memory, not a copy. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** A buffer on the same memory as the bytes. */
+/** A `Buffer` on the same memory, not a copy. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** The beginning of a UTF-8 text, as many whole characters as fit into `maxBytes`. */
+/** Decodes the beginning of a UTF-8 text: as many whole characters as fit into `maxBytes`. */
 export function cutUtf8(bytes: Uint8Array, maxBytes: number): string {
   let end = Math.min(bytes.length, maxBytes)
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
@@ -16,8 +16,7 @@ export function cutUtf8(bytes: Uint8Array, maxBytes: number): string {
 }
 
 /**
- * Whether the bytes of the signature are at offset `at`. Each character of the signature is one byte. False when they would lie beyond the
- * end.
+ * Whether the signature is at offset `at`. Each character of the signature is one byte. False when the bytes end before the signature does.
  */
 export function hasBytesAt(bytes: Uint8Array, at: number, signature: string): boolean {
   if (at < 0 || at + signature.length > bytes.length) return false
@@ -25,7 +24,7 @@ export function hasBytesAt(bytes: Uint8Array, at: number, signature: string): bo
   return true
 }
 
-/** The size, checksum and first bytes of inflated data, or why there are none. */
+/** The size, checksum and first bytes of inflated data, or why it could not be inflated. */
 export type InflateResult =
   | { readonly ok: true; readonly size: number; readonly crc: number; readonly head: Uint8Array }
   | { readonly ok: false; readonly reason: InflateProblem }
@@ -37,8 +36,8 @@ class InflateLimitError extends Error {}
 const headBytes = 512
 
 /**
- * Measures the inflated data without holding it in memory; only the first bytes are kept. Fails with `too_much` beyond `maxBytes`. The
- * sizes that an archive declares can not be trusted.
+ * Measures the inflated data. Keeps only its first bytes in memory. Fails with `too_much` when there are more than `maxBytes` bytes. The
+ * sizes that an archive declares are not used, because they may be false.
  */
 export async function measureInflated(
   inflate: Inflate | InflateRaw,
@@ -61,11 +60,10 @@ export async function measureInflated(
   } catch (error) {
     return { ok: false, reason: error instanceof InflateLimitError ? 'too_much' : 'damaged' }
   }
-  if (inflate.bytesWritten !== packedSize) return { ok: false, reason: 'damaged' } // data follows the end of the compressed stream
+  if (inflate.bytesWritten !== packedSize) return { ok: false, reason: 'damaged' } // data follows after the end of the compressed stream
   return { ok: true, size, crc, head: Buffer.concat(head) }
 }
 
-/** The size, checksum and first bytes of data that is already inflated. */
 export const measureBytes = (bytes: Uint8Array): InflateResult => ({
   ok: true,
   size: bytes.length,
@@ -73,7 +71,7 @@ export const measureBytes = (bytes: Uint8Array): InflateResult => ({
   head: bytes.subarray(0, headBytes),
 })
 
-/** Inflates raw deflate data synchronously. It blocks the event loop, so it is only for small data. */
+/** Inflates raw deflate data. It blocks the event loop, so use it only for small data. */
 export function inflateSmall(packed: Uint8Array, maxBytes: number): Buffer | InflateProblem {
   try {
     const { buffer, engine } = inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes), info: true }) as unknown as {

@@ -2,7 +2,7 @@ import type { Parameter, Tool } from './tool.ts'
 
 const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
 
-/** The tool catalog of the system prompt. Equal lists of tools give equal bytes, which the prompt cache needs. */
+/** The list of tools in the system text. Equal tools give equal bytes, because a changed system text makes the cached prompt useless. */
 export function catalogText(tools: readonly Tool[]): string {
   const ids = new Set(tools.map(({ id }) => id))
   const listed = tools.map((tool) => (tool.id.startsWith('react.') ? withExistingNames(tool, (id) => ids.has(id)) : tool))
@@ -10,10 +10,10 @@ export function catalogText(tools: readonly Tool[]): string {
   return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
 }
 
-/** The built-in tools that texts of this project name. An agent may lack some of them. */
+/** Built-in tools that descriptions of other tools mention. An agent may lack some of them. */
 const builtInNames = /\breact\.(?:read|write|patch|pull|checkout|memsearch|hide|search_files|search_knowledge|plan)\b/g
 
-/** Removes the sentences that name a built-in tool which the agent does not have. A text without such a sentence stays as it is. */
+/** Removes the sentences that name a built-in tool which the agent does not have. A text without such sentences is returned unchanged. */
 export function withoutMissingTools(text: string, has: (id: string) => boolean): string {
   const isPossible = (sentence: string) => (sentence.match(builtInNames) ?? []).every(has)
   if (isPossible(text)) return text

@@ -6,7 +6,7 @@ import { stripFileHandles } from './artifacts/declared.ts'
 import { declaresFiles } from './outcome.ts'
 import type { Outcome } from './tool.ts'
 
-/** One call, with its parameters as the model wrote them and the outcome of the tool. */
+/** One tool call: its parameters as the model wrote them, and its outcome. */
 export interface CallRecord {
   readonly callId: string
   readonly toolId: string
@@ -15,7 +15,7 @@ export interface CallRecord {
   readonly outcome: Outcome
 }
 
-/** The calls of a turn that are not yet written to `tool_calls/`. */
+/** The calls of a turn that are not yet written to the folder `tool_calls/`. */
 export interface CallLog {
   add(record: CallRecord): void
   drain(): readonly CallRecord[]
@@ -36,8 +36,8 @@ export function createCallLog(): CallLog {
 }
 
 /**
- * Writes the files that programs of the agent may read but not change. These are `timeline.json` (conv.timeline.v1), `sources_pool.json`
- * with complete rows, and one `tool_calls/<call>.json` for each call. Called before a program runs and when a turn ends.
+ * Writes the files that the agent's programs may read but not change: `timeline.json` (format `conv.timeline.v1`), `sources_pool.json` with
+ * all fields of the sources, and `tool_calls/<call>.json` for each call. It is called before a program runs and when a turn ends.
  */
 export async function flushContext(
   { runtime }: Pick<Workspace, 'runtime'>,
@@ -50,13 +50,13 @@ export async function flushContext(
   for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
 
-/** Whether the context files were written before. Then a turn that uses no file has to write them again. */
+/** Whether the context files have been written before. Then every later turn updates them, even if it uses no file. */
 export const hasContext = async ({ runtime }: Pick<Workspace, 'runtime'>): Promise<boolean> =>
   (await runtime.stat('timeline.json')) !== undefined
 
 /**
- * The record of a call as JSON. A return value that can not be serialised is replaced by an error, so that the records of other calls are
- * still written.
+ * The record of a call as JSON. If the return value can not be written as JSON, the record contains an error instead. Otherwise the records
+ * of the other calls would not be written.
  */
 function callRecordText({ toolId, description, params, outcome }: CallRecord): string {
   const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, encodeBytes)
@@ -72,12 +72,14 @@ type Replacer = (this: unknown, key: string, value: unknown) => unknown
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
-/** Leaves out where files are hosted. The model writes the programs that read these files, and it must not learn that. */
+/**
+ * Leaves out the fields that tell where files are hosted. Programs that the model writes read these files, and the model must not learn it.
+ */
 function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value
 }
 
-/** Replaces bytes and bigints, because they have no JSON form. */
+/** Replaces bytes and bigints, which have no JSON form. */
 function encodeBytes(this: unknown, _key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return { __type__: 'bytes', __data__: Buffer.from(value).toString('base64') }
   return typeof value === 'bigint' ? String(value) : value

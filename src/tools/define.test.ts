@@ -16,7 +16,7 @@ interface Point {
   readonly y: number
 }
 
-/** A schema that implements the bare Standard Schema interface. */
+/** A schema with only the Standard Schema interface, so it has no JSON Schema. */
 const point: StandardSchemaV1<Point> = {
   '~standard': {
     version: 1,
@@ -29,7 +29,7 @@ const point: StandardSchemaV1<Point> = {
   },
 }
 
-/** The schema above, with a JSON Schema description. */
+/** The schema `point` with a JSON Schema. */
 const described = {
   '~standard': {
     ...point['~standard'],

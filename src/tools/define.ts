@@ -24,39 +24,39 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /** The id in the form `namespace.name`. */
   readonly id: string
   readonly description: string
-  /** Any Standard Schema. The order of its fields is the order in which the model must write them. */
+  /** Any Standard Schema. The model must write the parameters in the order of its fields. */
   readonly params: Schema
-  /** Needed only for a schema that can not describe itself as JSON Schema. */
+  /** The parameters for the model. Needed only for a schema that can not describe itself as JSON Schema. */
   readonly parameters?: readonly Parameter[]
   readonly order?: 'hard' | 'soft'
   readonly strategy?: Strategy
   /**
    * True when running the tool twice with one idempotency key does no harm. By default a call is not repeated after a crash. The model is
-   * then told that its outcome is unknown.
+   * then told that the outcome of the call is unknown.
    */
   readonly repeatable?: boolean
   /**
-   * How long a call may take. Then `call.signal` is aborted, and the call fails with `tool_timeout`. A result within the setting
-   * `stopGraceMs` after that still counts; a tool that runs on is abandoned.
+   * How many milliseconds a call may take. After that, `call.signal` is aborted and the call fails with `tool_timeout`. If the tool returns
+   * within `stopGraceMs` (a setting of the agent) after the abort, its result still counts. Later results are ignored.
    */
   readonly timeoutMs?: number
   /**
-   * Set for a tool that runs the program of the `code` channel. Its `run` gets `contract` as a list of `ContractedFile` with physical paths
-   * of this turn.
+   * Set for a tool that runs the program in the `code` channel. Then `run` gets the parameter `contract` as a list of `ContractedFile` with
+   * physical paths of this turn.
    */
   readonly exec?: true
   readonly returns?: string
   readonly constraints?: readonly string[]
-  /** The result may be a promise. */
+  /** The value may be a promise. */
   run(params: OutputOf<Schema>, call: Call): Returned
 }
 
-/** The type of the values that a schema accepts, after parsing. */
+/** The type of the values that a schema returns after parsing. */
 export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
 
 /**
- * Makes a tool of a schema and a function. The schema gives the types of `run`. The resulting `Tool` is not generic, which keeps type
- * checks fast.
+ * Makes a tool from a schema and a function. The schema determines the types of the parameters of `run`. The returned `Tool` is not
+ * generic, which keeps the compiler fast.
  */
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
   const where = isToolId(definition?.id) ? `defineTool ${definition.id}` : 'defineTool'
@@ -89,7 +89,7 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
   }
 }
 
-/** The parameters of a tool that lists them itself. */
+/** The rule for the option `parameters`. */
 export const parameterList = listOf('parameters', group('a parameter', { name: filledText, type: text }, 'other names allowed'))
 
 const isToolId = (id: unknown): boolean => typeof id === 'string' && /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)
@@ -97,7 +97,7 @@ const isToolId = (id: unknown): boolean => typeof id === 'string' && /^[a-z][a-z
 const isSchema = (value: unknown): boolean =>
   typeof (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard']?.validate === 'function'
 
-/** A timer can not wait longer than 24 days. It would fire at once. */
+/** `setTimeout` accepts at most 2^31 - 1 milliseconds (24 days). It would fire at once for a longer time. */
 const isTimerDuration = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31
 
 const definitionRule = group('an object that describes a tool', {
@@ -139,7 +139,7 @@ function runValidated<Schema extends StandardSchemaV1>(
   return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
 }
 
-/** Uses `await` and not `.then()`, because a promise may have an overridden `then` that returns something else. */
+/** Uses `await` and not `.then()`, because a promise may have a `then` of its own that returns another value. */
 const awaitOutcome = async (returned: PromiseLike<unknown>): Promise<Outcome> => outcomeOf(await returned)
 
 const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>
@@ -158,7 +158,7 @@ export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | u
   return Object.entries(description.properties).map(([name, property]) => parameterOf(name, property, required.includes(name)))
 }
 
-/** The JSON Schema of the input. Schemas that implement the Standard JSON Schema interface, such as zod's, have one. */
+/** The JSON Schema of the input. Only schemas with the Standard JSON Schema interface have one, for example those of zod. */
 function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }
   return typeof jsonSchema?.input === 'function' ? jsonSchema.input({ target: 'draft-2020-12' }) : undefined
@@ -178,7 +178,7 @@ function parameterOf(name: string, property: unknown, required: boolean): Parame
   }
 }
 
-/** Whether a JSON Schema accepts only texts, or texts and null, at a place below it. */
+/** Whether a JSON Schema accepts only texts, or texts and null, at the position `at`, such as `['mails', '0', 'body']`. */
 function takesText(schema: unknown, at: readonly string[]): boolean {
   if (!isObject(schema)) return false
   const options = schema.anyOf ?? schema.oneOf
@@ -194,8 +194,8 @@ function takesText(schema: unknown, at: readonly string[]): boolean {
 }
 
 /**
- * Writes a JSON Schema in a short notation. A schema without a short form becomes `any`. Validation still reports what the tool does not
- * accept.
+ * Writes a JSON Schema in a short notation for the model. A schema without a short form becomes `any`. The tool still rejects wrong values
+ * when it is called.
  */
 function shapeOf(schema: unknown, depth = 0): string {
   if (!isObject(schema) || depth > maxShapeDepth) return 'any'

@@ -10,12 +10,12 @@ const limits: DisplayLimits = { textLength: 2_000, keys: 80, items: 50 }
 const previewLength = 600
 const contentPrefixLength = 100
 
-/** Tools whose `content` becomes an artifact of its own. The call block shows only the beginning of the content and its path. */
+/** Tools whose `content` becomes an artifact. The call block shows only the beginning of the content and the path of the artifact. */
 const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
 
 /**
- * The parameters that the call block shows. Long texts, lists and objects are shortened, so that the timeline does not hold large values
- * twice. The complete parameters are in the response entry of the journal.
+ * The parameters that the call block contains. Long texts, lists and objects are shortened, because the timeline would otherwise contain
+ * them twice. The entry with the response contains the complete parameters.
  */
 export function displayParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   return !writingTools.test(toolId) && isShort(params, limits) ? params : shortenParams(toolId, params, origin)
@@ -26,7 +26,10 @@ interface CallOrigin {
   readonly callId: string
 }
 
-/** The general version of `displayParams`, which always copies. Exported for the test that compares the two. */
+/**
+ * Shortens the parameters and always copies them. `displayParams` skips this for short parameters. Exported for the test that compares both
+ * functions.
+ */
 export function shortenParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   const isWriter = writingTools.test(toolId)
   const ref = toolPath(origin.turnId, origin.callId, 'call')

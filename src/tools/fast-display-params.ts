@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from '../core/json.ts'
 import { scrubBase64 } from '../core/render/text.ts'
 
-/** How much of a value the call block shows. */
+/** How much of a parameter the call block shows. */
 export interface DisplayLimits {
   readonly textLength: number
   readonly keys: number
   readonly items: number
 }
 
-/** True when `shortenParams` would return an equal value, as it does for most calls. The value is not copied to find that out. */
+/** Whether `shortenParams` would return an equal value. This is true for most calls, and then no copy is made. */
 export function isShort(value: Json, limits: DisplayLimits): boolean {
   if (typeof value === 'string') return value.length <= limits.textLength && scrubBase64(value) === value
   if (typeof value !== 'object' || value === null) return true

@@ -15,9 +15,9 @@ export interface Invocation {
 type Params = Parameters<Tool['run']>[0]
 
 /**
- * Runs a tool and always gives an outcome. It never throws. An exception or a timeout is a failed call. A tool that ignores its signal is
- * abandoned `stopGraceMs` after the signal has fired; until then, its result still counts. A call that is cancelled before its start does
- * not start.
+ * Runs a tool. Never throws: an exception or a timeout gives a failed outcome. After the signal has fired, the tool has `stopGraceMs`
+ * milliseconds to return a result that still counts. If it does not, its result is ignored. If the signal fired before the call, the tool
+ * does not run.
  */
 export function invoke(
   tool: Tool,
@@ -67,7 +67,7 @@ const failedInvocation = (error: unknown, signal: AbortSignal): Invocation =>
     ? stoppedInvocation(signal)
     : { outcome: failed('tool_call_error', messageForModel(error)), stopped: false, abandoned: false }
 
-/** A signal that fires with the parent signal or when the time is up. */
+/** A signal that fires when the parent signal fires or after `ms` milliseconds. */
 function startDeadline(parent: AbortSignal, ms: number): { readonly signal: AbortSignal; cancel(): void } {
   const controller = new AbortController()
   const stop = () => controller.abort(parent.reason)
@@ -85,8 +85,8 @@ function startDeadline(parent: AbortSignal, ms: number): { readonly signal: Abor
 const NO_MESSAGE = 'The tool failed and did not say why.'
 
 /**
- * The message of a thrown value, for the model. Paths of this machine and credentials are removed. The value may be one that can not be
- * printed.
+ * The message of a thrown value, for the model. Absolute paths and credentials are removed. Never throws, even if the value can not be
+ * converted to a string.
  */
 export function messageForModel(error: unknown): string {
   try {
@@ -117,7 +117,7 @@ const cancelledBeforeStart = ({ reason }: AbortSignal): Outcome =>
 const timeoutError = (ms: number) =>
   new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')
 
-/** Waits for the work. Undefined when the work is still running `graceMs` after the signal has fired. */
+/** Waits for the promise. Resolves to undefined when the promise is still pending `graceMs` milliseconds after the signal has fired. */
 function withGracePeriod<T>(work: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   return new Promise<T | undefined>((resolve, reject) => {
@@ -134,7 +134,7 @@ function withGracePeriod<T>(work: Promise<T>, signal: AbortSignal, graceMs: numb
   })
 }
 
-/** True for every value that `await` would wait for, including promises of other realms. */
+/** Whether `await` would wait for the value. This is also true for promises from another realm, such as a `vm` context. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   return typeof (value as { readonly then?: unknown }).then === 'function'

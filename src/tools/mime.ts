@@ -28,20 +28,20 @@ const mimeByExtension: ReadonlyMap<string, string> = new Map([
   ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
 ])
 
-/** The type of a file, judged by its extension only. */
+/** The media type of a file, judged by its extension only. */
 export function mimeOf(name: string): string {
   return mimeByExtension.get(extensionOf(name)) ?? 'application/octet-stream'
 }
 
-/** The extension in lower case and without its dot. Empty when the name has none. */
+/** The extension in lower case, without the dot. Empty when the name has none. */
 export const extensionOf = (name: string): string => /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
 
-/** True for types that a model is shown as an image or a document instead of text. */
+/** Whether a model gets files of this type as an image or a document and not as text. */
 export const isVisualMime = (mime: string): boolean => mime === 'application/pdf' || /^image\/(?:png|jpeg|gif|webp)$/.test(mime)
 
 const textMimePattern = /^(?:text\/|application\/(?:json|yaml|xml|javascript|x-ndjson|toml)$|[^/]+\/[^/]+\+(?:json|xml|yaml)$)/
 
-/** True for types whose bytes are text that a model can read. */
+/** Whether files of this type contain text that a model can read. */
 export const isTextMime = (mime: string): boolean => textMimePattern.test(mime.split(';', 1)[0]?.trim().toLowerCase() ?? '')
 
 const decoders = {
@@ -50,13 +50,13 @@ const decoders = {
   'utf-16be': new TextDecoder('utf-16be', { fatal: true }),
 } as const
 
-/** The charset of a text, judged by its byte order mark. Text without one is taken for UTF-8. */
+/** The charset of a text, judged by its byte order mark. Without this mark, the text counts as UTF-8. */
 export function detectCharset(bytes: Uint8Array): keyof typeof decoders {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
 }
 
-/** Decodes text and removes its byte order mark. Undefined when the bytes are not valid text. */
+/** Decodes a text and removes its byte order mark. Undefined when the bytes are not valid text. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return decoders[detectCharset(bytes)].decode(bytes)

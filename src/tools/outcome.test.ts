@@ -14,7 +14,7 @@ async function callBlocks(run: (call: Call) => unknown, notes = 'Now.') {
   const texts = harness.model.requests.at(-1)?.parts.map((part) => (part.type === 'text' ? part.text : '')) ?? []
   return {
     result,
-    prompt: texts.slice(0, -2).join(''), // without sources and announcement
+    prompt: texts.slice(0, -2).join(''), // without the tail: sources and announce
     blocks: blocksOf(await harness.timeline()).filter(({ meta, type }) => meta?.iteration === 0 && type !== 'react.thinking'),
   }
 }

@@ -20,39 +20,43 @@ import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts
 import type { Outcome, ToolError } from './tool.ts'
 
 /**
- * What a tool's `run` may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any value that can be written as JSON. The type is
- * `unknown`, because no other type accepts both an interface and the body of a response. A call whose value can not be written as JSON fails.
+ * What the function `run` of a tool may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any value that can be written as
+ * JSON. The type is `unknown`, because no narrower type accepts objects with an interface type and also the parsed body of an HTTP
+ * response. If the value can not be written as JSON, the call fails.
  */
 export type Returned = unknown
 
-/** A return value or an error, with an explicit `ok`. Tools may set the flag `managed`, which is never stored. */
+/** A return value or an error, with an explicit `ok`. Some tools set the flag `managed` in the error. It is not stored. */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
   readonly ret?: unknown
 }
 
-/** Marks outcomes, so that `outcomeOf` can tell them from other objects that have a field `ok`. */
+/** The prototype of all outcomes. By it, `outcomeOf` recognises them among other objects with a field `ok`. */
 const outcomePrototype = Object.freeze({})
 
-/** The parts of an outcome besides success and error. */
+/** The fields of an outcome besides `ok` and `error`. */
 export type OutcomeParts = Omit<Outcome, 'ok' | 'error'>
 
 /**
- * A successful outcome that is more than a value. Besides `output` it may have artifacts, notices, sources and changes of the timeline. A
- * tool that has only an output returns that output directly.
+ * A successful outcome. Besides `output` it may have artifacts, notices, sources and changes of the timeline. A tool that has only an
+ * output can return the output itself.
  */
 export function succeeded(outcome: OutcomeParts): Outcome {
   return createOutcome({ ...outcome, ok: true })
 }
 
-/** A failed outcome. The model reads code, message and details. */
+/** A failed outcome. The model reads its code, message and details. */
 export function failed(code: string, message: string, more: OutcomeParts & Pick<ToolError, 'details'> = {}): Outcome {
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
 
-/** Converts a tool's return value. An outcome stays as it is, an envelope is unwrapped, and any other value becomes the output. */
+/**
+ * Makes an outcome from the return value of a tool. An outcome is returned unchanged, an envelope is unwrapped, and any other value becomes
+ * the output.
+ */
 export function outcomeOf(returned: unknown): Outcome {
   if (isOutcome(returned)) return returned
   if (returned === undefined) return succeeded({})
@@ -64,8 +68,8 @@ export function outcomeOf(returned: unknown): Outcome {
 }
 
 /**
- * The output of a tool that returned `{ ok, error, … }` without `ret`: the other fields of that object. Undefined when there are none. The
- * error of a call that succeeded is no error, so it stays with the data.
+ * The output of a tool that returned `{ ok, error, … }` without `ret`: the other fields of this object. Undefined when there are none. If
+ * `ok` is true, a field `error` is not an error but data, so it is kept.
  */
 function remainingFields({ ok, error, ...rest }: { readonly [key: string]: unknown }): Json | undefined {
   const fields = ok === true && error !== undefined && error !== null ? { ...rest, error } : rest
@@ -77,7 +81,7 @@ function isOutcome(returned: unknown): returned is Outcome {
 }
 
 /**
- * Makes an error with code and message from any value. Paths and credentials are redacted, because tools often pass on messages of
+ * Makes an error with code and message from any value. Absolute paths and credentials are removed, because tools often pass on messages of
  * libraries.
  */
 function toToolError(error: unknown): ToolError {
@@ -96,7 +100,7 @@ function toToolError(error: unknown): ToolError {
 
 /** Removes the flag `managed` at any depth. */
 function withoutManagedFlag(value: unknown, depth = 0): unknown {
-  if (depth > maximumJsonDepth) return value // the journal rejects a value that is this deep
+  if (depth > maximumJsonDepth) return value // the journal rejects values of this depth
   if (Array.isArray(value)) return value.map((inner) => withoutManagedFlag(inner, depth + 1))
   if (!isObject(value)) return value
   return Object.fromEntries(
@@ -107,9 +111,9 @@ function withoutManagedFlag(value: unknown, depth = 0): unknown {
 const createOutcome = (outcome: Outcome): Outcome => Object.assign(Object.create(outcomePrototype), outcome)
 
 /**
- * The blocks of an outcome, always in this order: notices, `drafts`, artifacts and output, `after`. The metadata of all artifacts comes
- * before the content of the first, so that a prompt has one summary of them. Errors of exec tools get no notice, because these tools report
- * them in their output. Throws when the output is not JSON.
+ * The blocks of an outcome, always in this order: notices, `drafts`, artifacts and output, `after`. The digests of all artifacts come
+ * before the content of the first one. So the prompt can show them under one heading. Errors of exec tools get no notice, because these
+ * tools report errors in their output. Throws when the output is not JSON.
  */
 export function resultDrafts(
   origin: BlockOrigin,
@@ -130,15 +134,17 @@ export function resultDrafts(
   ]
 }
 
-/** Built-in tools and tools that run programs have results of their own forms. The results of all other tools get a metadata block. */
+/** Whether the output gets a digest block. Built-in tools and exec tools make their own result blocks. */
 const hasMetadata = (toolId: string, exec: boolean) => !exec && !toolId.startsWith('react.')
 
-/** Whether the output introduces the artifacts and comes before them. Other output, such as the summary of a patch, comes after them. */
+/**
+ * Whether the output introduces the artifacts and must come before them. Other output, such as the summary of a patch, comes after them.
+ */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
 
 /**
- * Codes of notices that report an error themselves. If no notice has such a code, a `tool_call_error` or `tool_result_error` notice is
- * added.
+ * Codes of notices that already report the error of the call. If the outcome has no such notice, one with the code `tool_call_error` or
+ * `tool_result_error` is added.
  */
 const ownErrorCodes = /^(protocol_violation|protocol_warning|react|tool_call_error|tool_call_warning|tool_result_error)\b/
 
@@ -157,7 +163,10 @@ function artifactDrafts(origin: BlockOrigin, delivered: readonly DeliveredArtifa
   ]
 }
 
-/** The prompt shows the status of the first artifact as that of the call. */
+/**
+ * Whether the artifact could not be delivered. Failed artifacts come first, because the prompt shows the status of the first artifact as
+ * the status of the call.
+ */
 const isFailed = ({ status }: Digest) => status === 'error'
 
 function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: DeliveredArtifact, digest: Digest): Draft {
@@ -169,7 +178,7 @@ function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: Del
   return artifactContentBlock(origin, { path, mime, digest, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })
 }
 
-/** The output of a call. With a `metadataFor`, which is the id of the tool, a successful output has a metadata block before it. */
+/** The blocks of the output. With `metadataFor`, which is a tool id, a successful output gets a digest block before it. */
 function outputDrafts(
   origin: BlockOrigin,
   { ok, error, output, delivered }: DeliveredOutcome,
@@ -188,7 +197,10 @@ function outputDrafts(
   return [resultMetadataBlock(origin, { toolId: metadataFor, mime: content.mime, sourcesPath }), result]
 }
 
-/** Whether an outcome may hold source rows. This is a quick check: most results are texts or flat objects without a `sid`. */
+/**
+ * Whether an outcome may contain source rows. This is a fast check. Most results are texts or flat objects without a `sid`, and then
+ * nothing is parsed.
+ */
 export function mayHoldSources({ sources, output }: { readonly sources?: unknown; readonly output?: Json | undefined }): boolean {
   if (sources !== undefined) return true
   if (typeof output === 'string') return output.includes('"sid"')
@@ -205,17 +217,17 @@ function successContent(output: Json | undefined): { readonly mime: string; read
 
 const retField = (output: Json | undefined) => (output === undefined ? {} : { ret: output })
 
-/** Like `JSON.stringify`, but throws for functions and symbols instead of giving undefined. */
+/** Writes a value as JSON. Throws for functions and symbols, for which `JSON.stringify` returns undefined. */
 function toJsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
   if (text === undefined) throw new TypeError('the output of the tool can not be written as JSON')
   return text
 }
 
-/** True when the output, or a value one level deeper, declares files. A list of files without `artifact_type` is plain data. */
+/** Whether the output, or a value one level below, declares files. A list of files without `artifact_type` is plain data. */
 export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
-/** The rows of the files that an output declares. */
+/** The rows of the files that an output declares. Undefined when it declares none. */
 export function declaredRows(output: unknown): readonly unknown[] | undefined {
   if (!isObject(output)) return undefined
   if (output.artifact_type === 'files') return Array.isArray(output.files) ? output.files : undefined

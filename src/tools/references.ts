@@ -13,8 +13,8 @@ import {
 import type { Call, Outcome, Tool } from './tool.ts'
 
 /**
- * Wraps a tool so that its parameters get the content that `ref:<address>` refers to. Nothing runs when a reference can not be bound.
- * Needed only for parameters for which `hasReference` is true.
+ * Wraps a tool, so that references in its parameters are replaced by the content they refer to. If a reference can not be replaced, the
+ * tool does not run. Use it only if `hasReference` is true for the parameters.
  */
 export function withBoundReferences(tool: Tool): Tool {
   return {
@@ -38,7 +38,7 @@ interface UnboundReference {
   readonly suggested_ref?: string
 }
 
-/** The largest total size of all bound references of a call. */
+/** The largest total size of the contents of all references of a call. */
 const maxBoundBytes = 32 * 1024 * 1024
 
 function createBinder(tool: Tool, call: Call) {
@@ -47,7 +47,7 @@ function createBinder(tool: Tool, call: Call) {
   const resolutions = new Map<string, ReferenceResolution>()
   let boundBytes = 0
 
-  /** Resolves an address. A repeated address is not resolved again. */
+  /** Finds the content of a reference. An address that occurs twice is looked up only once. */
   async function resolve(address: string): Promise<ReferenceResolution> {
     const resolution = resolutions.get(address) ?? (await resolveReference(address, call))
     resolutions.set(address, resolution)
@@ -56,7 +56,7 @@ function createBinder(tool: Tool, call: Call) {
     return boundBytes > maxBoundBytes ? { ok: false, path: resolution.path, problem: 'refs_too_large' } : resolution
   }
 
-  /** Replaces the references in a value. It does so one at a time, so that the size limit is checked before the next content is read. */
+  /** Replaces the references in a value, one after the other. So the size limit is checked before the next content is read. */
   async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
     const address = acceptsReferences(tool.id, at) ? parseReference(value) : undefined
     if (address !== undefined) return bindOne(address, at)
@@ -91,8 +91,8 @@ function createBinder(tool: Tool, call: Call) {
 }
 
 /**
- * Whether a parameter may be a reference. Most parameters of react.* tools are addresses themselves, so only the content that they write
- * may be one.
+ * Whether a parameter may be a reference. Most parameters of `react.*` tools are paths. Only the content that these tools write may be a
+ * reference.
  */
 const acceptsReferences = (toolId: string, at: readonly string[]) =>
   !toolId.startsWith('react.') || at[0] === 'content' || at[0] === 'patch'
@@ -104,25 +104,28 @@ function misplacedProblem(content: ReferenceContent, at: readonly string[], tool
   return isText && content.kind === 'bytes' ? 'ref_not_text' : undefined
 }
 
-/** Whether the value at this place of the parameters must be a text. */
+/** Whether the value at the position `at` of the parameters must be a text. */
 const takesText = (tool: Tool, at: readonly string[]): boolean =>
   tool.takesText?.(at) ?? (at.length === 1 && tool.parameters.find(({ name }) => name === at[0])?.type === 'string')
 
-/** The value that a parameter gets for its reference. JSON is parsed, unless the parameter takes text. */
+/** The value that replaces a reference. JSON is parsed if the parameter does not require a text. */
 function toParamValue(content: ReferenceContent, isText: boolean): unknown {
   if (content.kind === 'rows') return isText ? JSON.stringify(content.rows) : content.rows
   if (content.kind === 'bytes') return content.bytes
   return content.json && !isText ? parseJson(content.text) : content.text
 }
 
-/** True for the whole content of a written file. It is copied and not parsed, because JSON that is parsed and written again differs. */
+/**
+ * Whether the reference is the whole content of a file that `react.write` writes. Then the bytes are copied. Parsing JSON and writing it
+ * again would change it.
+ */
 const isCopy = (toolId: string, at: readonly string[]) => toolId === 'react.write' && at.length === 1 && at[0] === 'content'
 
 /** The bytes of a file, the text of a block, or the rows of sources. */
 const toCopy = (content: ReferenceContent): unknown =>
   content.kind === 'rows' ? content.rows : (content.bytes ?? (content.kind === 'text' ? content.text : undefined))
 
-/** A visible artifact with the same file name, as a suggestion. Often only the turn in the address is wrong. */
+/** A visible artifact with the same file name, to suggest to the model. Often only the turn in the address is wrong. */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
   const name = address.split('/').at(-1) ?? ''
   if (name === '' || !address.includes('/')) return undefined
@@ -168,7 +171,7 @@ const missingSourcesWarning = (sids: readonly number[]): Notice => ({
   missing_sids: sids,
 })
 
-/** Matches `ref:` and an address. Prose that begins with `ref:` does not match. */
+/** Matches `ref:` and an address. A sentence that begins with `ref:` does not match. */
 const referencePattern =
   /^ref:\s*((?:conv:)?(?:fi|ar|tc|so|su|ws|ks|sk|skill):\S[^\n]*|(?:[A-Za-z0-9_-]+\/)?(?:files|outputs|attachments)\/[^\n]+)$/
 
@@ -180,7 +183,7 @@ function parseReference(value: unknown): string | undefined {
   return referencePattern.exec(value)?.[1]?.trim()
 }
 
-/** True when a value contains a reference at any depth. */
+/** Whether a value contains a reference at any depth. */
 export function hasReference(value: unknown): boolean {
   if (typeof value === 'string') return parseReference(value) !== undefined
   if (typeof value !== 'object' || value === null) return false

@@ -12,7 +12,7 @@ import { readLeftFile } from './artifacts/earlier-files.ts'
 import { decodeText, isTextMime, mimeOf } from './mime.ts'
 import type { Call } from './tool.ts'
 
-/** Why a reference can not be bound. The model reads these codes. */
+/** Why a reference can not be replaced by content. The model reads these codes. */
 export type ReferenceProblem =
   | 'ref_not_visible'
   | 'ref_other_conversation'
@@ -25,35 +25,35 @@ export type ReferenceProblem =
   | 'renderer_content_ref_not_text'
   | 'ref_not_text'
 
-/** The content that an address leads to, or the reason why it can not be bound. */
+/** The content at an address, or the reason why it can not be used. */
 export type ReferenceResolution =
   | {
       readonly ok: true
       readonly path: string
       readonly content: ReferenceContent
-      /** True when the address named no turn, as in `files/…`. It then means the current turn. */
+      /** True when the address names no turn, as in `files/…`. Then it belongs to the current turn. */
       readonly shorthand: boolean
-      /** Numbers of sources that do not exist. */
+      /** SIDs in the address that the pool does not have. */
       readonly missing: readonly number[]
     }
   | { readonly ok: false; readonly path: string; readonly problem: ReferenceProblem }
 
 export type ReferenceContent =
-  /** `bytes` are those of the file. The text of a file has neither its charset nor its byte order mark. */
+  /** `bytes` are the bytes of the file. They are needed for an exact copy, because `text` has lost the charset and the byte order mark. */
   | { readonly kind: 'text'; readonly text: string; readonly json: boolean; readonly bytes?: Uint8Array }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'rows'; readonly rows: readonly SourceRow[] }
 
 const maxFileBytes = 10 * 1024 * 1024
 
-/** The approximate size of content in memory, in bytes. */
+/** The approximate number of bytes that the content takes in memory. */
 export function contentSize(content: ReferenceContent): number {
   if (content.kind === 'bytes') return content.bytes.length
   if (content.kind === 'text') return content.bytes?.length ?? content.text.length
   return content.rows.reduce((sum, { text = '', content: page = '' }) => sum + text.length + page.length, 0)
 }
 
-/** Resolves an address, but only to content that the model can see now. */
+/** Finds the content at an address. Content that the model does not see in its prompt is not returned. */
 export async function resolveReference(address: string, call: Call): Promise<ReferenceResolution> {
   const { path, shorthand } = normalizeAddress(address, call)
   const parsed = path === undefined ? undefined : parsePath(path)
@@ -71,7 +71,7 @@ export async function resolveReference(address: string, call: Call): Promise<Ref
 
 const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
 
-/** The logical path of an address. A bare `files/x` belongs to the current turn. A physical path is converted. */
+/** The logical path of an address. An address such as `files/x` belongs to the current turn. A physical path is converted. */
 function normalizeAddress(
   address: string,
   { timeline, origin, conversationId }: Call,
@@ -86,7 +86,10 @@ function normalizeAddress(
 const isVisible = (timeline: Timeline, path: string): boolean =>
   [...blocksAtPath(timeline, path), ...digestBlocksOf(timeline, path)].some((block) => !isHidden(block))
 
-/** Whether the agent made this for itself. The results of tools, which no user sees either, are not meant. */
+/**
+ * Whether the agent made this content for itself: an internal artifact or a note. Results of tools do not count, although the user does not
+ * see them.
+ */
 function isInternal(timeline: Timeline, path: string): boolean {
   if (path.startsWith('tc:')) return false
   const artifact = findArtifact(timeline, path)
@@ -94,8 +97,8 @@ function isInternal(timeline: Timeline, path: string): boolean {
 }
 
 /**
- * Reads the file from the workspace, because the timeline may hold only a preview of it. A file of an earlier turn is the one that the turn
- * left in its version.
+ * Reads the file from the workspace, because the timeline may contain only a preview. For an earlier turn, it reads the file from the
+ * version that the turn left.
  */
 async function fileAt(file: FilePath, path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
   const physical = toPhysical(path)

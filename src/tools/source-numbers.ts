@@ -7,10 +7,12 @@ import { addressOf, type IncomingSource, isWebAddress, parseToolSource, sidOf } 
 import type { DeliveredOutcome } from './artifacts/deliver.ts'
 import type { Outcome } from './tool.ts'
 
-// A tool numbers its sources from 1 in every result. The pool gives each source one number for the whole conversation. Before the result of
-// a tool is shown anywhere, the numbers in it become those of the pool, or a citation would lead to the source of another result.
+// A tool numbers the sources in each of its results from 1. The pool has one number, the SID, for each source of the conversation. This
+// file replaces the numbers of the tool by SIDs before a result is shown. Otherwise a citation could lead to a source of another result.
 
-/** The outcome with parsed source rows. Rows without an address are left out. Rows that stand in the output are taken as sources, too. */
+/**
+ * Parses the source rows of an outcome. If the tool gave no `sources`, rows in its output are used. Rows without an address are left out.
+ */
 export function withParsedSources(outcome: Outcome): Outcome {
   const given: unknown = outcome.sources
   if (given !== undefined) return withParts(outcome, { sources: Array.isArray(given) ? parseRows(given) : [] })
@@ -18,7 +20,10 @@ export function withParsedSources(outcome: Outcome): Outcome {
   return rows.length === 0 ? outcome : withParts(outcome, { sources: parseRows(rows) })
 }
 
-/** The items of an output that consists of rows. Else all objects with a `sid` in it, if one of them is a row. JSON as text is parsed. */
+/**
+ * The items of an output that consists of source rows. Otherwise all objects with a `sid` in the output, if one of them is a source row. If
+ * the output is JSON text, it is parsed.
+ */
 function rowsIn(output: Json | undefined): readonly unknown[] {
   const value = typeof output === 'string' ? parseJson(output) : output
   if (sourceRowsIn(value).length > 0) return itemsOf(value)
@@ -26,10 +31,10 @@ function rowsIn(output: Json | undefined): readonly unknown[] {
   return sourceRowsIn(numbered).length > 0 ? numbered : []
 }
 
-/** All objects with a `sid`, at any depth. An object that stands under an address gets that address. */
+/** All objects with a `sid`, at any depth. If an object is the value of a key that is a URL, the object gets this URL. */
 function numberedObjects(root: Json | undefined): readonly object[] {
   const found: object[] = []
-  const seen = new Set<object>() // a value of a tool may contain itself
+  const seen = new Set<object>() // the value may contain itself
   function walk(value: Json | undefined, depth: number): void {
     if (typeof value !== 'object' || value === null || depth > maximumJsonDepth || seen.has(value)) return
     seen.add(value)
@@ -42,7 +47,7 @@ function numberedObjects(root: Json | undefined): readonly object[] {
   return found
 }
 
-/** The items of a list or an object. A key that is an address is the address of its item. */
+/** The items of a list or of an object. If a key of the object is a URL, its item gets this URL. */
 function itemsOf(output: Json | undefined): readonly unknown[] {
   if (!isObject(output)) return Array.isArray(output) ? output : []
   return Object.entries(output).map(([key, row]) =>
@@ -50,7 +55,10 @@ function itemsOf(output: Json | undefined): readonly unknown[] {
   )
 }
 
-/** The rows with an address. A number that a row without an address has, too, is removed: its citations may mean either row. */
+/**
+ * The rows with an address. If a row without an address has the same number as one with an address, this number is removed: its citations
+ * may mean either row.
+ */
 function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
   const parsed = rows.flatMap((row) => parseToolSource(row) ?? [])
   if (parsed.length === rows.length) return parsed
@@ -59,16 +67,16 @@ function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
   return parsed.map(({ sid, ...row }) => (sid === undefined || lost.has(sid) ? row : { ...row, sid }) as IncomingSource)
 }
 
-/** The numbers of a tool's sources in the pool. */
+/** The SIDs of the sources of one tool result. */
 export interface PoolNumbers {
-  /** The rows with their numbers in the pool. */
+  /** The rows with their SIDs. */
   readonly sources: readonly IncomingSource[]
-  /** Maps a number of the tool. A number that two different sources have names neither of them. */
+  /** Maps a number that the tool gave to a SID. A number that the tool gave to two different sources is not in the map. */
   readonly bySid: ReadonlyMap<number, number>
   readonly byKey: ReadonlyMap<string, number>
 }
 
-/** Looks up the numbers that the pool has, or will give, for the sources of an outcome. Undefined when the tool returned no rows. */
+/** Finds the SIDs that the sources of an outcome have in the pool or will get. Undefined when the tool returned no rows. */
 export function poolNumbersOf({ sources }: Pick<Outcome, 'sources'>, pool: SourcePool): PoolNumbers | undefined {
   if (sources === undefined) return undefined
   const { sids } = mergeSources(pool, sources)
@@ -93,8 +101,8 @@ function renumberRow(row: IncomingSource, sid: number, bySid: PoolNumbers['bySid
 }
 
 /**
- * Gives the citations in a text the numbers of the pool. Citations of other numbers are left out, also in code. Rows that are written as
- * JSON are renumbered in place: parsing and writing them again would change other values, such as long numbers.
+ * Replaces the numbers of the tool by SIDs in the citations of a text. Citations of unknown numbers are removed, also in code. Source rows
+ * that the text contains as JSON are changed in place, because parsing and writing JSON again would change values such as long numbers.
  */
 export function renumberText(text: string, numbers: PoolNumbers): string {
   const cited = rewriteSids(text, numbers.bySid, 'any')
@@ -107,16 +115,16 @@ export function renumberText(text: string, numbers: PoolNumbers): string {
 const sidInText = /("sid"\s*:\s*)"?(\d{1,15})\b"?/g
 const listInText = /("(?:sids|sources_used)"\s*:\s*)\[([\s\d,"]*)\]/g
 
-/** An outcome before or after its files were delivered. */
+/** An outcome before or after its files were stored and hosted. */
 type AnyOutcome = Outcome & Pick<DeliveredOutcome, 'delivered'>
 
 /**
- * The outcome with the numbers of the pool: in its rows, in every `sid` of the output, and in every citation. The content of artifacts is
- * renumbered when they are delivered, together with their files.
+ * Replaces the numbers of the tool by SIDs in an outcome: in its rows, in every `sid` of the output and in every citation. The content of
+ * artifacts is changed later, when they are delivered.
  */
 export function withPoolNumbers<T extends AnyOutcome>(outcome: T, numbers: PoolNumbers): T {
   const { output, error, notices, drafts, after, artifacts, delivered } = outcome
-  const renumber = <V>(value: V): V => renumberJson(value as Json, numbers) as V // the walk keeps the shape
+  const renumber = <V>(value: V): V => renumberJson(value as Json, numbers) as V // `renumberJson` keeps the shape of the value
   return withParts<AnyOutcome>(outcome, {
     sources: numbers.sources,
     ...(output !== undefined && { output: renumber(output) }),
@@ -129,7 +137,7 @@ export function withPoolNumbers<T extends AnyOutcome>(outcome: T, numbers: PoolN
   }) as T
 }
 
-/** Copies an outcome with other parts. The copy keeps the prototype that marks outcomes. */
+/** Copies an outcome with other parts. The copy keeps the prototype by which outcomes are recognised. */
 const withParts = <T extends object>(outcome: T, parts: Partial<T>): T =>
   Object.assign(Object.create(Object.getPrototypeOf(outcome)), outcome, parts)
 
@@ -139,7 +147,7 @@ interface Content {
   readonly meta?: Meta
 }
 
-/** Renumbers the text of a block or of a delivered artifact, its note, and the list of sources in its `meta`. */
+/** Replaces the numbers in the text of a block or artifact, in its note, and in the list of sources in its `meta`. */
 function renumberContent<T extends Content>(content: T, numbers: PoolNumbers): T {
   const { text, meta } = content
   const cited = meta?.sources_used && renumberList(meta.sources_used, numbers)
@@ -153,16 +161,16 @@ function renumberContent<T extends Content>(content: T, numbers: PoolNumbers): T
 
 const renumberNote = ({ note }: Content, numbers: PoolNumbers) => (note === undefined ? {} : { note: renumberText(note, numbers) })
 
-/** Keys of lists of source numbers. */
+/** Keys whose values are lists of source numbers. */
 const listKeys: ReadonlySet<string> = new Set(['sids', 'sources_used'])
 
 const renumberList = (sids: readonly unknown[], { bySid }: PoolNumbers): readonly number[] => [
   ...new Set(sids.flatMap((sid) => bySid.get(sidOf(sid) ?? 0) ?? [])),
 ]
 
-/** Renumbers a JSON value: its citations, the `sid` of each object in it, and lists of sids. */
+/** Replaces the numbers in a JSON value: in citations, in the `sid` of each object, and in lists of numbers. */
 function renumberJson(root: Json, numbers: PoolNumbers): Json {
-  const seen = new Map<object, Json>() // a value of a tool may contain itself
+  const seen = new Map<object, Json>() // the value may contain itself
 
   function walk(value: Json, address: string | undefined, depth: number): Json {
     if (typeof value === 'string') return renumberText(value, numbers)
@@ -194,13 +202,19 @@ function renumberJson(root: Json, numbers: PoolNumbers): Json {
   return walk(root, undefined, 0)
 }
 
-/** The pool's number for an object with a `sid`. Its address decides, or the key under which it stands, and else its number. */
+/**
+ * The SID for an object with a `sid`. If the object has a URL or is the value of a key that is a URL, the URL decides. Otherwise its number
+ * decides.
+ */
 function sidInPool(row: { readonly [field: string]: unknown }, key: string | undefined, { bySid, byKey }: PoolNumbers): number | undefined {
   const url = addressOf(row) ?? (isWebAddress(key) ? key : undefined)
   return url === undefined ? bySid.get(sidOf(row.sid) ?? 0) : byKey.get(sourceKey({ url }))
 }
 
-/** Two keys may become equal when the sources that they cite are the same. The later one gets a number, so that no value is lost. */
+/**
+ * A key may contain citations, so two keys may become equal when their numbers are replaced. The later one gets a suffix. Otherwise its
+ * value would replace the other.
+ */
 function uniqueKey(key: string, taken: ReadonlyMap<string, unknown>): string {
   for (let number = 2, unique = key; ; unique = `${key} (${number++})`) if (!taken.has(unique)) return unique
 }

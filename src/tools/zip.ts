@@ -1,12 +1,12 @@
 import { bufferOf, hasBytesAt, inflateSmall, viewOf } from './bytes.ts'
 
-// Reads ZIP archives from memory:
+// Reads ZIP archives from memory. An archive has this form:
 //
 //   local header, data   local header, data   …   directory   end record
 //
-// The reader believes the directory, as most programs do. It does not check that an archive is harmless: `attachments/office.ts` does.
+// If the directory and the local headers differ, the directory counts, as in most programs. `attachments/office.ts` checks whether an
+// archive is dangerous.
 
-/** An entry of an archive, as the directory describes it. */
 export interface ZipEntry {
   readonly name: string
   readonly nameBytes: Buffer
@@ -14,15 +14,15 @@ export interface ZipEntry {
   readonly method: number
   readonly crc: number
   readonly packedSize: number
-  /** The inflated size that the directory declares. */
+  /** The size after decompression, as the directory declares it. It may be false. */
   readonly size: number
-  /** Offset of the local header. */
+  /** The offset of the local header. */
   readonly offset: number
-  /** Offset of the next entry in the directory. */
+  /** The offset of the next entry in the directory. */
   readonly next: number
 }
 
-/** The two compression methods that the reader supports, as numbers of the ZIP format. */
+/** The numbers of the two compression methods that this reader supports. */
 export const stored = 0
 export const deflated = 8
 
@@ -32,10 +32,10 @@ const localHeader = 'PK\x03\x04'
 const [endRecordSize, directoryHeaderSize, localHeaderSize] = [22, 46, 30]
 const maxCommentLength = 0xffff
 
-/** The end record of an archive: its offset, and what it declares. */
+/** The end record of an archive: its offset and its fields. */
 interface ZipEnd {
   readonly offset: number
-  /** Offset of the first byte after the archive's comment. */
+  /** The offset of the first byte after the comment of the archive. */
   readonly next: number
   readonly entryCount: number
   readonly directoryOffset: number
@@ -44,7 +44,7 @@ interface ZipEnd {
   readonly split: boolean
 }
 
-/** Finds the last end record. Undefined when the file does not end as an archive. */
+/** Finds the last end record. Undefined when the bytes do not end like an archive. */
 export function findZipEnd(bytes: Uint8Array): ZipEnd | undefined {
   const view = viewOf(bytes)
   const buffer = bufferOf(bytes)
@@ -66,7 +66,7 @@ export function findZipEnd(bytes: Uint8Array): ZipEnd | undefined {
   return undefined
 }
 
-/** The entries of an archive. Undefined when its directory can not be read. */
+/** The entries of an archive. Undefined when the directory is damaged. */
 export function readZip(bytes: Uint8Array): readonly ZipEntry[] | undefined {
   const end = findZipEnd(bytes)
   if (!end) return undefined
@@ -74,7 +74,9 @@ export function readZip(bytes: Uint8Array): readonly ZipEntry[] | undefined {
   return entries.length === end.entryCount ? entries : undefined
 }
 
-/** Reads the directory, entry by entry. It stops where the directory is damaged, so there may be fewer entries than declared. */
+/**
+ * Reads the directory, entry by entry. It stops where the directory is damaged, so there may be fewer entries than the end record declares.
+ */
 export function* zipEntries(bytes: Uint8Array, end: ZipEnd): Generator<ZipEntry> {
   const view = viewOf(bytes)
   for (let at = end.directoryOffset, count = 0; count < end.entryCount; count++) {
@@ -85,7 +87,7 @@ export function* zipEntries(bytes: Uint8Array, end: ZipEnd): Generator<ZipEntry>
   }
 }
 
-/** True when a directory entry begins at this offset. */
+/** Whether an entry of the directory begins at this offset. */
 export const isDirectoryHeader = (bytes: Uint8Array, at: number): boolean => hasBytesAt(bytes, at, directoryHeader)
 
 function readEntry(bytes: Uint8Array, view: DataView, at: number): ZipEntry | undefined {
@@ -107,16 +109,16 @@ function readEntry(bytes: Uint8Array, view: DataView, at: number): ZipEntry | un
   }
 }
 
-/** The local header of an entry, and the data behind it. */
+/** The local header of an entry, and the compressed data after it. */
 interface ZipData {
   readonly nameBytes: Buffer
   readonly method: number
   readonly packed: Uint8Array
-  /** Offset of the first byte after the data. */
+  /** The offset of the first byte after the data. */
   readonly end: number
 }
 
-/** Finds the local header and the data of an entry. Undefined when there is no local header where the directory says. */
+/** Finds the local header and the data of an entry. Undefined when there is no local header at the offset in the directory. */
 export function locateData(bytes: Uint8Array, { offset, packedSize }: ZipEntry): ZipData | undefined {
   if (offset + localHeaderSize > bytes.length || !hasBytesAt(bytes, offset, localHeader)) return undefined
   const view = viewOf(bytes)

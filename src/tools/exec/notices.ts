@@ -5,7 +5,7 @@ import { snippet, violation } from '../../core/decision/violations.ts'
 import { failed } from '../outcome.ts'
 import type { Outcome } from '../tool.ts'
 
-/** The outcome of a call whose contract is invalid. */
+/** The outcome of a call with an invalid contract. */
 export function contractRefusal(toolId: string, problems: readonly ContractProblem[]): Outcome {
   const code = 'exec_contract_invalid'
   const error = problems[0]?.error ?? 'invalid_artifacts'
@@ -17,12 +17,12 @@ export function contractRefusal(toolId: string, problems: readonly ContractProbl
   return failed(code, notice.message, { notices: [notice], details: { error } })
 }
 
-/** The effect that the notices below state. They do not say that the tool ran, because it may still refuse its parameters. */
+/** This text does not say that the tool ran, because the tool may still reject its parameters. */
 const callContinued = 'This did not stop the call.'
 
 const maxListed = 20
 
-/** Tells the model that files of the contract were moved into the current turn. */
+/** Tells the model that files of the contract were moved to the folder of the current turn. */
 export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[]): Notice {
   const [first, ...others] = moved.map(({ original, normalized }) => ({ original: snippet(original), relative: belowTurn(normalized) }))
   const more = others.length === 0 ? '' : `, and ${others.length} more in the same way`
@@ -34,7 +34,7 @@ export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[
   })
 }
 
-/** Tells the model that the program was renamed into the current turn. */
+/** Tells the model that the program got another name, in the folder of the current turn. */
 export const programNameNotice = (toolId: string, { original, normalized }: PathRewrite): Notice =>
   violation('exec_path_rewritten', {
     problem: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
@@ -43,7 +43,7 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
     extra: { original, normalized, tool_id: toolId },
   })
 
-/** Tells the model where relative paths of its program lead. The program is never rewritten, because a path in it may be data. */
+/** Tells the model where relative paths in its program lead. The program itself is not changed, because such a text may be data. */
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned
   return violation('exec_code_rewritten', {

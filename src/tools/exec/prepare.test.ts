@@ -12,7 +12,7 @@ import { mentionedPaths, withContract } from './prepare.ts'
 
 const file = (filename: string) => ({ filename, description: 'rows' })
 
-/** A tool that is called with a program, and what it was given. */
+/** Calls an exec tool with a program. Returns the outcome and the parameters that the tool got. */
 async function call(params: object, code: string | undefined, work: () => Returned = () => 'ran') {
   const given: unknown[] = []
   const tool = defineTool({

@@ -12,8 +12,8 @@ import { contractMovedNotice, contractRefusal, programNameNotice, programPathsNo
 type Params = Parameters<Tool['run']>[0]
 
 /**
- * Wraps an exec tool so that it runs only with a program and a valid contract. The tool gets the contract as a list of files with physical
- * paths. Rewritten paths do not stop the call. The outcome reports them as notices.
+ * Wraps an exec tool, so that it runs only with a program and a valid contract. The tool gets the contract as a list of files with physical
+ * paths. If a path had to be changed, the call goes on, and a notice in the outcome tells the model.
  */
 export function withContract(tool: Tool): Tool {
   return {
@@ -39,7 +39,7 @@ export function withContract(tool: Tool): Tool {
 
 const ownParam = (params: Params, name: string): unknown => (Object.hasOwn(params, name) ? params[name] : undefined)
 
-/** Adds the notices to the outcome, even if the tool throws, because a rewritten path may be the cause. */
+/** Runs the tool and adds the notices to its outcome. They are added even if the tool throws, because a changed path may be the cause. */
 function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, call: Call): Outcome | Promise<Outcome> {
   const withNotices = (outcome: Outcome): Outcome => ({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
   const failedCall = (error: unknown) => failed('tool_call_error', messageForModel(error), { notices })
@@ -51,14 +51,16 @@ function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, 
   }
 }
 
-/** The new path of a program that was named in another turn, where nothing may be written. Undefined when the name needs no change. */
+/** The new path of a program whose name is a path in another turn. Undefined when the name needs no change. */
 function movedProgramName(name: unknown, scope: TargetScope): PathRewrite | undefined {
   if (typeof name !== 'string') return undefined
   const target = normalizeTarget(name, scope)
   return target.ok && target.rewrite?.notify ? target.rewrite : undefined
 }
 
-/** Relative paths in the program that are neither declared files nor their folders. The model may mean files of an earlier turn by them. */
+/**
+ * Relative paths in the program that are not files of the contract or folders of such files. The model may mean files of an earlier turn.
+ */
 function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonly ContractedFile[]): readonly PathRewrite[] {
   const isDeclared = (path: string) => files.some(({ filename }) => `${filename}/`.startsWith(`${path}/`))
   return mentionedPaths(code)
@@ -66,10 +68,10 @@ function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonl
     .filter(({ normalized }) => !isDeclared(normalized))
 }
 
-/** Matches text that does not belong to a program: a channel tag anywhere, or a backtick at the beginning. */
+/** Matches text that does not belong to a program: a channel tag, or a backtick at the beginning. */
 const protocolMarkup = /<\/?(?:channel:|thinking>)|^\s*`/i
 
-/** The failed outcome of a call whose code channel is empty or contains more than a program. */
+/** The outcome of a call whose code channel is empty or contains more than a program. Undefined when the program is acceptable. */
 function programProblem(code: string | undefined): Outcome | undefined {
   if (code === undefined || code.trim() === '')
     return programRefusal(
@@ -87,8 +89,8 @@ const programRefusal = (code: string, message: string): Outcome =>
   failed(code, message, { notices: [{ code: `protocol_violation.${code}`, message }] })
 
 /**
- * Matches a path below the turn's folder. It does not match the end of a longer path (`turn_1/files/a`) or a part that is joined to one
- * (`root / "files/a"`).
+ * Matches a path below the folder of the turn, such as `files/a`. It does not match inside a longer path (`turn_1/files/a`) and not where
+ * the program joins paths (`root / "files/a"`).
  */
 const relativePath = /(?<![\w./\\~-])(?<!\/\s{0,8}["'`])(?:files|outputs|attachments)\/[^\s"'`\\<>|*?,;:()[\]{}$]*/g
 
@@ -96,7 +98,7 @@ const maxPathLength = 255
 
 const maxPaths = 1_000
 
-/** The relative paths of files and folders in a program, each once and in order. Exported for its test. */
+/** The relative paths of files and folders in a program, in order and without duplicates. Exported for its test. */
 export function mentionedPaths(program: string): readonly string[] {
   const paths = new Set<string>()
   for (const [token] of program.matchAll(relativePath)) {
