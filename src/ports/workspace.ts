@@ -38,8 +38,9 @@ export interface Workspace {
   readonly scratch: Files
   readonly runtime: Files
   /**
-   * Makes the version of a turn the base of the next version, if this workspace has not stored it itself. That is so in a fork, after an
-   * import, and when another kind of workspace was used before. `previous` finds the turn with the latest version. Called before `startTurn`.
+   * Makes the latest version the base of the next version, if this workspace has not stored that version itself. This happens in a fork,
+   * after an import, or when another kind of workspace was used before. `previous` returns the turn with the latest version. Called before
+   * `startTurn`.
    */
   adoptVersion(previous: () => Promise<string | undefined>, history: RecordedFiles): Promise<void>
   /** Prepares the folder of a turn. For a new turn the folder is empty. For a resumed turn it has the files that the turn wrote before. */
@@ -103,7 +104,10 @@ export interface RecordedFiles {
   made(turnId: string): Promise<readonly string[]>
   /** The text of the block `react.workspace.publish` of this turn, parsed as JSON. Its shape is not checked. */
   manifest(turnId: string): Promise<unknown>
-  /** The hashes of the blobs that the publish block of this turn keeps. Only these belong to the version: a manifest may name any hash. */
+  /**
+   * The hashes in `keeps` of the block `react.workspace.publish` of this turn. A manifest in an imported journal may name any hash. Only
+   * blobs with one of these hashes belong to the version.
+   */
   keeps(turnId: string): Promise<ReadonlySet<string>>
 }
 

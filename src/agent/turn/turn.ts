@@ -10,7 +10,7 @@ import type { TurnWorkspace } from './workspace.ts'
  * Runs a turn from its start to its end:
  *
  *   start     commit the message, or resume an interrupted turn. A new conversation gets a title
- *   round     make blocks of inbox events → show the timeline to the model → read its decision → reject it, run the tool, or take the answer
+ *   round     make blocks of inbox events → call the model → read its decision → reject it, run the tool, or take the answer
  *   …         more rounds, until a round ends the turn
  *   finish    commit the answer, the used sources and `turn.closed` together, so that a turn is never half closed
  */
