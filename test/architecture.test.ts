@@ -2,20 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, it } from 'vitest'
 
-/** Which part may import which. A part may always import itself. */
+/** The parts that each part may import. A part may always import itself. */
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   ports: ['core'],
-  adapters: ['core', 'ports', 'offline'], // each adapter folder only itself; `offline` because `modelFrom` opens that model by its name
+  adapters: ['core', 'ports', 'offline'], // one adapter may not import another adapter; `modelFrom` imports `offline`
   offline: ['core', 'ports'],
   tools: ['core', 'ports'],
   agent: ['core', 'ports', 'tools'],
   client: ['core'],
-  testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // published: scripted model, harness, conformance suites
+  testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // published as `daybook/testing`
   server: ['core', 'agent'],
   'config.ts': ['core'],
   'wiring.ts': ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
-  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // exports the SDK; wiring fills in the defaults
+  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // the entry of the package; `wiring.ts` makes the defaults
   cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring.ts'],
 }
 
@@ -29,7 +29,7 @@ interface Import {
 }
 
 const partOf = (path: string) => path.split('/')[0] as string
-/** Each adapter folder counts by itself: an adapter may not import another one. */
+/** The folder of an adapter, or the part of any other file. Imports inside of one unit are always allowed. */
 const unitOf = (path: string) => (partOf(path) === 'adapters' ? path.split('/').slice(0, 2).join('/') : partOf(path))
 
 function sourcesUnder(root: string): readonly Source[] {
@@ -39,7 +39,10 @@ function sourcesUnder(root: string): readonly Source[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-/** Removes comments, which may mention imports. Strings are kept: one may contain text that looks like a comment. */
+/**
+ * Removes comments, because they may contain text that looks like an import. Keeps strings, because they may contain text that looks like a
+ * comment.
+ */
 const withoutComments = (text: string) =>
   text.replace(/('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, (_, string = '') => string)
 
@@ -63,7 +66,10 @@ function forbiddenImports(sources: readonly Source[]): readonly string[] {
   ])
 }
 
-/** Imports that get around `mayImport`: by the package's own public name, or by a computed name, which only the wiring may use. */
+/**
+ * Imports that `mayImport` does not cover: imports by the public name of the package, and imports with a computed name. Only wiring.ts may
+ * compute names.
+ */
 function indirectImports({ path, text }: Source): readonly string[] {
   const code = withoutComments(text)
   const packageNames = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"`](daybook(?:\/[^'"`]*)?)['"`]/g)].map(
@@ -84,7 +90,7 @@ function impurities(sources: readonly Source[]): readonly string[] {
     .map(({ path }) => path)
 }
 
-/** Cycles over value imports. Type imports are erased, so they may form cycles. */
+/** Finds import cycles. Type imports are not counted, because the compiler removes them. */
 function valueCycles(sources: readonly Source[]): readonly string[] {
   const edges = new Map(
     sources.map((source) => [

@@ -11,7 +11,7 @@ interface Row {
   readonly files: readonly string[]
 }
 
-/** The cases that test/cases.md lists, with the files that test each. */
+/** The cases in test/cases.md, each with the files that test it. */
 const rows: readonly Row[] = page.split(/^## /m).flatMap((chapter) => {
   const [, spec = '', section = ''] = /\(`(\w+) (\d+)\.N`\)/.exec(chapter) ?? []
   return [...chapter.matchAll(/^\| (\d+) \| [^|]+ \| ([^|]*) \|$/gm)].map(([, number, proof = '']) => ({

@@ -11,7 +11,7 @@ import { createCommandLine } from './support/command-line.ts'
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
 
-/** Examples import the package by its name; this condition resolves it to the sources. */
+/** Runs an example. Examples import `daybook` by its name, and this condition resolves the name to the sources. */
 const example = async (name: string) => (await run(process.execPath, ['--conditions=daybook-source', `examples/${name}.ts`])).stdout
 
 it.each(['minimal', 'own-tool'])('examples/%s.ts runs, and the README shows what it prints', async (name) => {

@@ -5,7 +5,7 @@ import { createAgent, defineTool, InvalidOption, openStore, replay } from '../sr
 import { createMetrics, defaultServerSettings, metricsHelp, noLog, serve } from '../src/server/index.ts'
 import { createHarness } from '../src/testing/harness.ts'
 
-/** Calls a function as JavaScript does, without a check of the types. Returns what it throws or rejects with. */
+/** Calls a function without a check of types, as JavaScript does. Returns the error that it throws or rejects with. */
 async function errorOf(call: (...values: readonly never[]) => unknown, ...values: readonly unknown[]): Promise<unknown> {
   try {
     const result = await (call as (...values: readonly unknown[]) => unknown)(...values)

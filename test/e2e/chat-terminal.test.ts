@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openPseudoTerminal, type PseudoTerminal } from '../support/pseudo-terminal.ts'
 
-/** A configuration with scripted replies, one per question. */
+/** A configuration file whose model gives prepared replies, one per question. */
 const configuration = `
 import { reply, scriptedModel } from '${resolve('src/testing/scripted-model.ts')}'
 const unfinished = (text) => ({ text: reply.answer(text).replace('</channel:answer>', ''), chunks: 7, delayMs: 1, stall: true })
@@ -50,7 +50,7 @@ it('a chat in a real terminal takes input, streams, can be steered, stopped and 
   await first.until('c1 · /help')
   await first.until('› ')
   first.press('hello there')
-  await first.until('hello there') // echoed by the terminal
+  await first.until('hello there') // the terminal echoes the keys
   first.press(enter)
   await first.until('Let me think.')
   await first.until('The first answer, word by word.')
@@ -75,7 +75,7 @@ it('a chat in a real terminal takes input, streams, can be steered, stopped and 
   first.press(controlC)
   await first.until('to continue: daybook chat --conversation c1')
   expect(await first.exitCode).toBe(0)
-  expect(first.raw).toContain('\x1b[2m') // thinking is dimmed on a terminal
+  expect(first.raw).toContain('\x1b[2m') // on a terminal, thinking is shown dimmed
 
   const again = chat('later', '--continue')
   await again.until('> hello there')

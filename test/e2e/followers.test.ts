@@ -14,13 +14,13 @@ afterEach(closeServers)
 const turns = 50
 const followerCount = 100
 
-/** Every third turn uses a tool, and every answer is streamed in small chunks. */
+/** Every third turn calls a tool. Every answer is streamed in small pieces. */
 const script: readonly Reply[] = Array.from({ length: turns }, (_, turn): readonly Reply[] => {
   const answer = { text: reply.answer(`Answer ${turn}: ${'word '.repeat(20)}`), chunks: 40 }
   return turn % 3 === 0 ? [reply.call('weather.today', { city: `City ${turn}` }, { notes: 'Looking.' }), answer] : [answer]
 }).flat()
 
-/** Follows to the last turn, and reconnects after the given numbers of frames. */
+/** Follows the conversation until its last turn is closed. It reconnects each time after the given number of events. */
 async function followToEnd(url: string, framesPerConnection: readonly number[]) {
   let view = emptyView
   let closed = 0

@@ -31,7 +31,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'unusual methods and malformed HTTP': methodAttempts,
 }
 
-// Tests run one after the other, so that only one request is made between two snapshots.
+// The tests run one after the other, so that exactly one request is made between the two snapshots of a test.
 describe.each(['bearer', 'local'] as const)('with a %s server,', (mode) => {
   describe.each(Object.entries(attempts))('%s:', (_, table) => {
     it.each(table.filter((attempt) => (attempt.mode ?? mode) === mode))('$description', async (attempt) => {

@@ -12,7 +12,7 @@ const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repo
   Readonly<Record<string, string>>
 >
 
-/** Daybook as an older Node installs it: npm leaves out optional packages that need a newer one, and says nothing. */
+/** A copy of Daybook without its optional packages. npm leaves these out without a message if they need a newer Node. */
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'daybook-packages-'))

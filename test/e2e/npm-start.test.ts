@@ -8,7 +8,8 @@ import { expect, it } from 'vitest'
 it('npm start in a checkout prints an address, and the address responds', async () => {
   const data = mkdtempSync(join(tmpdir(), 'daybook-start-'))
   const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, DAYBOOK_DATA: data, DAYBOOK_PORT: '0' }
-  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true }) // a separate process group for npm and its child
+  // with a process group of its own, so that npm and its child can be killed together
+  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
   const ended = new Promise((resolve) => npm.once('close', resolve))
   try {
     let url: string | undefined

@@ -9,10 +9,10 @@ import { pdf } from '../support/sample-files/pdf.ts'
 
 const run = promisify(execFile)
 
-/** The Node that runs this test comes first in the path, as after a new installation. */
+/** The environment of a new installation. The Node that runs this test comes first in PATH. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
 
-/** Repeats an installation that takes too long, because a download from the registry may stall. */
+/** Tries a second time if an installation fails, because a download from the registry may stall. */
 async function retried<T>(attempt: () => Promise<T>): Promise<T> {
   for (let left = 2; left > 0; left--) {
     try {
@@ -107,7 +107,7 @@ describe('the package, installed from its tarball into an empty folder', () => {
   }, 60_000)
 })
 
-/** Node versions of this machine that are too old, if any. */
+/** The programs `node` in PATH whose version is too old for Daybook. */
 function olderNodes(): readonly string[] {
   const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))
   const major = (node: string) => Number(execFileSync(node, ['--version'], { encoding: 'utf8' }).slice(1).split('.')[0])

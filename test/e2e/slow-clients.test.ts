@@ -12,12 +12,12 @@ afterEach(async () => {
   await closeServers()
 })
 
-/** A client that opens a connection and reads nothing until `read`. */
+/** A client that opens a connection and reads no data until `read` is called. */
 async function connectWithoutReading(url: string, path: string) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => void get(`${url}${path}`, resolve).once('error', reject))
   responses.push(response)
   return {
-    /** Reads frames up to the first one for which `isLast` is true. */
+    /** Reads events up to the first one for which `isLast` is true. */
     async read(isLast: (frame: NativeFrame) => boolean): Promise<readonly NativeFrame[]> {
       const frames: NativeFrame[] = []
       for await (const { data } of serverSentEvents(response)) {

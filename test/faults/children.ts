@@ -23,7 +23,7 @@ export const openStoreIn = ({ file, blobs }: DatabaseFolder) =>
   createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
 
 export interface Writer {
-  /** Starts the work. Until then the child only loads its code, which takes longer than the work. */
+  /** Starts the work. Before, the child has only loaded its code, so that a test can kill it during the work. */
   begin(): Writer
   readonly lines: string[]
   /** Resolves when the child has printed this many lines, or has ended. */
@@ -32,11 +32,12 @@ export interface Writer {
   kill(): Promise<void>
 }
 
-// Node writes the compile cache when a process exits normally: killed children only read it.
+// A folder for compiled code, so that children start faster. Node fills it only when a process exits normally, so that killed children only
+// read it.
 export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
 const script = join(import.meta.dirname, 'writer.ts')
 
-/** Starts a child process that writes to a store. `shell` is a script that may set limits first; it must end in `exec "$@"`. */
+/** Starts a child process that writes to a store. `shell` is a script that may set limits first. It must end with `exec "$@"`. */
 export function startWriter(
   database: DatabaseFolder,
   options: { conversation: string; owner: string; appends?: number; shell?: string },
@@ -51,7 +52,7 @@ export function startWriter(
   const [program, ...args] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
   return watch(
     spawn(program as string, args, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: codeCache } }),
-  ) // the cast is safe: the command is never empty
+  ) // `command` is never empty
 }
 
 function watch(child: ChildProcess): Writer {
@@ -83,6 +84,6 @@ function watch(child: ChildProcess): Writer {
   return writer
 }
 
-/** The highest entry number that the store acknowledged to a writer. */
+/** The highest `seq` that the store has acknowledged to a writer. */
 export const acknowledged = ({ lines }: Writer): number =>
   Math.max(0, ...lines.flatMap((line) => (line.startsWith('acknowledged ') ? [Number(line.slice(13))] : [])))

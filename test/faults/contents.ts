@@ -1,7 +1,10 @@
 import { type Block, blockId } from '../../src/core/block/index.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 
-/** The nth block. Its content is known, so that the parent can check that a child wrote it completely. Some are large, some have bytes. */
+/**
+ * The nth block. The parent computes the same block, so that it can check that a child wrote it completely. Some blocks have a large text,
+ * some have bytes.
+ */
 export function blockNumber(n: number, author: string): Block {
   const text = n % 3 === 0 ? `${n} `.repeat(4_000) : `block ${n}`
   const bytes = n % 4 === 0 ? { base64: Buffer.from(`bytes of ${n} `.repeat(50)).toString('base64'), mime: 'image/png' } : {}
@@ -17,7 +20,10 @@ export function blockNumber(n: number, author: string): Block {
   }
 }
 
-/** The two changes of the nth append; the store must keep both or neither. Every seventh append compacts everything before it. */
+/**
+ * The two changes of the nth append. The store must write both or none. In every seventh append, the second change compacts all blocks
+ * before it.
+ */
 export function changesFrom(n: number, author: string): readonly Change[] {
   const first: Change = { type: 'blocks.appended', blocks: [blockNumber(n, author)] }
   const second: Change =

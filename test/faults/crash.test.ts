@@ -20,7 +20,10 @@ afterAll(() => {
   for (const folder of [codeCache, ...folders.map(({ folder }) => folder)]) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Opens the store and checks every entry, every blob, and that the loaded timeline equals the replayed journal. Returns the authors in order. */
+/**
+ * Opens the store and checks every entry and every blob. Also checks that the loaded timeline equals the replayed journal. Returns the
+ * authors of the blocks in order.
+ */
 async function inspect(databaseFolder: DatabaseFolder, conversationId: string): Promise<readonly string[]> {
   const store = await openStoreIn(databaseFolder)
   const blobs = createFileBlobs({ folder: databaseFolder.blobs })
@@ -36,7 +39,7 @@ async function inspect(databaseFolder: DatabaseFolder, conversationId: string): 
     expect(blob && Buffer.from(await blobs.get(blob.sha256)).toString('base64')).toBe(base64)
     authors.push(block.author)
   }
-  expect(entries.length % 2).toBe(0) // both changes of an append, or none
+  expect(entries.length % 2).toBe(0) // each append has two changes, which are both stored or both not
   const replayed = entries.reduce((timeline, { change }) => applyChange(timeline, change), emptyTimeline())
   const saved = await store.loadVisible(conversationId)
   expect(saved && { ...saved.timeline, spine: 0, blocks: blocksOf(saved.timeline) }).toEqual({
@@ -97,7 +100,8 @@ it('deleting a conversation in one process removes no blob that another process 
     const claim = await store.claim('doomed', { id: 'b', host: 'here', pid: process.pid })
     const nextBlock = acknowledged(writer) + 1
     const number = (offset: number) => blockNumber(nextBlock + offset, 'b')
-    await store.append(claim, [{ type: 'blocks.appended', blocks: [0, 1, 2, 3, 4, 5].map(number) }]) // the same bytes that the writer stores next
+    // the blobs that the writer will store next
+    await store.append(claim, [{ type: 'blocks.appended', blocks: [0, 1, 2, 3, 4, 5].map(number) }])
     await store.delete('doomed')
   }
   await writer.ended

@@ -37,7 +37,7 @@ async function createFilledDatabase(): Promise<DatabaseFolder> {
   return database
 }
 
-/** Name and bytes of every file, to check that nothing changed. */
+/** The names and contents of all files, to check that no file was changed. */
 function snapshot({ folder }: DatabaseFolder): Readonly<Record<string, string>> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(
@@ -198,7 +198,8 @@ it('a crash during the removal of blobs leaves extra blobs, never missing ones, 
   await writeConversation(store, 'doomed', [appended(texts)])
   await expect(store.delete('doomed')).rejects.toThrow('the power went out')
   expect(await store.loadVisible('doomed')).toBeUndefined()
-  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // the crash removed the blob of one text and did not record it
+  // the crash has removed the blob of one of the texts, and has not recorded this
+  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)])
   crashing = false
   expect((await store.retain({})).blobs).toBe(0)
   expect((await store.findByTurn('kept', 't1')).map(({ text }) => text?.[0])).toEqual(['x', 'y'])

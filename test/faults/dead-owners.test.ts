@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 
 /*
- * Which owners of a conversation are declared dead, with real processes and real pid namespaces. A living owner must never be declared
- * dead, and a dead one must not block its conversation longer than needed.
+ * Tests which owners are declared dead, with real processes and real pid namespaces. A living owner must never be declared dead. A dead
+ * owner must block its conversation at most until its lease expires.
  */
 
 const script = join(import.meta.dirname, 'owner-child.ts')
@@ -32,20 +32,21 @@ function newFolder(): string {
 interface Started {
   readonly child: ChildProcess
   readonly pid: number
-  /** The next line as a value. Undefined when the command has ended. */
+  /** The next line, parsed as JSON. Undefined when the command has ended. */
   next(): Promise<unknown>
 }
 
-/** Starts `node owner-child.ts` with these arguments. `prefix` is a command that runs the command after it. */
+/** Starts `node owner-child.ts` with these arguments. `prefix` is a command that starts this process, such as `unshare`. */
 function start(args: readonly string[], prefix: readonly string[] = []): Started {
   const [program = '', ...rest] = [...prefix, process.execPath, script, ...args]
   const env = { ...process.env, NODE_COMPILE_CACHE: codeCache }
-  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'], env, detached: true }) // with a process group of its own
+  // with a process group of its own, so that `kill` ends all its processes
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'], env, detached: true })
   children.push(child)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
     child,
-    pid: child.pid as number, // the command exists
+    pid: child.pid as number, // `child.pid` is undefined only if the program does not exist
     async next() {
       const { value } = await lines.next()
       return value === undefined ? undefined : JSON.parse(value)
@@ -53,22 +54,22 @@ function start(args: readonly string[], prefix: readonly string[] = []): Started
   }
 }
 
-/** Kills a command and everything that it started. */
+/** Kills a command and all processes that it has started. */
 async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const closed = once(child, 'close')
-  process.kill(-(child.pid as number), 'SIGKILL') // the whole group
+  process.kill(-(child.pid as number), 'SIGKILL') // a negative number: all processes of the group
   await closed
 }
 
-/** Starts a process that runs a turn in `c1` and resolves when the turn waits for its model. */
+/** Starts a process that runs a turn in `c1`. Resolves when the turn waits for its model. */
 async function startOwner(folder: string, prefix?: readonly string[]): Promise<Started> {
   const owner = start([folder, 'hold'], prefix)
   expect(await owner.next()).toBe('holding')
   return owner
 }
 
-/** Everything that a process prints which calls `recover`. */
+/** Starts a process that calls `recover`, and returns everything that it prints. */
 async function recover(folder: string, mode: 'recover' | 'wait' = 'recover', prefix?: readonly string[]): Promise<readonly unknown[]> {
   const process = start([folder, mode], prefix)
   const printed: unknown[] = []
@@ -95,7 +96,7 @@ describe('an owner on the same machine', () => {
     const owner = await startOwner(folder)
     expect(await recover(folder)).toMatchObject([skipped(owner.pid), busy(owner.pid)])
     owner.child.kill('SIGUSR1')
-    expect(await owner.next()).toBe('complete') // it was not disturbed
+    expect(await owner.next()).toBe('complete') // the turn of the owner has ended as usual
   })
 
   it('that was killed is replaced at once', async () => {
@@ -117,7 +118,7 @@ describe('an owner on the same machine', () => {
 
   it.skipIf(process.platform !== 'linux')('that is a zombie is dead', async () => {
     const folder = newFolder()
-    // the shell becomes `sleep`, which never collects the exit status of its child
+    // The shell replaces itself by `sleep`, which never collects the exit status of its child. So the killed child stays a zombie.
     const owner = await startOwner(folder, ['sh', '-c', '"$@" & exec sleep 600', 'sh'])
     const pid = Number(childOf(owner.pid))
     process.kill(pid, 'SIGKILL')
@@ -137,26 +138,30 @@ function childOf(parent: number): string | undefined {
   })
 }
 
-/** Writing to this file sets the pid that the kernel gave last. */
+/** The file with the last pid that the kernel has given. Writing to it decides the next pid. */
 const lastPid = '/proc/sys/kernel/ns_last_pid'
 
 const newNamespace = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
 const can = (command: readonly string[]) => spawnSync(command[0] as string, [...command.slice(1), 'true']).status === 0
 
-/** The pid namespace in which the process with the pid 1 of a `newNamespace` runs, and all its descendants. */
+/** The pid namespace of the process that `newNamespace` starts as pid 1. */
 function namespaceOf({ pid }: Started): string {
   return spawnSync('readlink', [`/proc/${childOf(pid)}/ns/pid`])
     .stdout.toString()
     .trim()
 }
 
-/** A container that is started again: pid 1 in a new pid namespace, whose inode number is that of the earlier one, or not. */
+/**
+ * Runs `recover` as pid 1 of a new pid namespace, as a restarted container does. `inode` says whether the inode number of the new namespace
+ * is that of the earlier one.
+ */
 async function recoverInNewNamespace(folder: string, earlier: string, inode: 'same' | 'other'): Promise<readonly unknown[]> {
   const comparison = inode === 'same' ? '=' : '!='
   const prefix = ['sh', '-c', `[ "$(readlink /proc/self/ns/pid)" ${comparison} "${earlier}" ] && exec "$@"`, 'sh']
   for (;;) {
     const printed = await recover(folder, 'wait', [...newNamespace, ...prefix])
-    if (printed.length > 0) return printed // otherwise the namespace was not the wanted one: the kernel chooses among a few free numbers
+    // without output the inode number was not the wanted one: try again, because the kernel chooses among a few free numbers
+    if (printed.length > 0) return printed
   }
 }
 

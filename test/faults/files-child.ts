@@ -4,9 +4,15 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 
 /*
- * Runs a file operation repeatedly until the parent kills it; or, with a step, once, and kills itself at that step.
- *   node files-child.ts <folder> <operation> [<step>]
- * A step is a call that creates, renames or removes a name. The process kills itself instead of making that call.
+ * Runs a file operation again and again until the parent kills this process:
+ *
+ *   node files-child.ts <folder> <operation>
+ *
+ * With a step, it runs the operation once and kills itself at this step:
+ *
+ *   node files-child.ts <folder> <operation> <step>
+ *
+ * A step is a call that creates, renames or removes a file or folder. The process kills itself in place of making this call.
  */
 const [, , folder = '', operation = '', step] = argv
 

@@ -10,7 +10,10 @@ import { filesIn, folderVersion, hostedVersion, hostingIn, owner, runOnce, versi
 const root = mkdtempSync(join(tmpdir(), 'daybook-files-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** Runs a child until it kills itself at a step, or kills it some time after it printed `killAfter` lines. Returns the printed lines. */
+/**
+ * Runs a child that kills itself at a step, or kills the child `ms` milliseconds after it has printed `killAfter` lines. Returns the
+ * printed lines.
+ */
 async function runChild(
   folder: string,
   operation: string,
@@ -33,7 +36,7 @@ async function runChild(
   return lines
 }
 
-/** Reads which version is stored; fails when the stored data is a mix of two versions. */
+/** Returns the number of the stored version, for each operation. Fails when the stored data is a mix of two versions. */
 const readVersion: Readonly<Record<string, (folder: string, files: number) => Promise<number>>> = {
   async write(folder) {
     return versionOf(await filesIn(folder).read('turn_1/files/a'))
@@ -78,18 +81,21 @@ it('a folder replacement that is killed before any of its steps leaves the old o
     expect(leftovers(folder)).toEqual([])
     return { outcome, survived: lines.includes('done') }
   }
-  await killBefore(Number.MAX_SAFE_INTEGER) // ends normally, which fills the compile cache for the killed children
+  await killBefore(Number.MAX_SAFE_INTEGER) // this child ends normally, so that Node stores its compiled code for the other children
   const runs: Awaited<ReturnType<typeof killBefore>>[] = []
   while (!runs.at(-1)?.survived) runs.push(...(await Promise.all([1, 2, 3, 4].map((next) => killBefore(runs.length + next)))))
   const outcomes = runs.map(({ outcome }) => outcome)
   const firstNew = outcomes.indexOf(2)
-  expect(firstNew).toBeGreaterThan(5) // some children died before the new folder was durable,
-  expect(outcomes.length - firstNew).toBeGreaterThan(3) // and some after
+  expect(firstNew).toBeGreaterThan(5) // some children died before the new folder was durable
+  expect(outcomes.length - firstNew).toBeGreaterThan(3) // and some children died after it
   expect(outcomes).toEqual(outcomes.map((_, index) => (index < firstNew ? 1 : 2)))
   await killWhileRecovering(firstNew + 2)
 }, 90_000)
 
-/** Interrupts a replacement between the old and the new folder, and kills the process that finishes it, too, at every one of its steps. */
+/**
+ * Kills a process that replaces a folder while neither the old nor the new folder is in its place. Then kills the process that finishes the
+ * replacement, at every one of its steps.
+ */
 async function killWhileRecovering(step: number): Promise<void> {
   const interrupted = mkdtempSync(join(root, 't-'))
   await runOnce(interrupted, 'replaceFolder', 1)

@@ -16,7 +16,7 @@ import { hostingOn } from '../support/hosting.ts'
 const write = (content: string) => reply.call('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
 const patch = (text: string) => reply.call('react.patch', { path: 'files/app/a.md', channel: 'canvas', patch: text, kind: 'file' })
 
-/** Runs a turn whose process dies at an entry, and resumes it in a second agent on the same storage. */
+/** Runs a turn whose store fails at an append, as if the process had died. Then resumes the turn in a second agent on the same storage. */
 async function crashAndResume(replies: readonly Reply[], at: { readonly append: number; readonly side: FailureSide }) {
   const clock = createFixedClock()
   const blobs = createMemoryBlobs()
@@ -61,7 +61,7 @@ describe('a process that dies between writing a file and its entry', () => {
       expect(files).toEqual({ 'app/a.md': 'one\n' })
       const digests = blocks.filter(({ text }) => text?.startsWith('{"artifact_path"'))
       expect(digests.map(({ text }) => (JSON.parse(text ?? '') as { edited: boolean }).edited)).toEqual([false])
-      expect(new Set(hosted.map(({ physicalPath }) => physicalPath)).size).toBe(1) // both were hosted under the same key
+      expect(new Set(hosted.map(({ physicalPath }) => physicalPath)).size).toBe(1) // the resumed turn hosted the file under the same key
       expect(blocks.filter(({ type }) => type === 'react.workspace.publish')).toHaveLength(1)
     })
   })

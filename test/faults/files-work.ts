@@ -15,7 +15,7 @@ export const hostingIn = (folder: string) =>
 
 export const owner = { tenant: 't', project: 'p', user: 'u' }
 
-/** Every part of the content names its version, so that a mix of two versions is detected. */
+/** The content of version `n`. Every part of it contains the number, so that a mix of two versions is detected. */
 export const version = (n: number) => new TextEncoder().encode(`version ${n} `.repeat(4_000))
 
 export const folderVersion = (n: number, files: number) =>

@@ -1,7 +1,7 @@
 /**
- * A process that is killed between two turns. Started by followup-crash.test.ts:
+ * A process that is killed between two turns. followup-crash.test.ts starts it with one of these modes:
  *
- *   hang       runs a turn; a followup is accepted while the close of the turn is written. Prints how it was accepted, and hangs before
+ *   hang       runs a turn. A followup is accepted while the close of the turn is written. Prints how it was accepted, and hangs before
  *              the turn of the followup is opened
  *   recover    resumes every unfinished turn and prints the answers
  */
@@ -21,7 +21,7 @@ if (mode === 'recover') {
   await agent.close()
   await store.close()
 } else {
-  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
+  setInterval(() => {}, 60_000) // keeps the process alive, which a pending promise does not
   const agent = createAgentFrom({ model: scriptedModel([reply.answer('The first answer.')]), store: hangingStore(store), clock })
   const submitFollowup = () => agent.send('c1', 'The second question.', { eventId: 'second' }).then(({ how }) => print(how))
   await agent.run('c1', 'The first question.').result
@@ -36,7 +36,8 @@ if (mode === 'recover') {
         if (changes.some(({ type }) => type === 'turn.closed')) {
           closed = true
           void submitFollowup()
-          for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve)) // until the followup is queued after the close
+          // wait until the followup is in the queue behind the close
+          for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
         }
         return entries
       },

@@ -103,11 +103,11 @@ async function failAndResume(at: { readonly append: number; readonly side: Failu
   )
   const crashed = await journalOf(store)
   const responses = crashed.filter(({ type }) => type === 'response.received').length - (crashed.some(isGate) ? 1 : 0)
-  clock.advance(LEASE_MS + 1) // a dead process does not release its lease
+  clock.advance(LEASE_MS + 1) // the lease must expire, because a dead process does not release it
   const before = decisions.length
   const next = agent()
   const { results } = await next.recover()
-  if (crashed.length === 0) await runOn(next).result // nothing was recorded: the user sends the message again
+  if (crashed.length === 0) await runOn(next).result // nothing was stored, so that the user sends the message again
   const after = await journalOf(store)
   const { lines, unknown } = normalizedLines(await timelineOf(store))
   return {

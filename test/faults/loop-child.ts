@@ -1,7 +1,7 @@
 /**
- * A process that is killed while it works on long turns. Started by loop-crash.test.ts:
+ * A process that is killed while it works on long turns. loop-crash.test.ts starts it with one of these modes:
  *
- *   hang <name> …    runs a turn in each conversation; `before-7` hangs right before its seventh entry, `after-7` right after it
+ *   hang <name> …    runs a turn in each of these conversations. `before-7` hangs before its seventh entry, `after-7` directly after it
  *   work <name>      runs a turn in one conversation and prints each step
  *   recover          resumes every unfinished turn
  */
@@ -35,7 +35,7 @@ if (mode === 'recover') {
   await agent.close()
   await store.close()
 } else {
-  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
+  setInterval(() => {}, 60_000) // keeps the process alive, which a pending promise does not
   await Promise.all(names.map((conversationId) => agent.run(conversationId, 'Go shopping.').result))
 }
 

@@ -20,7 +20,7 @@ import {
   withoutResultsOf,
 } from '../support/crash/long-turn.ts'
 
-// SIGKILL does not lose data that the kernel has accepted, so a folder in memory is enough, and faster.
+// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so that a disk is not needed.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -33,7 +33,7 @@ interface Row {
   readonly repeatedEffects: number
   readonly repeatedDecisions: number
   readonly unknown: number
-  /** The first line in which the resumed turn differs from the uninterrupted one. */
+  /** The first line of the resumed turn that differs from the turn without a kill. Undefined when all lines are equal. */
   readonly difference: string | undefined
 }
 
@@ -59,7 +59,7 @@ async function kill(child: ChildProcess, exited: Promise<unknown>): Promise<void
   await exited
 }
 
-/** Resumes all conversations in a new process and compares each with its state before and with the reference turn. */
+/** Resumes all conversations in a new process. Compares each with its state before, and with a turn that was not killed. */
 async function recoverAndCompare(names: ReadonlyMap<string, string>): Promise<readonly Row[]> {
   const before = await records(names.keys())
   const earlierDecisions = linesOf(folder, 'asked').length
@@ -89,7 +89,7 @@ async function recoverAndCompare(names: ReadonlyMap<string, string>): Promise<re
 }
 
 function firstDifference(lines: readonly string[], expected: readonly string[]): string | undefined {
-  if (lines.length === 0) return '—' // nothing was recorded, so there is no turn to resume
+  if (lines.length === 0) return '—' // nothing was stored, so that there is no turn to resume
   if (lines.length < expected.length) return `only ${lines.length} of ${expected.length} lines`
   return lines.find((line, index) => line !== expected[index])
 }
@@ -102,7 +102,7 @@ async function records(names: Iterable<string>): Promise<ReadonlyMap<string, Con
   return byName
 }
 
-/** Prints one line per outcome, with all kills that had this outcome. */
+/** Prints one line per kind of outcome, with the names of all kills that had this outcome. */
 function print(title: string, rows: readonly Row[]): void {
   const head = ['lost blocks', 'repeated effects', 'repeated decisions', 'unknown outcomes', 'equal', 'kills', 'killed']
   const groups = new Map<string, string[]>()

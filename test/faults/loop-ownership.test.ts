@@ -31,7 +31,7 @@ function setUp() {
   return { clock, store, problems, agentOf }
 }
 
-/** A model whose reply waits for `resume`, or until it is stopped. */
+/** A model whose reply waits until `resume` is called or the call is aborted. */
 function pausedModel() {
   const called = Promise.withResolvers<void>()
   const resumed = Promise.withResolvers<void>()
@@ -115,7 +115,7 @@ describe('the lease of a running turn', () => {
     }
     model.resume()
     expect(await turn.result).toMatchObject({ exitReason: 'complete' })
-    await store.claim('c1', otherProcess) // succeeds, because the lease was released
+    await store.claim('c1', otherProcess) // succeeds because the lease was released
   })
 
   it('is not lost by one failed heartbeat: the turn continues, and onProblem reports the failure', async () => {
@@ -140,7 +140,7 @@ describe('the lease of a running turn', () => {
 })
 
 describe('recover', () => {
-  /** Leaves an unfinished turn whose tool call has no result. */
+  /** Leaves an open turn with a tool call that has no result. */
   async function crashDuringCall({ clock, store, agentOf }: ReturnType<typeof setUp>, conversationId: string) {
     const append: ConversationStore['append'] = async (claim, changes) => {
       const entries = await store.append(claim, changes)
@@ -213,7 +213,7 @@ describe('recover', () => {
   it('repeats a repeatable tool with the same idempotency key and the complete parameters, not the shortened ones of the call block', async () => {
     const setup = setUp()
     const runs: unknown[] = []
-    const city = `Rome${' and all the hills around it'.repeat(120)}` // longer than the text that a call block shows
+    const city = `Rome${' and all the hills around it'.repeat(120)}` // longer than the text that a call block contains
     const tool: Tool = {
       ...weather(),
       async run(params, call) {

@@ -15,20 +15,20 @@ import { contextWithRoom } from '../support/context-size.ts'
 import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 
 /**
- * A turn during which the process dies at any entry. The replies of the model depend only on the prompt, and the action of the user
- * happens once, before a given decision. The resumed turn must end like the uninterrupted one.
+ * A turn during which the process dies at any entry. The replies of the model depend only on the prompt. The action of the user happens
+ * once, before a given decision. The resumed turn must end in the same way as a turn without a crash.
  */
 interface ResumeCase {
   readonly reply: (prompt: string, iteration: number) => string
   readonly settings?: Partial<AgentSettings>
-  /** What the user does before the decision `at`. It is repeated with the same event id until it is accepted. */
+  /** An action of the user before the decision `at`. It is repeated with the same event id until the store has accepted it. */
   readonly userAction?: { readonly at: number; readonly run: (agent: Agent) => Promise<unknown> }
   readonly gate?: string
-  /** The reply to the compaction call. When it is set, the turn must make that call. */
+  /** The reply to the call for a summary. If it is set, the turn must make this call. */
   readonly summary?: string
   readonly exit: string
   readonly completions: readonly string[]
-  /** An answer that may be missing at the end: the user saw it, and the process died before it was in the journal. */
+  /** An answer that may be missing at the end. The user saw it, but the process died before the answer was stored. */
   readonly mayBeLost?: string
 }
 
@@ -138,7 +138,7 @@ function setUp(resumeCase: ResumeCase) {
           return
         }
         if (request.role === 'decision' && iteration === resumeCase.userAction?.at && !actionDone) {
-          await resumeCase.userAction.run(agent).catch(() => {}) // the store failed: repeated in the next process, unless it was accepted
+          await resumeCase.userAction.run(agent).catch(() => {}) // if the store fails, the next process repeats the action
           actionDone = await wasAccepted(store)
         }
         yield* scripted.stream(request, signal)
@@ -152,7 +152,7 @@ function setUp(resumeCase: ResumeCase) {
 
 const textOf = ({ parts }: ModelRequest) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 
-/** The round that a request belongs to, read from its announce. The wrap-up call has no number there: it gets 99. */
+/** The round of a request, read from its announce. The wrap-up call has no number; it gets 99. */
 function iterationOf(request: ModelRequest): number {
   const [, shown, wrapUp] = /Iteration (\d+)\/[^║]*?(— wrap-up)? *║/.exec(textOf(request)) ?? []
   return wrapUp === undefined ? Number(shown) - 1 : 99
@@ -165,7 +165,7 @@ async function journalOf(store: ConversationStore): Promise<readonly Change[]> {
 }
 const wasAccepted = async (store: ConversationStore) => (await journalOf(store)).some(({ type }) => type === 'event.accepted')
 
-/** The visible state at the end. Round numbers are not compared, because an interrupted round may be missing. */
+/** The visible state at the end. Numbers of rounds are left out, because an interrupted round may be missing. */
 async function endOf(store: ConversationStore) {
   const timeline = (await store.loadVisible('c1'))?.timeline
   const journal = await journalOf(store)
@@ -194,7 +194,8 @@ async function crashAndResume(resumeCase: ResumeCase, at: { readonly append: num
   clock.advance(LEASE_MS + 1)
   const before = modelCalls.length
   await agentOn(store).recover()
-  const repeated = modelCalls.slice(before).filter((call) => call !== 'compaction' && responded.includes(call)) // a resumed turn may compact again
+  // a resumed turn may compact again
+  const repeated = modelCalls.slice(before).filter((call) => call !== 'compaction' && responded.includes(call))
   return { completed, empty: crashed.length === 0, attempts, repeated, end: await endOf(store) }
 }
 
@@ -209,8 +210,8 @@ describe('a resumed turn', () => {
     for (const side of ['before', 'after'] as const) {
       for (let append = 1; ; append++) {
         const { completed, empty, attempts, repeated, end } = await crashAndResume(resumeCase, { append, side })
-        if (completed) break // the turn has fewer entries than this: a death at each of them was tried
-        if (empty) continue // nothing was recorded, so there is no turn to resume
+        if (completed) break // the turn has no further append, so that all appends were tried
+        if (empty) continue // nothing was stored, so that there is no turn to resume
         const lost = resumeCase.mayBeLost !== undefined && !attempts.includes(resumeCase.mayBeLost)
         const completions = expected.completions.filter(
           (text) => !(lost && text === resumeCase.mayBeLost && !end.completions.includes(text)),

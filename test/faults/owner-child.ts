@@ -1,9 +1,10 @@
 /**
- * A process with one agent on a folder. Started by dead-owners.test.ts:
+ * A process with one agent on the data in a folder. dead-owners.test.ts starts it with one of these modes:
  *
- *   hold           runs a turn in the conversation `c1`, whose model does not answer, and prints `holding`; SIGUSR1 lets the model answer
- *   recover        calls `recover` and prints its report; when `c1` was skipped, prints the error of `run`, too
- *   wait           like `recover`, then moves its clock to one millisecond before the end of the lease and to its end, and prints both reports
+ *   hold           runs a turn in `c1` whose model does not answer, and prints `holding`. On SIGUSR1 the model answers
+ *   recover        calls `recover` and prints its report. If `c1` was skipped, also prints the error of `run`
+ *   wait           does the same as `recover`. Then sets its clock to a millisecond before the end of the lease, and to the end, and prints
+ *                  the report for each of these times
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +19,7 @@ import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-mod
 const [folder = '', mode = ''] = process.argv.slice(2)
 const print = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
 
-let time: string | undefined // the system's time while undefined
+let time: string | undefined // while it is undefined, the clock has the time of the system
 const system = createSystemClock()
 const clock: Clock = { ...system, now: () => time ?? system.now() }
 const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
@@ -34,7 +35,7 @@ if (mode === 'hold') {
       await answer.promise
     },
   }
-  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
+  setInterval(() => {}, 60_000) // keeps the process alive, which a pending promise does not
   const { exitReason } = await createAgentFrom({ model: scriptedModel([silent]), store, clock }).run('c1', 'Anybody there?').result
   print(exitReason)
   process.exit(0)

@@ -1,8 +1,8 @@
 /**
- * A process that is killed while something slow happens after a response. Started by response-crash.test.ts:
+ * A process that is killed during slow work after a response of the model. response-crash.test.ts starts it with one of these modes:
  *
- *   hang       runs the turn of each place until it hangs, and prints a line when all hang
- *   recover    resumes the turns. The second argument is the time by which the clock is ahead, in milliseconds
+ *   hang       runs a turn for each place in slow-turns.ts until it hangs there. Prints a line when all of them hang
+ *   recover    resumes these turns. The argument after the mode is the time by which the clock is ahead, in milliseconds
  */
 import { writeSync } from 'node:fs'
 import { openSlowTurn, type Place, slowTurns } from '../support/crash/slow-turns.ts'
@@ -18,7 +18,7 @@ if (mode === 'recover') {
     await store.close()
   }
 } else {
-  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
+  setInterval(() => {}, 60_000) // keeps the process alive, which a pending promise does not
   const hanging = new Set<Place>()
   for (const place of places) {
     const { run } = await openSlowTurn(folder, place, {

@@ -10,20 +10,23 @@ import { LEASE_MS } from '../../src/ports/store.ts'
 import { type ConversationRecord, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 import { finalAnswer, logged, type Place, placeFolder, slowTurns } from '../support/crash/slow-turns.ts'
 
-// SIGKILL does not lose data that the kernel has accepted, so a folder in memory is enough, and faster.
+// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so that a disk is not needed.
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-response-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const places = Object.keys(slowTurns) as Place[]
 
-/** With `--kill-child`, the child dies with the `unshare` process that the test kills. */
+/** Starts a program in a new pid namespace. With `--kill-child` the program dies with the process `unshare`, which the test kills. */
 const namespace = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL']
 
 interface Setting {
   readonly name: string
-  /** The command in front of each child. */
+  /** The command that starts each child. */
   readonly command: readonly string[]
-  /** Another pid namespace can not know that the owner is dead: the lease has to expire. */
+  /**
+   * By how much the clock of the second process is ahead. In another pid namespace it can not see that the owner is dead, so that the lease
+   * must have expired.
+   */
   readonly aheadMs: number
 }
 
@@ -57,7 +60,7 @@ async function records(folder: string): Promise<ReadonlyMap<Place, ConversationR
 
 const repetitions = (lines: readonly string[]) => lines.length - new Set(lines).size
 
-/** What a resumed turn has lost, repeated or paid twice, and how it ended. */
+/** What the resumed turn has lost, repeated or paid twice, and how it has ended. */
 function outcomeOf(folder: string, place: Place, crashed: ConversationRecord, recovered: ConversationRecord) {
   const answers = logged(folder, place, 'answers')
   const closed = recovered.journal.findLast((change) => change.type === 'turn.closed')

@@ -47,7 +47,7 @@ async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }
   throw new Error('the server never listened')
 }
 
-/** Follows a conversation across server restarts until `leave`. */
+/** Follows a conversation across restarts of the server, until `leave` is called. */
 function watch(url: string) {
   const leave = new AbortController()
   const connections: string[] = []
@@ -117,7 +117,7 @@ it('a server that gets SIGTERM lets a running turn finish', async () => {
   first.child.kill('SIGTERM')
   expect(await first.exited).toEqual([0, null])
   const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')
-  expect(asked).toHaveLength(steps + 1) // including the call for the answer
+  expect(asked).toHaveLength(steps + 1) // one call per step, and one for the answer
   await start(folder, { port: first.port })
   const view = await follower.until(answered)
   await follower.leave()

@@ -1,4 +1,4 @@
-/** Repeats a checkout or a publish until it is killed, and prints a line after each. */
+/** A process that repeats a checkout or a publish until it is killed. Prints a line after each. */
 import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-on-disk.ts'
 
 const [folder = '', kind = 'custom', operation = 'checkout'] = process.argv.slice(2)

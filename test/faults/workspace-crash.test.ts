@@ -18,7 +18,7 @@ const KILLS = 3
 const env = { ...process.env, NODE_COMPILE_CACHE: codeCache }
 const script = join(import.meta.dirname, 'workspace-child.ts')
 
-/** Kills a child some time after its second line: at a different point each time, and never while it loads its code. */
+/** Kills a child some time after its second line. The time differs for each kill, and is never while the child loads its code. */
 async function killDuring(folder: string, kind: Kind, operation: 'checkout' | 'publish', kill: number): Promise<void> {
   const child = spawn(process.execPath, [script, folder, kind, operation], { stdio: ['ignore', 'pipe', 'inherit'], env })
   const ended = once(child, 'close')
@@ -80,7 +80,7 @@ describe.each(['custom', 'git'] as const)('a killed process, %s', (kind) => {
   }, 120_000)
 })
 
-/** Checks that git fsck finds no error and that the branch points at the newest version. */
+/** Checks that `git fsck` finds no error, and that the branch points at the newest version. */
 function expectSoundRepository(folder: string): void {
   const repository = join(folder, 'workspaces/local/default/local/c1/lineage.git')
   const git = (...args: string[]) => execFileSync('git', ['--git-dir', repository, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim()

@@ -12,11 +12,11 @@ export type Kind = 'custom' | 'git'
 
 export const FILES = 24
 
-/** Every file names its version, so that a mix of two versions is detected. */
+/** The files of a turn. Every file contains the id of the turn, so that a mix of two versions is detected. */
 export const contentsOf = (turnId: string): ReadonlyMap<string, Uint8Array> =>
   new Map(Array.from({ length: FILES }, (_, n) => [`app/part-${n % 7}/${n}.txt`, Buffer.from(`${turnId} ${n}`)]))
 
-/** Opens a workspace on disk and its journal, a file with one line for each publish. */
+/** Opens a workspace on disk. A file with one line for each publish takes the place of its journal. */
 export async function openWorkspaceFolder(
   folder: string,
   kind: Kind,
@@ -32,7 +32,8 @@ export async function openWorkspaceFolder(
   const records = () =>
     (existsSync(journal) ? readFileSync(journal, 'utf8') : '')
       .split('\n')
-      .map((line) => parseJson(line) as { turn_id: string; keeps: string[] } | undefined) // the last line may be incomplete
+      // the last line may be incomplete, because the process was killed
+      .map((line) => parseJson(line) as { turn_id: string; keeps: string[] } | undefined)
       .filter((record) => record !== undefined)
   const history: RecordedFiles = {
     bytes: async () => undefined,

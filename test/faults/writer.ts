@@ -1,4 +1,4 @@
-/** A process that tests kill: after a line on stdin it appends numbered changes and prints each acknowledged entry number. */
+/** A process that tests kill. After a line on stdin it appends numbered changes. It prints each `seq` that the store acknowledges. */
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -19,7 +19,7 @@ import { pausedTool } from '../support/scenario-tools.ts'
 import { runTurnWith, toolStarted } from '../support/watch-turn.ts'
 
 describe('hosted attachments', () => {
-  /** A hosting that records its calls and can fail at one file. */
+  /** A hosting that records its calls. If `failsAt` is set, it fails at this file. */
   function recordingHosting(failsAt?: string) {
     const hosted: NewFile[] = []
     const removed: string[] = []

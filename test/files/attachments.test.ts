@@ -218,7 +218,8 @@ describe('attachments of a turn', () => {
     const files = createMemoryFiles()
     const nothing = async () => {}
     const workspace = { files, scratch: files, runtime: files, adoptVersion: nothing, startTurn: nothing, describe: async () => ({}) }
-    return { files, parts: { implementation: 'custom', open: async () => workspace, remove: nothing } as unknown as Workspaces } // the turn uses only the files of the workspace
+    // the turn reads only the files of the workspace
+    return { files, parts: { implementation: 'custom', open: async () => workspace, remove: nothing } as unknown as Workspaces }
   }
 
   it('are in the workspace from its first use on, also those that arrive later', async () => {

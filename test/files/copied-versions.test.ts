@@ -76,7 +76,7 @@ async function versionOf({ store, workspaces }: System, conversationId: string, 
   return files
 }
 
-/** A conversation of three turns. The journal holds only some of their files. The third turn deletes a file. */
+/** A conversation of three turns. The journal contains only some of their files. The third turn deletes a file. */
 async function sampleConversation(kind: Kind) {
   const system = createSystem(kind)
   const first = await run(system, 'c1', [write('files/app/a.md', 'a1'), leave({ 'app/b.bin': 'b1', 'lib/x': 'x1' })])
@@ -110,7 +110,7 @@ describe.each(['custom', 'git'] as const)('a fork (%s)', (kind) => {
     expect(next.published?.parent_unavailable).toBe(undefined)
     expect(await versionOf(system, 'c2', next.turnId)).toEqual({ ...versions[1], 'new.md': 'new' })
     expect(await versionOf(system, 'c1', turns[2] ?? '')).toEqual(versions[2])
-    expect(next.prompts.at(-1)).toContain('- lib (1 file)') // the lineage is announced after the workspace was opened, too
+    expect(next.prompts.at(-1)).toContain('- lib (1 file)') // the files are announced also after the workspace was opened
   })
 
   it('keeps its versions when the original is deleted', async () => {
@@ -138,9 +138,9 @@ describe.each(pairs)('a bundle of a conversation with %s workspaces, imported in
   it('has every version, and is the same when it is exported again', async () => {
     const { system, turns, versions } = await sampleConversation(from)
     const bundle = JSON.stringify(await archiveOf(system).exportBundle('c1'))
-    expect(bundle).not.toContain('refs/daybook/') // names of the other system
+    expect(bundle).not.toContain('refs/daybook/') // the git refs are names of the exporting system
     const other = createSystem(to)
-    other.clock.advance(60_000) // so that its turns have other ids
+    other.clock.advance(60_000) // turn ids contain the time, so that the turns of this system get other ids
     await archiveOf(other).importBundle(JSON.parse(bundle))
     for (const [at, turnId] of turns.entries()) expect(await versionOf(other, 'c1', turnId)).toEqual(versions[at])
     expect(JSON.stringify(await archiveOf(other).exportBundle('c1'))).toBe(bundle)
@@ -155,7 +155,7 @@ describe('a hash in a bundle', () => {
   const secret = 'the secret of another conversation'
   const sha256 = createHash('sha256').update(secret).digest('hex')
 
-  /** The bundle with another manifest in the record of its only version. */
+  /** Returns the bundle with another manifest in the record of its only version. */
   function withManifest(bundle: Bundle, manifest: unknown): Bundle {
     const change = (block: Bundle['archive'][number]) =>
       block.type === 'react.workspace.publish' && isObject(JSON.parse(block.text ?? ''))

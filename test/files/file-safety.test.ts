@@ -20,7 +20,7 @@ afterAll(() => {
 const bytes = (text: string) => new TextEncoder().encode(text)
 const oneFile = new Map([['a', bytes('x')]])
 
-/** Every operation of the port. A new one does not compile until it is listed here. */
+/** Every operation of the port `Files`. A new operation does not compile until it is listed here. */
 type Operations = { readonly [Name in keyof Files]: readonly ['reads' | 'writes' | 'asFolder', (path: string) => Promise<unknown>] }
 const operationsOf = (disk: Files): Operations => ({
   read: ['reads', (path) => disk.read(path)],

@@ -36,7 +36,7 @@ async function storedBytes(replies: readonly string[], attached?: Uint8Array) {
   return sizeAfterCheckpoint(folder) - empty
 }
 
-/** The size of the folder after the write-ahead log was merged. */
+/** The size of the folder after the write-ahead log was merged into the database. */
 function sizeAfterCheckpoint(folder: string): number {
   const database = new DatabaseSync(join(folder, 'journal.db'))
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -44,7 +44,7 @@ function sizeAfterCheckpoint(folder: string): number {
   return sizeOf(folder)
 }
 
-/** Text without repetition, so that no store can make it smaller. */
+/** Text without repetition, which no store can compress. */
 const uniqueText = (n: number, length: number) =>
   Array.from({ length: length / 10 }, (_, at) => ((n + 1) * 7_919 * (at + 1)).toString(36).padStart(9, 'x')).join(' ')
 

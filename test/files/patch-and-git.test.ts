@@ -26,7 +26,7 @@ function gitDiff(before: string, after: string, context: number): string {
   return git(['diff', '--no-index', '--text', '--no-color', `-U${context}`, 'before', 'after']).stdout
 }
 
-/** The text after `git apply`; undefined when git rejects the patch. */
+/** The text after `git apply`. Undefined when git rejects the patch. */
 function gitApply(patch: string, text: string, ...options: readonly string[]): string | undefined {
   writeFileSync(join(folder, 'a.md'), text)
   const { status } = git(['apply', '-p0', '--whitespace=nowarn', ...options, '-'], patch)
@@ -57,7 +57,7 @@ describe('react.patch and git apply', () => {
   it('git applies a stored patch with the same result', () => {
     fc.assert(
       fc.property(text, text, fc.nat(3), (before, after, context) => {
-        fc.pre(before !== after && after !== '') // git removes an empty file
+        fc.pre(before !== after && after !== '') // git would delete an empty file
         const { stored } = ours(gitDiff(before, after, context), before)
         expect(gitApply(stored, before, '--unidiff-zero')).toBe(after)
       }),

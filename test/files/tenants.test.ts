@@ -82,7 +82,7 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
   )
 })
 
-/** Calls every tool that takes a path with every path that could lead to the files of the owner. */
+/** Calls of every tool that takes a path, with every path that could lead to files of the owner. */
 function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[] {
   const conversations = ['c1', 'acme/books/ann/c1', 'acme:books:ann:c1']
   const bodies = [`${turnId}.files/app/a.md`, `${turnId}.files/app`, `${turnId}.files`, `${turnId}.user.prompt`]

@@ -27,7 +27,7 @@ const errorOf = (results: readonly string[] | undefined) => {
   return isObject(last) && isObject(last.error) ? (last.error as { code: string }).code : undefined
 }
 
-/** Tools normalise paths to NFC, so that they never reach a file whose name is not in NFC. */
+/** Whether the path is in the Unicode form NFC. Tools convert paths to NFC, so that they never open a file with another name. */
 const isComposed = ({ path }: HostileThing) => path === path.normalize('NFC')
 
 const write = (path: string) => reply.call('react.write', { path, channel: 'canvas', content: 'overwritten', kind: 'file' })
@@ -35,13 +35,13 @@ const patch = (path: string) => reply.call('react.patch', { path, channel: 'canv
 const logical = (turnId: string, path: string) => `fi:${turnId}.files/${path.slice(path.indexOf('/files/') + 7)}`
 const empty: HostilePlace = { things: [], secret: '', outside: () => ({}), outsideFolder: '' }
 
-/** A tool call with a hostile path, and how the tool reports that it rejected the path. */
+/** A tool call with a hostile path, and how to recognise that the tool rejected the path. */
 interface Attempt {
   readonly tool: string
   readonly use: 'reads' | 'writes' | 'asFolder'
   call(turnId: string, path: string): string
   refuses(results: readonly string[] | undefined): boolean
-  /** Hostile names that are harmless for this tool: it does not open large files, or it reads the name as that of a folder. */
+  /** Hostile names that do no harm with this tool: it does not open large files, or it treats the name as that of a folder. */
   readonly harmless?: readonly string[]
 }
 
@@ -96,7 +96,7 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     const names = (await probe()).things
     const { results, exitReason, error } = await harness.turn(hostile, [
       ...names.map((thing) => (turnId: string) => call(turnId, thing.path.replace('turn_1', turnId))),
-      () => write('files/sparse'), // replaces a sparse terabyte file, which a turn could not publish
+      () => write('files/sparse'), // replaces a sparse file of a terabyte, because a turn could not publish it
     ])
     expect([exitReason, error?.message]).toEqual(['complete', undefined])
     expect(results.length).toBe(names.length + 1)
@@ -161,7 +161,7 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     let [planted, before] = [empty, {}]
     const old = join(harness.outDir, first.turnId, 'files')
     const hostile = async () => {
-      expect(existsSync(old)).toBe(false) // the first turn has left a version, so its folder was removed
+      expect(existsSync(old)).toBe(false) // the folder was removed, because the first turn has left a version
       planted = await plant(harness.outDir, `${first.turnId}/files`)
       before = planted.outside()
     }
@@ -175,7 +175,8 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     ])
     expect(exitReason).toBe('complete')
     expect(results.length).toBe(3 * names.length + 2)
-    for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten') // the recorded content, not that of the hostile file
+    // the recorded content, not that of the hostile file
+    for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten')
     expect(errorOf(results.at(-1))).toBeUndefined()
     await expectNoHarm(harness, planted, before)
   })
@@ -258,7 +259,7 @@ it('attachments are placed beside hostile files, never through them', async () =
 })
 
 let probed: Promise<HostilePlace> | undefined
-/** Plants the hostile files once, to learn their names: they are the same in every folder. */
+/** Creates the hostile files once to get their names, which are the same in every folder. */
 function probe(): Promise<HostilePlace> {
   probed ??= plant(mkdtempSync(join(root, 'probe-')), 'turn_1/files')
   return probed

@@ -25,7 +25,7 @@ const gitWorkspaces = (blobs: BlobStore): Workspaces => {
   return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs })
 }
 
-/** A conversation with one turn that has three files, of which the journal holds one. */
+/** A conversation with one turn that has three files. The journal contains one of them. */
 async function conversationWithFiles() {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -57,7 +57,8 @@ describe('a version that can not be reached', () => {
   it('is an error in a copy that an older Daybook has made of a conversation with git, and the next version says that it lacks files', async () => {
     const { harness, turnId, next } = await conversationWithFiles()
     await harness.store.importBundle(await harness.store.exportBundle('c1'), { as: 'c2' })
-    await expect(harness.agent.archive.fork('c2', 'c3')).resolves.toMatchObject({ conversationId: 'c3' }) // what is lost stays lost
+    // a conversation with lost files can be forked again
+    await expect(harness.agent.archive.fork('c2', 'c3')).resolves.toMatchObject({ conversationId: 'c3' })
     for (const [tool, params] of [
       ['react.pull', { paths: [`fi:${turnId}.files/app`] }],
       ['react.checkout', { paths: [`fi:${turnId}.files/app`] }],

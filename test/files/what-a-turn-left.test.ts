@@ -32,7 +32,7 @@ const kinds: Record<string, (blobs: BlobStore) => Workspaces> = {
 
 const write = (path: string, content: string) => reply.call('react.write', { path, channel: 'canvas', content, kind: 'display' })
 
-/** Removes a file of the turn, as a program does. */
+/** Removes a file of the turn. A program may do the same. */
 const removingTool = defineTool({
   id: 'sample.remove',
   description: 'Removes a file.',

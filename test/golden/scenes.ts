@@ -23,7 +23,7 @@ export interface Situation {
   readonly announce?: Announce
 }
 
-// Parts of the situations: one conversation about restaurants.
+// Data for the situations: a conversation about restaurants.
 
 export const at = (turnId: string, iteration: number, callId: string): BlockOrigin => ({
   turnId,

@@ -20,7 +20,7 @@ const forecast = reply.call('weather.today', { city: 'Rome' })
 
 type Parts = Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>>
 
-/** One conversation with one provider. Each turn runs in a new agent, as if in a new process. */
+/** One conversation with one provider. Each turn runs in a new agent, as it would in a new process. */
 function createCacheHarness(options: { readonly rules?: Partial<ProviderCacheRules>; readonly cache?: ModelCacheOptions['cache'] } = {}) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -34,7 +34,6 @@ function createCacheHarness(options: { readonly rules?: Partial<ProviderCacheRul
   return {
     clock,
     store,
-    /** Runs a turn in a new agent. */
     async turn(input: string, replies: readonly Reply[], parts: Parts = {}, modelOptions: Partial<ModelCacheOptions> = {}) {
       const model = scriptedModelWithCache(replies, { cache, clock, ...modelOptions })
       const agent = createAgentFrom({ tools: [library(), weather()], ...parts, model, store, clock })
@@ -54,7 +53,7 @@ function createCacheHarness(options: { readonly rules?: Partial<ProviderCacheRul
 
 const firstTurn = [page(1), page(2), page(3), reply.answer('Read.')]
 
-/** Cause and block type of every reported miss. */
+/** The cause and the block type of every reported miss. */
 async function causesAndBlocks(harness: ReturnType<typeof createCacheHarness>) {
   const { misses } = await harness.report()
   return misses.map(({ miss }) => [miss?.cause, miss?.block?.type])
@@ -162,7 +161,8 @@ describe('the cache report names the cause and the block of a miss', () => {
     const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
     await harness.turn('Read.', firstTurn, never, { long: true })
     harness.clock.advance(600_000)
-    await harness.turn('And?', [reply.answer('Clear.')], never, { long: true, cache: cacheOf() }) // the provider lost its cache after ten minutes
+    // a new cache: the provider has lost the old one after ten minutes
+    await harness.turn('And?', [reply.answer('Clear.')], never, { long: true, cache: cacheOf() })
     harness.clock.advance(4_000_000)
     await harness.turn('And?', [reply.answer('Clear.')], never, { long: true })
     const { misses } = await harness.report()
@@ -176,7 +176,7 @@ describe('the cache report names the cause and the block of a miss', () => {
     const harness = createCacheHarness()
     await harness.turn('Read.', firstTurn)
     await harness.turn('And?', [forecast, reply.answer('Clear.')], {}, { name: 'other', cache: cacheOf() })
-    await harness.turn('And?', [reply.answer('Clear.')]) // the first model still has its cache
+    await harness.turn('And?', [reply.answer('Clear.')]) // the cache of the first model is still valid
     const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['another model was asked: scripted, then other'])
   })

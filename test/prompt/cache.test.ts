@@ -14,7 +14,7 @@ import { createCacheSimulator } from '../../src/testing/cache-simulator.ts'
 import { type CostScript, costsOf, scriptedCalls } from '../support/prompts/cost-script.ts'
 import { timelineOf, withDrafts } from '../support/prompts/timelines.ts'
 
-// These tests use cache points, hiding and the renderer together, and check the prompt that a provider gets.
+// These tests combine cache points, hiding and rendering. They check the prompt that a provider gets.
 const pointsOf = (timeline: Timeline, turnId: string) => cachePoints(createRenderer().slice(timeline, turnId), defaultCachePolicy)
 const render = (timeline: Timeline, turnId: string): Prompt =>
   createRenderer().render(timeline, {
@@ -76,7 +76,7 @@ describe('marks in a prompt', () => {
   })
 })
 
-/** The continuation of a conversation: rounds of one to thirteen calls, followups and images of the user, new turns. */
+/** Steps that continue a conversation: rounds of one to thirteen calls, followups, images of the user, new turns. */
 const continuation = fc.array(fc.oneof(fc.integer({ min: 1, max: 13 }), fc.constantFrom('followup', 'images', 'turn')), { maxLength: 12 })
 
 function round(turnId: string, iteration: number, calls: number): readonly Draft[] {
@@ -84,7 +84,7 @@ function round(turnId: string, iteration: number, calls: number): readonly Draft
   return [...ids.map((id) => call(id, 'x', turnId, iteration)), ...ids.map((id) => result(id, `of ${id}`, turnId, iteration))]
 }
 
-/** Sixteen attached images, as many as one place of the prompt shows. */
+/** Sixteen attached images, which is the maximum that a prompt shows for one message. */
 const images = (turnId: string, at: number): readonly Draft[] =>
   Array.from({ length: 16 }, (_, n) => {
     const file = { name: `${at}-${n}.png`, mime: 'image/png', size_bytes: 9, blob: { sha256: `${turnId}-${at}-${n}`, size: 9 } }

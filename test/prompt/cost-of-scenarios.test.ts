@@ -21,7 +21,7 @@ const providers = {
   prefix: { rules: { ...marks, kind: 'prefix', maxMarks: 0 } as const, cache: () => cacheOf({ kind: 'prefix' }) },
 }
 
-/** The expected cache misses of scenarios. Steers, stops, faults, retries, wrap-ups and resumed turns cause none. */
+/** The cache misses that scenarios should have. Steers, stops, faults, retries, wrap-ups and resumed turns cause no miss. */
 const causes: Readonly<Record<string, readonly string[]>> = {
   '030-compacted-between-turns': ['compaction'],
   '031-condensed-within-a-turn': ['compaction'],
@@ -51,7 +51,8 @@ describe.each(Object.keys(providers) as (keyof typeof providers)[])('at a provid
     const { misses } = cacheReport(journal, { rulesOf: () => rules, count: roughTokens })
     const found = misses.map(({ miss }) => miss?.cause)
     if (kind === 'marks') expect(found).toEqual(causes[name] ?? [])
-    else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found)) // a prefix cache reads whole blocks of 128 tokens: a small miss may not show
+    // a cache of the kind `prefix` reads whole blocks of 128 tokens, so that it may not show a small miss
+    else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found))
     const { total, calls, ...parts } = costReport(journal, { chargeOf, count: roughTokens })
     for (const part of [parts.turns, parts.roles, parts.models, parts.blocks])
       expect(totalOf(part)).toEqual(totalOf(new Map([['', total]])))

@@ -7,7 +7,10 @@ import { goldenPrompt } from '../support/prompts/golden-prompt.ts'
 
 const folder = join(import.meta.dirname, '../golden')
 
-/** Set by `npm run golden`, which accepts changed prompts. Read the difference afterwards: the model will read it. */
+/**
+ * Whether changed prompts are accepted as the new goldens. `npm run golden` sets it. Check the difference, because it changes what the
+ * model reads.
+ */
 const accepting = process.env.UPDATE_GOLDEN === '1'
 
 describe('the prompt as the model reads it', () => {

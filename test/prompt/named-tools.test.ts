@@ -9,7 +9,10 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { contextWithRoom } from '../support/context-size.ts'
 import { library, search } from '../support/scenario-tools.ts'
 
-/** Texts that look like a tool but are the name of a record in a path or a code, such as `react.turn.index` or `react.hide.ok`. */
+/**
+ * Matches names of tools. Names with a third segment are left out, because they are parts of paths or codes: `react.turn.index`,
+ * `react.hide.ok`.
+ */
 const names = /(?<![\w.:/"-])((?:react|[a-z]+_tools)\.[a-z_]+)(?![\w]|\.[a-z])/g
 const namedTools = (text: string) => new Set([...text.matchAll(names)].map(([, name = '']) => name))
 

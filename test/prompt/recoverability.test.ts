@@ -78,7 +78,7 @@ const anyAction = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('followup' as const) }) },
 )
 type Action = typeof anyAction extends fc.Arbitrary<infer T> ? T : never
-/** An arbitrary turn; some turns start after a pause in which old content expires. */
+/** Any turn. Some turns start after a pause in which the cache expires, so that old content is hidden. */
 const anyTurn = fc.record({
   actions: fc.array(anyAction, { minLength: 1, maxLength: 9 }),
   afterPause: fc.nat({ max: 3 }).map((n) => n === 0),
@@ -86,7 +86,7 @@ const anyTurn = fc.record({
 
 const words = (count: number) => 'word '.repeat(count)
 
-/** Runs one turn from its request to its answer, and compacts whenever the context is full, also in the middle of the turn. */
+/** Runs one turn from its request to its answer. Compacts whenever the context is full, also in the middle of the turn. */
 function runTurn(
   conversation: Conversation,
   number: number,
@@ -190,7 +190,7 @@ function draftsOf(conversation: Conversation, action: Action, turnId: string, in
   }
 }
 
-/** Texts that must stay visible or reachable by one read. */
+/** Texts that must be visible, or that the model must be able to read with one `react.read`. */
 function requiredTexts(conversation: Conversation): readonly { readonly what: string; readonly words: string }[] {
   const blocks = conversation.journal.flatMap((change) => (change.type === 'blocks.appended' ? change.blocks : []))
   const notes = new Map(blocks.filter(({ type }) => type === 'react.note').map((note) => [note.path, note]))

@@ -31,7 +31,7 @@ const texts = [
 ]
 const optional = <T>(...values: readonly T[]) => fc.constantFrom<T | undefined>(undefined, ...values)
 
-/** Any block of an imported timeline. There are few paths, calls and rounds, so that all combinations occur. */
+/** Any block of an imported timeline. Few different paths, calls and rounds are used, so that blocks often have the same ones. */
 const anyBlock: fc.Arbitrary<Draft> = fc
   .record({
     type: fc.constantFrom<string>(...blockTypes, 'not.known'),

@@ -23,7 +23,10 @@ const draw = defineTool({
   run: () => 'a picture',
 })
 
-/** Compares with a golden. UPDATE_GOLDEN=1 accepts the current text; read the difference first, because the model will read it. */
+/**
+ * Compares a text with its golden file. UPDATE_GOLDEN=1 accepts the current text. Check the difference first, because it changes what the
+ * model reads.
+ */
 function compare(name: string, actual: string): void {
   const file = join(import.meta.dirname, '../golden/system', name)
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)

@@ -21,7 +21,7 @@ import { toolFixture } from '../support/tool-fixture.ts'
 
 const origin = { turnId: 't1', callId: 'k' }
 
-/** Every text that is cut before a person or a model reads it. Each function shows the beginning, or another part, of the given text. */
+/** Every function that cuts a text before a person or a model reads it. Each result contains the beginning or another part of the text. */
 const cuts: { readonly [what: string]: (text: string) => unknown } = {
   'a long parameter': (text) => displayParams('shop.send', { text }, origin),
   'the content of a write': (content) => displayParams('react.write', { path: 'files/a.md', content }, origin),

@@ -13,7 +13,7 @@ import { weather } from '../support/scenario-tools.ts'
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
 const rome = reply.call('weather.today', { city: 'Rome' })
 
-/** A reply that hides the latest result in the request. */
+/** A reply that hides the latest result that the request contains. */
 const hideLatest = ({ raw }: FakeRequest) => {
   const path = [...raw.matchAll(/tc:[\w.-]+\.result/g)].at(-1)?.[0] ?? ''
   return reply.call('react.hide', { path, replacement_text: 'The weather of Rome: clear.' })
@@ -56,7 +56,7 @@ async function runTurn(name: FakeProviderName) {
 
 const marksIn = (raw: string) => (raw.match(/"(?:cache_control|prompt_cache_breakpoint)":/g) ?? []).length
 
-/** The sent bytes without marks, up to the tail. */
+/** The bytes of the request from the first turn up to the tail, without marks. */
 const beginning = ({ raw }: FakeRequest) => {
   const bare = raw.replace(/,"(?:cache_control|prompt_cache_breakpoint)":\{[^}]*\}/g, '')
   const from = bare.indexOf('[TURN ')
@@ -65,7 +65,7 @@ const beginning = ({ raw }: FakeRequest) => {
   return bare.slice(from, Math.min(...[sources, announce].filter((at) => at !== -1)))
 }
 
-/** The common prefix, without the punctuation between two parts, which depends on the next part. */
+/** The length of the common beginning of two texts. */
 const shared = (one: string, other: string) => {
   let length = 0
   while (length < one.length && one[length] === other[length]) length++
@@ -85,8 +85,8 @@ describe.each(everyProvider)('a turn with a followup, an image, a PDF and a hide
       const kept = next === undefined ? before.length : shared(before, next)
       return kept >= before.lastIndexOf('"}') - 1 ? [] : [{ index, lost: before.slice(kept) }]
     })
-    expect(edited.map(({ index }) => index)).toEqual([6]) // the call after the hide
-    expect(edited[0]?.lost).toContain('clear 6') // the hidden result is in the changed part, and nothing before it changed
+    expect(edited.map(({ index }) => index)).toEqual([6]) // the request after the hide
+    expect(edited[0]?.lost).toContain('clear 6') // the changed part contains the hidden result, and no earlier result
     expect(edited[0]?.lost).not.toContain('clear 5')
   })
 })

@@ -30,7 +30,7 @@ describe.each(everyProvider)('three turns with an image and a PDF, as %s gets th
         expect(marks.length).toBeGreaterThanOrEqual(2)
         expect(marks.length).toBeLessThanOrEqual(4)
         const content = contentIn(name, JSON.parse(raw) as Json)
-        expect(marksIn(content.slice(-2) as Json)).toEqual([]) // the last two parts are the tail: sources and announce
+        expect(marksIn(content.slice(-2) as Json)).toEqual([]) // the last two parts are the tail: pool and announce
         expect(marksIn(content.at(-3) as Json)).toHaveLength(1)
       }
     }
@@ -54,7 +54,8 @@ describe.each(everyProvider)('three turns with an image and a PDF, as %s gets th
       if (last === undefined) continue
       const known = name === 'google' || name === 'compatible' ? undefined : last.cache_read + last.cache_write
       if (known !== undefined) expect(usage.cache_read).toBe(known)
-      else expect(usage.cache_read).toBeGreaterThan(0.8 * (last.cache_read + last.uncached) - 1_500) // an automatic cache stores whole blocks, and never the tail
+      // an automatic cache stores whole blocks of tokens, and never the tail
+      else expect(usage.cache_read).toBeGreaterThan(0.8 * (last.cache_read + last.uncached) - 1_500)
     }
   })
 })
@@ -110,14 +111,14 @@ function withoutContent(name: FakeProviderName, body: Json): Json {
   return copy
 }
 
-/** Shortens the system text, which has its own goldens. */
+/** Shortens the system text, because other goldens contain it. */
 function shortened(value: Json): Json {
   if (typeof value === 'string') return value.length > 2_500 ? `<${value.slice(0, 40)}…>` : value
   if (Array.isArray(value)) return value.map(shortened)
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner as Json)])) : value
 }
 
-/** Compares with a golden file. `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
+/** Compares a text with its golden file. `UPDATE_GOLDEN=1` accepts the current text. Check the difference first. */
 function compare(file: string, actual: string): void {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, actual)
   expect(actual).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')

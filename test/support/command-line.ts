@@ -8,17 +8,20 @@ import type { EndSignal, Terminal } from '../../src/cli/terminal.ts'
 import type { SettingsLayer } from '../../src/config.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
-/** The command line in a temporary folder, with its output. */
+/** The command line in a temporary folder, with the text that it prints. */
 export interface CommandLine {
   readonly folder: string
-  /** Runs a command to its end. `text` is everything that was printed, in order, without the last line end. `output` and `errors` are the two streams. */
+  /**
+   * Runs a command until it ends. `text` is everything that was printed to both streams, in order, without the last line end. `output` is
+   * stdout, and `errors` is stderr.
+   */
   run(
     ...args: readonly string[]
   ): Promise<{ readonly exitCode: number; readonly text: string; readonly output: string; readonly errors: string }>
   /** Starts an interactive command. */
   start(...args: readonly string[]): RunningCommand
   readonly environment: Record<string, string>
-  /** Settings that override all others. */
+  /** Settings that override the settings of all other sources. */
   settings: SettingsLayer['values']
   /** Replaces the settings by a scripted model with these replies. */
   setReplies(...replies: readonly Reply[]): ScriptedModel
@@ -30,9 +33,9 @@ export interface RunningCommand {
   readonly text: string
   type(line: string): void
   endOfInput(): void
-  /** Ends the command as a signal of the operating system would. */
+  /** Ends the command in the same way as a signal of the operating system. */
   end(signal?: EndSignal): void
-  /** Waits until this text is printed after the previously awaited text. Resolves to the output since then. */
+  /** Waits for this text in the output after the text of the call before. Resolves to the output from that text on. */
   until(words: string | RegExp): Promise<string>
 }
 

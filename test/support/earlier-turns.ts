@@ -11,7 +11,7 @@ import { toolFixture } from './tool-fixture.ts'
 
 const machine = (blobs: BlobStore) => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
 
-/** A conversation whose earlier turns have published files that are not in the local workspace; turn_c is running. */
+/** A conversation whose earlier turns have published files. These files are not in the local workspace. The turn `turn_c` is running. */
 export async function afterEarlierTurns(
   turns: Readonly<Record<string, Record<string, string>>>,
   more: (blobs: BlobStore) => Promise<readonly Draft[]> = async () => [],

@@ -3,7 +3,7 @@ import { createMemoryObjects } from '../../src/adapters/hosting/memory-objects.t
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Hosting, NewFile } from '../../src/ports/hosting.ts'
 
-/** Hosting in memory, and the files that were hosted. */
+/** A hosting in memory that records the hosted files. */
 export function hostingOn(blobs: BlobStore): { readonly hosting: Hosting; readonly hosted: readonly NewFile[] } {
   const real = createHosting({ objects: createMemoryObjects(), blobs })
   const hosted: NewFile[] = []

@@ -30,7 +30,7 @@ export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
   return { ...harness, names, send }
 }
 
-/** The rejections of a message that must be rejected. */
+/** Waits until a message is rejected, and returns the reasons. Throws if the message is accepted. */
 export async function rejectionsOf(sent: Promise<unknown>): Promise<readonly Rejection[]> {
   const error = await sent.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** Checks the parts of an OpenAPI 3.1 document that client generators need, and returns the errors. */
+/** Checks those parts of an OpenAPI 3.1 document that client generators need. Returns the errors. */
 export function openapiErrors(document: unknown): readonly string[] {
   const root = document as Document
   const errors: string[] = []

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Loads the disk files as on a platform without `/proc/self/fd`. The module checks the platform once, when it is loaded. */
+/** Loads disk.ts as on a system without `/proc/self/fd`. The module checks the system only when it is loaded. */
 export async function loadPortableFiles(): Promise<typeof import('../../src/adapters/files/disk.ts')> {
   const platform = Object.getOwnPropertyDescriptor(process, 'platform') as PropertyDescriptor
   vi.resetModules()

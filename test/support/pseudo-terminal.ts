@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'vitest'
 
-/** A program in a pseudo-terminal: the test sends keys and reads the screen. */
+/** A program in a pseudo-terminal. The test sends keys and reads the screen. */
 export interface PseudoTerminal {
   press(keys: string): void
-  /** Waits until this text is on the screen after the previously awaited text. Resolves to the output since then. */
+  /** Waits for this text on the screen after the text of the call before. Resolves to the output from that text on. */
   until(words: string | RegExp): Promise<string>
-  /** All output of the program, with control sequences. */
+  /** All output of the program, including control sequences. */
   readonly raw: string
   readonly exitCode: Promise<number | null>
   kill(): void
 }
 
-/** Starts a program in a pseudo-terminal of the `script` command, which is part of every Debian installation. */
+/** Starts a program in a pseudo-terminal, with the command `script`, which every Debian system has. */
 export function openPseudoTerminal(
   command: string,
   options: { readonly folder: string; readonly environment: NodeJS.ProcessEnv },

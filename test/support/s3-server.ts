@@ -8,8 +8,8 @@ export interface S3Server {
 }
 
 /**
- * Starts an S3-compatible server on a free port. It checks signatures, ignores conditional headers, and can not continue a truncated
- * listing: continuation is tested with handwritten responses.
+ * Starts an S3-compatible server on a free port. It checks signatures and ignores conditional headers. It can not send the second page of a
+ * listing, so that the tests of pages use a server with prepared responses.
  */
 export async function startS3(directory: string): Promise<S3Server> {
   const { default: S3rver } = await import('s3rver')
@@ -28,7 +28,7 @@ export async function startS3(directory: string): Promise<S3Server> {
       retryDelayMs: 1,
     },
     async stop() {
-      server.httpServer.closeAllConnections() // the client keeps connections open
+      server.httpServer.closeAllConnections() // otherwise `close` would wait for connections that the client keeps open
       await server.close()
     },
   }

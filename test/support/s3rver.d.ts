@@ -1,4 +1,4 @@
-/** Types of the part of the package that the tests use. The package has none of its own. */
+/** Types for the package s3rver, which has no types of its own. Only the members that tests use are declared. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: {

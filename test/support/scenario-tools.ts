@@ -4,7 +4,7 @@ import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 
-/** A repeatable tool that looks up the weather; its result is always the same. */
+/** A repeatable tool that returns the weather, which is always the same. */
 export const weather = (): Tool =>
   defineTool({
     id: 'weather.today',
@@ -15,7 +15,7 @@ export const weather = (): Tool =>
     run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
   })
 
-/** A tool that runs until its signal is aborted. With `ignoresSignal` it runs for `endsAfterMs`, or for ever. */
+/** A tool that runs until its signal is aborted. With `ignoresSignal` it runs for `endsAfterMs`, or without end. */
 export const slowTool = (
   options: { readonly started?: () => void; readonly ignoresSignal?: true; readonly endsAfterMs?: number } = {},
 ): Tool =>
@@ -31,7 +31,7 @@ export const slowTool = (
       }),
   })
 
-/** A tool that runs until `finish` is called. It supports one running call at a time. */
+/** A tool that runs until `finish` is called. Only one call may run at a time. */
 export function pausedTool(): { readonly tool: Tool; finish(): void } {
   let finish = () => {}
   const run = () =>
@@ -44,7 +44,7 @@ export function pausedTool(): { readonly tool: Tool; finish(): void } {
   }
 }
 
-/** A tool that returns a long page, to fill the context. */
+/** A tool that returns a long page, with which tests fill the context. */
 export const library = (): Tool =>
   defineTool({
     id: 'library.fetch',
@@ -55,7 +55,7 @@ export const library = (): Tool =>
     run: ({ page }) => `Page ${page}. ${`House ${page} has a bright red door. `.repeat(180)}`,
   })
 
-/** An exec tool that does not run its program. */
+/** An exec tool that does not run the program. */
 export const program = (): Tool =>
   defineTool({
     id: 'sample.run',
@@ -68,7 +68,7 @@ export const program = (): Tool =>
     run: (_, { code = '' }) => `ran ${code.length} characters`,
   })
 
-/** An exec tool that writes each file of its contract, with the program as content. */
+/** An exec tool that writes each file of its contract. The content of each file is the program. */
 export const fileWritingTool = (): Tool =>
   defineTool({
     id: 'sample.press',
@@ -86,7 +86,7 @@ export const fileWritingTool = (): Tool =>
     },
   })
 
-/** Tools that fail: by throwing, by an error result, by a timeout, by their schema. */
+/** Tools that fail in different ways: they throw, return an error, take too long, or reject their parameters. */
 export const failingTools = (): readonly Tool[] => [
   defineTool({
     id: 'faulty.throws',
@@ -118,7 +118,7 @@ export const failingTools = (): readonly Tool[] => [
   }),
 ]
 
-/** A web search that finds the same three pages for every query. */
+/** A web search that returns the same three pages for every query. */
 export const search = (): Tool =>
   defineTool({
     id: 'web_tools.web_search',
@@ -136,7 +136,7 @@ export const search = (): Tool =>
       }),
   })
 
-/** An answer in small chunks that pauses in the middle until `resume`. */
+/** An answer that is sent in small pieces. It pauses in the middle until `resume` is called. */
 export function pausedAnswer(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; resume(): void } {
   const halfway = Promise.withResolvers<void>()
   const rest = Promise.withResolvers<void>()
@@ -149,7 +149,7 @@ export function pausedAnswer(text: string): { readonly reply: Reply; readonly ha
   return { reply: { text: whole, chunks: 4, onChunk }, halfway: halfway.promise, resume: rest.resolve }
 }
 
-/** A tool that leaves files in `files/` of the turn without recording them, as a program does. */
+/** A tool that writes files to `files/` of the turn and does not record them in the journal, as programs do. */
 export const leavingTool = (): Tool =>
   defineTool({
     id: 'sample.leave',

@@ -2,18 +2,18 @@ import type { AgentSettings } from '../../src/agent/settings.ts'
 import type { Harness, HarnessOptions } from '../../src/testing/harness.ts'
 import type { Reply } from '../../src/testing/scripted-model.ts'
 
-/** A scenario: scripted model replies and the actions of the user. The files beside it hold the resulting timeline and prompt. */
+/** A scenario: scripted replies of the model and actions of the user. Files in its folder contain the resulting timeline and prompt. */
 export interface Scenario {
-  /** One sentence: what must be true at the end. */
+  /** A sentence that says what must be true at the end. */
   readonly title: string
-  /** Creates the script and the tools. Called for each run, because every scenario runs on several stores. */
+  /** Creates the replies and the tools. Called for each run, because every scenario runs with several stores. */
   readonly setup: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model'> & {
     readonly replies: readonly Reply[]
     readonly settings?: Partial<AgentSettings>
   }
-  /** The actions of the user. By default, one message. */
+  /** The actions of the user. Default: one message. */
   readonly run?: (harness: Harness) => Promise<void>
-  /** Also compare the last prompt, not only the timeline. */
+  /** Whether the last prompt is compared too. The timeline is always compared. */
   readonly prompt?: true
   readonly check?: (harness: Harness) => Promise<void>
 }

@@ -14,14 +14,14 @@ import { type RunningServer, serve } from '../../src/server/serve.ts'
 import { defaultServerSettings, type ServerSettings } from '../../src/server/settings.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
-/** A real server on the loopback, around an agent with a scripted model. */
+/** A real server on 127.0.0.1, with an agent and a scripted model. */
 export interface ServerFixture {
   readonly agent: Agent
   readonly server: RunningServer
   readonly client: Client
   readonly store: ConversationStore
   readonly metrics: Metrics
-  /** The lines that the server has logged. */
+  /** The lines of the server's log. */
   readonly lines: readonly string[]
 }
 
@@ -63,7 +63,7 @@ export async function closeServers(): Promise<void> {
   await Promise.all(running.splice(0).map((server) => server.drain()))
 }
 
-/** The conversation view at the first event for which `done` is true. */
+/** Follows a conversation, and returns its view after the first event for which `done` is true. */
 export async function viewWhen(client: Client, id: string, done: (view: ConversationView) => boolean): Promise<ConversationView> {
   const leave = new AbortController()
   let view = emptyView

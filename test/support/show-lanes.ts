@@ -2,7 +2,7 @@ import type { ChannelEvent } from '../../src/core/stream/channel.ts'
 import type { CreateReplacer, LaneDelta, LaneEnd } from '../../src/core/stream/lane.ts'
 import { createLanes } from '../../src/core/stream/lanes.ts'
 
-/** A replacer that marks its text with its format. */
+/** A replacer of citations that shows with which format it was created. */
 const marking = (format: string) => ({
   push: (text: string) => text.replaceAll('§', `<${format}>`),
   flush: () => '',
@@ -16,7 +16,10 @@ const mimeOf = (filename: string) => (filename.endsWith('.csv') ? 'text/csv' : '
 type Stop = LaneEnd | 'interrupted'
 export type Cut = (text: string) => readonly string[]
 
-/** Shows a response, given as channel, text, channel, text, …; the last channel stays open unless the response is complete. */
+/**
+ * Shows a response in lanes. The response is a list: channel, text, channel, text, … The last channel is closed only if the response is
+ * complete.
+ */
 export function showCut(response: readonly string[], stop: Stop, cut: Cut, replacer: CreateReplacer = marking) {
   const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf })
   const instances = new Map<string, number>()
@@ -37,7 +40,7 @@ export function showCut(response: readonly string[], stop: Stop, cut: Cut, repla
 export const showUntil = (stop: Stop, ...response: readonly string[]) => showCut(response, stop, (text) => [text])
 export const show = (...response: readonly string[]) => showUntil('whole', ...response)
 
-/** A lane after all its deltas. */
+/** The state of a lane after all its deltas. */
 interface ShownLane {
   readonly lane: string
   readonly format: string

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Prints the ten test files that took longest, so that a slow suite is noticed when it is added. */
+/** Prints the ten test files that took longest, so that slow new tests are noticed. */
 export const slowestFiles: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]) {
     const slowest = modules

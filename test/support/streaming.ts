@@ -3,7 +3,7 @@ import type { ChannelSpec, Delta, StreamWithChannelsOptions } from '../../src/ag
 import type { CitedSource, SourceMap } from '../../src/core/citations/replace.ts'
 import type { ModelEvent } from '../../src/core/model-event.ts'
 
-/** Sources that answers in tests of streaming cite. */
+/** The sources that answers in streaming tests cite. */
 export const sources: SourceMap = new Map<number, CitedSource>([
   [1, { title: 'Alpha', url: 'https://a.example/1' }],
   [2, { title: 'Beta [b] | x', url: 'https://b.example/2' }],

@@ -19,11 +19,11 @@ import { historyOf } from '../../src/tools/artifacts/history.ts'
 import type { Call, Tool } from '../../src/tools/tool.ts'
 import { sliceOf } from './prompts/shown-blocks.ts'
 
-/** A conversation with some blocks in it, and a tool that is called next. */
+/** A conversation with these blocks, and functions to call a tool in it. */
 export async function toolFixture(
   drafts: readonly Draft[] | ((blobs: BlobStore) => Promise<readonly Draft[]>),
   options: {
-    /** The paths whose blocks are hidden. */
+    /** The paths of blocks that are hidden. */
     readonly hidden?: readonly string[]
     /** The ids of further blocks that are hidden. */
     readonly hide?: readonly string[]
@@ -82,7 +82,7 @@ export async function toolFixture(
   }
 }
 
-/** Puts the recorded files of the current turn into its folder, where the tools that made them had put them. */
+/** Writes the recorded files of the current turn to its folder. In a real turn, the tools that made the files have done this. */
 async function placeRecordedFiles({ files }: Workspace, call: Call): Promise<void> {
   const history = historyOf(call)
   for (const logical of await history.paths(call.origin.turnId)) {

@@ -3,7 +3,7 @@ import type { LaneEvent, TurnEvent } from '../../src/core/event.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Harness, RecordedTurn } from '../../src/testing/harness.ts'
 
-/** An action that runs once, at the first event for which `when` is true. */
+/** An action that runs once, after the first event for which `when` is true. */
 export interface TimedAction {
   readonly when: (event: TurnEvent) => boolean
   readonly act: (harness: Harness) => Promise<unknown>
@@ -21,11 +21,11 @@ export async function runTurnWith(harness: Harness, input: string, ...actions: r
   return { ...(await turn.result), events }
 }
 
-/** True for events with text of the answer: from the first one on, the user sees a part of it. */
+/** Whether an event shows text of the answer. After the first such event, the user sees a part of the answer. */
 export const answering = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.text !== ''
 
-/** True for the event that completes the answer. The turn may still continue. */
+/** Whether an event completes the text of an answer. The turn may still go on. */
 export const answered = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.completed
 
@@ -48,7 +48,7 @@ export const sendWith =
 
 export const stopTurn = ({ agent, conversationId }: Harness): Promise<unknown> => agent.stop(conversationId)
 
-/** The lane deltas among the events. */
+/** The events of lanes, of all lanes or of those with this marker. */
 export const deltasOf = (events: readonly TurnEvent[], marker?: string): readonly LaneEvent[] =>
   events.filter((event) => event.type === 'lane.delta').filter(({ delta }) => marker === undefined || delta.marker === marker)
 
@@ -65,10 +65,10 @@ export const codesOf = async (harness: Harness): Promise<readonly string[]> => (
 
 export const blockTypes = async (harness: Harness): Promise<readonly string[]> => blocksOf(await harness.timeline()).map(({ type }) => type)
 
-/** The number of decision calls. */
+/** How many decisions the model was asked for. */
 export const decisions = ({ model }: Harness): number => model.requests.filter(({ role }) => role === 'decision').length
 
-/** The entry numbers among the events. */
+/** The `seq` of all entries among the events. */
 export const seqs = (events: readonly TurnEvent[]): readonly number[] =>
   events.flatMap((event) => (event.type === 'entry' ? [event.seq] : []))
 

@@ -22,12 +22,15 @@ const exec = defineTool({
 
 const tools = [weather(), exec]
 
-/** Deltas whose number is not the next of their lane. A new attempt and a restarted lane begin at 0 again. */
+/**
+ * The deltas whose number is not the next number of their lane. If a model call is repeated or a lane starts again, the number 0 is
+ * allowed.
+ */
 function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   const next = new Map<string, number>()
   const gaps: string[] = []
   for (const { iteration, attempt, delta } of deltasOf(events)) {
-    if (delta.extra) continue // the state of a program always has index 0
+    if (delta.extra) continue // the state of a program always has the index 0
     const lane = `${iteration} ${attempt} ${delta.marker} ${delta.artifact_name}`
     if (delta.index !== 0 && delta.index !== next.get(lane)) gaps.push(`${lane} ${delta.index}`)
     next.set(lane, delta.index + 1)
@@ -35,7 +38,7 @@ function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   return gaps
 }
 
-/** The texts of the lanes with a marker, by round. Of several attempts at a round, the last counts. */
+/** The text of each lane with this marker, by round. If the model was called several times in a round, the last call counts. */
 function lanesByRound(events: readonly TurnEvent[], marker: string) {
   const lanes = new Map<string, { readonly iteration: number; readonly attempt: number; text: string; last: LaneEvent['delta'] }>()
   for (const { iteration, attempt, delta } of deltasOf(events, marker)) {
@@ -47,7 +50,7 @@ function lanesByRound(events: readonly TurnEvent[], marker: string) {
   return [...lanes.values()]
 }
 
-/** All that was shown, joined by lane, however small the pieces were. */
+/** All texts that users saw, one per lane, with its pieces joined. */
 function shownTexts(events: readonly TurnEvent[]): readonly string[] {
   const lanes = Object.groupBy(deltasOf(events), ({ iteration, delta }) => `${iteration} ${delta.marker} ${delta.artifact_name}`)
   return Object.values(lanes).map((deltas = []) => deltas.map(({ delta }) => delta.text).join(''))
@@ -56,7 +59,9 @@ function shownTexts(events: readonly TurnEvent[]): readonly string[] {
 const brokenOff = new Set(['service_interrupted', 'service_error'])
 const refused = new Set(responseViolations.map((code) => `protocol_violation.${code}`))
 
-/** An answer that was shown is an answer of the turn, and a file that was shown and not written is shown as aborted. */
+/**
+ * Checks that an answer that was shown is stored as an answer of the turn. A file that was shown but not written must be shown as aborted.
+ */
 function expectKept(events: readonly TurnEvent[], blocks: readonly Block[], counts: { answers: number; refused: number }): void {
   const codesIn = (round: number) => blocks.flatMap((block) => (block.meta?.iteration === round ? (readNotice(block)?.code ?? []) : []))
   for (const { iteration, text } of lanesByRound(events, 'answer')) {
@@ -72,7 +77,7 @@ function expectKept(events: readonly TurnEvent[], blocks: readonly Block[], coun
   }
 }
 
-/** In all, ten thousand replies: in each batch 250 conversations of five replies. Batches let a failure show early. */
+/** Ten thousand replies in all. Each batch has 250 conversations of five replies, so that a failure is reported after its batch. */
 const batches = 8
 const conversations = 250
 const replies = 5
@@ -103,7 +108,7 @@ describe('with any model output', () => {
 })
 
 async function expectAnswered(harness: Harness, turn: RecordedTurn, counts: Parameters<typeof expectKept>[2]): Promise<void> {
-  expect(turn.error === undefined || turn.error.cause !== undefined).toBe(true) // errors come from the provider, never from our code
+  expect(turn.error === undefined || turn.error.cause !== undefined).toBe(true) // every error comes from the provider, not from Daybook
   expect(turn.answer.trim()).not.toBe('')
   expect(laneText(turn.events, 'answer').trim()).not.toBe('')
   expect(gapsIn(turn.events)).toEqual([])
@@ -119,5 +124,5 @@ async function expectAnswered(harness: Harness, turn: RecordedTurn, counts: Para
   expect(called.filter((callId) => !answered.has(callId))).toEqual([])
   expect(blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Do it.')
   const written = blocks.findLast(({ type }) => type === 'assistant.completion')?.text ?? ''
-  expect(rewriteSids(written, new Map())).toBe(turn.answer) // the conversation has no sources
+  expect(rewriteSids(written, new Map())).toBe(turn.answer) // the conversation has no sources, so that no citation stays
 }

@@ -9,10 +9,10 @@ import { reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { type BillingModel, billingModel } from '../support/models/billing-model.ts'
 
-/** The limit that the documentation promises. */
+/** The limit of the context that the documentation promises. */
 const limitOf = (window: number) => Math.min(80_000, window - Math.min(20_000, Math.floor(window / 4)))
 
-/** Creates an agent in memory that counts its compactions. */
+/** Creates an agent with a store in memory, and counts its compactions. */
 function createCountingAgent(model: BillingModel, parts: Partial<AgentParts> = {}) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })

@@ -24,7 +24,7 @@ const nonsense: readonly (readonly [what: string, usage: unknown])[] = [
   ['a big integer', { ...valid, output: 5n }],
 ]
 
-/** A model that sends these events in place of the ones of the script. */
+/** A model that replaces each event of a scripted model by the events that `change` returns. */
 const sending = (script: ScriptedModel, change: (event: ModelEvent, role: string) => readonly unknown[]): ScriptedModel => ({
   ...script,
   left: 0,
@@ -166,7 +166,8 @@ it.each([Number.NaN, -1, '5', Number.POSITIVE_INFINITY, null])('a price of %s co
   const script = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('never asked for')])
   const harness = createTestHarness(script, { settings: { maxMoney: 100, priceOf: () => price as number } })
   const said = await harness.say('Do it.')
-  expect([said.exitReason, script.left]).toEqual(['unpriced', 2]) // the title has no price, so nothing else is asked
+  // the call for the title has no known price, so that the model is not called again
+  expect([said.exitReason, script.left]).toEqual(['unpriced', 2])
 })
 
 it.each([

@@ -13,7 +13,7 @@ import { defineTool } from '../../src/tools/define.ts'
 
 const conversationId = 'c1'
 
-/** An action of a user during a turn, and the number of event loop turns before it. */
+/** An action of a user during a turn, and how many turns of the event loop pass before it. */
 type UserAction = {
   readonly kind:
     | 'run'
@@ -70,7 +70,7 @@ it('with any events at any time during turns, every event is folded once, every 
       const harness = createHarness({ replies: replies(replyKinds), tools: [work()], settings })
       const followers = await performAll(harness, actions)
       await untilIdle(harness)
-      harness.clock.advance(3_600_000) // now the cache is cold, so that waiting feedback is folded too
+      harness.clock.advance(3_600_000) // the cache has expired now, so that the next turn also reads waiting feedback
       await harness.say('Anything left?')
       const journal = await harness.journal()
       checkEvents(journal)
@@ -88,7 +88,7 @@ it('with any events at any time during turns, every event is folded once, every 
   )
 }, 60_000)
 
-/** Performs the actions with their delays, and waits for every result. */
+/** Performs the actions with their delays, and waits for all results. */
 async function performAll(harness: Harness, actions: readonly UserAction[]) {
   const { agent } = harness
   const results: Promise<unknown>[] = [agent.run(conversationId, 'Begin.').result]
@@ -114,7 +114,7 @@ async function performAll(harness: Harness, actions: readonly UserAction[]) {
   return followers
 }
 
-/** Sends a message and aborts its signal a little later. The message is then withdrawn, or its own turn is stopped, or its turn goes on. */
+/** Sends a message and aborts its signal a little later. Then the message is withdrawn, or its turn is stopped, or its turn goes on. */
 async function runAndAbort({ agent }: Harness, text: string, after: number): Promise<void> {
   const stop = new AbortController()
   const result = agent.run(conversationId, text, { signal: stop.signal }).result
@@ -124,7 +124,7 @@ async function runAndAbort({ agent }: Harness, text: string, after: number): Pro
   await result.catch((error: unknown) => expect(error).toMatchObject({ name: 'AbortError' }))
 }
 
-/** Waits until no turn is open and no followup waits to become one. */
+/** Waits until no turn is open and no followup waits. */
 async function untilIdle(harness: Harness): Promise<void> {
   for (;;) {
     const { openTurn, inbox } = await harness.timeline()
@@ -153,7 +153,7 @@ function checkEvents(journal: readonly Change[]): void {
   expect(new Set(texts).size).toBe(texts.length)
 }
 
-/** Checks that a followup that waits when a stop arrives is folded into the stopped turn, unless it is withdrawn. */
+/** Checks that a stopped turn reads every followup that waited when the stop arrived. Withdrawn followups are not read. */
 function checkStops(journal: readonly Change[]): void {
   const turnOf = new Map(
     journal.flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id] as const) : [])),
@@ -206,7 +206,7 @@ function replyText(kind: ModelAction['kind'], index: number): string {
   return kind === 'nonsense' ? 'Sure, I can do that.' : reply.answer(`Answer number ${index}, and a different one it is.`)
 }
 
-/** A tool that takes some turns of the event loop. A call that takes three ignores its signal. */
+/** A tool that takes some turns of the event loop. If it takes three, it ignores its signal. */
 const work = () =>
   defineTool({
     id: 'some.work',

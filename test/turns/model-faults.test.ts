@@ -9,19 +9,19 @@ import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { everyProvider, modelNames } from '../support/models/provider-models.ts'
 import { codesOf } from '../support/watch-turn.ts'
 
-/** A fake API key. The fake providers repeat it in their errors; no other output may contain it. */
+/** A fake API key. The fake providers put it into their errors, and no output of the agent may contain it. */
 const key = 'sk-planted-9f3kQzT71xWmN4bVc8'
 const thinking = '<channel:thinking>Let me think'
 
 interface Fault {
   readonly reply: FakeReply
-  /** The sentence that the user reads when the fault persists. */
+  /** The sentence that the user reads if the fault does not go away. */
   readonly sentence: RegExp
   readonly calls: number
   readonly kind: string
 }
 
-/** Faults of the provider. Each affects every call after the call for the title. */
+/** Faults of the provider. Every call after the one for the title has this fault. */
 const faults: Readonly<Record<string, Fault>> = {
   'a key that is not accepted': {
     reply: { error: 'authentication' },
@@ -104,7 +104,7 @@ describe.each(everyProvider)('%s', (name) => {
   })
 })
 
-/** The stall timeout of ten minutes fires when the provider has been silent for twenty checks. */
+/** Options with a timeout of ten minutes. The test's own timer fires when the provider was silent in twenty checks in a row. */
 const stallOptions = (provider: Pick<FakeProvider, 'silent'>): NamedModelOptions => ({
   stallMs: 600_000,
   startTimer(milliseconds, ring) {
@@ -112,7 +112,7 @@ const stallOptions = (provider: Pick<FakeProvider, 'silent'>): NamedModelOptions
     let looks = 0
     const watch = setInterval(() => {
       looks = provider.silent ? looks + 1 : 0
-      if (looks === 20) ring() // by then the output before the silence has arrived
+      if (looks === 20) ring() // by then all output from before the silence has arrived
     }, 2)
     return () => clearInterval(watch)
   },
@@ -128,7 +128,7 @@ async function runTurn(name: FakeProviderName, script: FakeScript) {
   }
 }
 
-/** Runs one turn of a real agent and searches all of its output for the key. */
+/** Runs one turn of a real agent, and searches all of its output for the key. */
 async function runTurnOn(model: ReturnType<typeof modelFrom>) {
   const problems: unknown[] = []
   const gate = scriptedModel([])

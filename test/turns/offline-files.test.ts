@@ -16,7 +16,7 @@ interface File {
   readonly content: string | Uint8Array
 }
 
-/** Runs one message and returns what a user at the terminal reads as the answer. */
+/** Runs one message, and returns the answer that a user reads in the terminal. */
 async function ask(question: string, ...files: readonly File[]): Promise<string> {
   return (await line.run('run', question, '--quiet', ...attached(files))).output
 }

@@ -38,7 +38,7 @@ const raise = (message: string): never => {
 
 const plain = (text: string) => text.replace(/\s+/g, ' ')
 
-/** Every quoted line. */
+/** All quoted lines of an answer. */
 const quotesIn = (answer: string) => [...answer.matchAll(/^> (.*)$/gm)].map(([, quote]) => quote as string)
 
 const questions: readonly (readonly [

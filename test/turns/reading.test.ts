@@ -6,7 +6,7 @@ import { createHarness } from '../../src/testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 
-// Writes, changes, hides and reads of two files in any order, over several turns, with a real agent.
+// Two files are written, changed, hidden and read in any order, over several turns, with a real agent.
 
 type Step =
   | { readonly kind: 'write' | 'change'; readonly file: string; readonly size: keyof typeof sizes }
@@ -14,10 +14,13 @@ type Step =
   | { readonly kind: 'other tool' }
   | { readonly kind: 'next turn' }
 
-/** The symbols before the mark of a version. A prompt shows 12,000 symbols of a written file, and 48,000 of one that is read. */
+/**
+ * The number of characters before the line that identifies a version. A prompt shows 12,000 characters of a written file, and 48,000 of a
+ * file that was read.
+ */
 const sizes = { small: 300, medium: 13_000, large: 30_000 }
 
-/** A text of which the mark comes after the first `size` symbols. A large text is cut after the mark. */
+/** A text with the line `mark` after about `size` characters. A large text goes on after this line. */
 function textOf(mark: string, size: keyof typeof sizes): string {
   const filler = `${'some words of a file '.repeat(5)}\n`
   const before = filler.repeat(sizes[size] / filler.length + 1)
@@ -30,7 +33,7 @@ interface Version {
   readonly by: 'write' | 'change'
 }
 
-/** Runs the steps. Returns how often each read showed the mark of the current version in the next prompt. */
+/** Runs the steps. For each read, returns how often the next prompt contained the identifying line of the current version. */
 async function run(steps: readonly Step[]): Promise<readonly { readonly step: number; readonly path: string; readonly shown: number }[]> {
   const current = new Map<string, Version>()
   const reads: { step: number; path: string; shown: number }[] = []

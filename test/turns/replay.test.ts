@@ -47,7 +47,7 @@ describe('the recorded journal of a scenario', () => {
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** A conversation of two turns with text outside ASCII. */
+/** A conversation of two turns, with text outside of ASCII. */
 async function recordConversation(settings: { readonly recordPrompts: boolean }) {
   const replies = [
     reply.call('weather.today', { city: 'Zürich' }),
@@ -61,7 +61,7 @@ async function recordConversation(settings: { readonly recordPrompts: boolean })
   return { harness, replayAgain: (parts = {}) => replay(harness.store, harness.conversationId, { tools: [weather()], settings, ...parts }) }
 }
 
-/** Changes the character after the word in every block of this type. */
+/** Changes the character after `word` in every rendered block of this type. */
 function changeRenderer(type: keyof typeof blockRenderers, word: string): void {
   const before = blockRenderers[type]
   const misspelt = (part: Part): Part => (part.type === 'text' ? { ...part, text: part.text.replace(`${word}"`, `${word}!`) } : part)
@@ -86,7 +86,8 @@ describe('a renderer that changes one character', () => {
       recorded: expect.stringMatching(/^"/),
       present: expect.stringMatching(/^!/),
     })
-    expect(second?.divergence).toMatchObject({ where: 'block', iteration: 0, block: { id: result?.id } }) // the second turn shows the old turn, too
+    // the prompt of the second turn also contains the changed block of the first
+    expect(second?.divergence).toMatchObject({ where: 'block', iteration: 0, block: { id: result?.id } })
   })
 
   it.each([
@@ -121,7 +122,7 @@ describe('a renderer that changes one character', () => {
     expect(second?.divergence).not.toHaveProperty('byte')
   })
 
-  /** The rendered block, from the requests that the model got. */
+  /** The rendered block with this word, taken from a request that the model got. */
   function renderedText(harness: Awaited<ReturnType<typeof recordConversation>>['harness'], word: string): string {
     const parts = harness.model.requests.filter(({ role }) => role === 'decision')[1]?.parts ?? []
     const sent = parts.map((part) => (part.type === 'text' ? part.text : '')).find((text) => text.includes(word)) ?? ''

@@ -26,7 +26,7 @@ for (const { name, scenario } of scenarios) {
   it(`${name}: ${scenario.title}`, async () => {
     const inMemory = await runScenario(scenario, 'memory')
     const onDisk = await runScenario(scenario, name)
-    expect(onDisk.journal).toEqual(inMemory.journal) // byte for byte: clock and random numbers are the same
+    expect(onDisk.journal).toEqual(inMemory.journal) // equal in every byte, because clock and random numbers are the same
     compare(join(here, name, 'timeline.txt'), inMemory.timeline)
     if (scenario.prompt) compare(join(here, name, 'prompt.txt'), inMemory.prompt)
   })
@@ -60,7 +60,7 @@ async function runScenario(scenario: Scenario, storage: string) {
   }
 }
 
-/** Compares with a golden file. `UPDATE_GOLDEN=1` accepts the current output; read the difference first. */
+/** Compares a text with its golden file. `UPDATE_GOLDEN=1` accepts the current text. Check the difference first. */
 function compare(file: string, actual: string): void {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)
   expect(`${actual}\n`).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')

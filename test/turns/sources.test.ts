@@ -13,7 +13,7 @@ import { type Returned, succeeded } from '../../src/tools/outcome.ts'
 import type { Call, Tool } from '../../src/tools/tool.ts'
 import { contextWithRoom } from '../support/context-size.ts'
 
-/** A row as a tool returns it: without validation, and with a number that only this result knows. */
+/** A source as a tool returns it, not validated. `sid` is a number that has a meaning only in this result. */
 interface Row {
   readonly sid?: number | string
   readonly url?: string | undefined
@@ -22,15 +22,15 @@ interface Row {
 }
 
 const forms = ['text', 'list', 'nested', 'json text', 'file', 'json file'] as const
-/** The forms of a tool that does not say which part of its output is a source. */
+/** The forms of output in which a tool does not say which values are sources. */
 const plainForms = ['plain list', 'by address', 'plain nested', 'beside other values', 'plain json text'] as const
 
-/** One search. `form` says how the tool returns its rows. */
+/** One search. `form` is the form in which the tool returns its rows. */
 interface Search {
   readonly tool: 'web.search' | 'news.search'
   readonly form: (typeof forms)[number] | (typeof plainForms)[number]
   readonly rows: readonly Row[]
-  /** True when the process ends while the tool runs. Another process then runs the call again. */
+  /** Whether the process ends while the tool runs. Another process then runs the call again. */
   readonly crashes: boolean
 }
 
@@ -56,19 +56,19 @@ const turns = fc.array(fc.array(searches, { minLength: 1, maxLength: 3 }), { min
 
 const pageOf = ({ url, href }: Row) => (url ?? href) && normalizeUrl(url ?? href ?? '')
 
-/** The sentence about a page that stands beside the number of its row. */
+/** A sentence about the page of a row. In outputs it stands beside the number of the row. */
 const fact = (row: Row) => `fact about <${pageOf(row) ?? 'nothing'}>`
 const citedFact = (row: Row) => `${fact(row)} [[S:${row.sid}]].`
 
 const longPage = 'A sentence that fills the context. '.repeat(30)
 
-/** A plain output is taken for rows only if at least one of them is one. */
+/** A valid row. An output without declared sources is searched for sources only if it contains at least one valid row. */
 const good: Row = { sid: 6, url: pages[0] as string, title: 'One title' }
 
 function returned({ form, rows: found }: Search, call: Call): Returned {
   const rows = plainForms.some((plain) => plain === form) ? [...found, good] : found
   const described = rows.map((row) => ({ ...row, text: `${fact(row)} ${longPage}` }))
-  const sources = described as never // tools of other authors are not checked by the compiler
+  const sources = described as never // the type check is skipped, because tools of other authors may return anything
   const text = rows.map(citedFact).join('\n')
   switch (form) {
     case 'text':
@@ -103,7 +103,7 @@ function returned({ form, rows: found }: Search, call: Call): Returned {
 
 type Fact = readonly [page: string, sid: number]
 
-/** Every sentence about a page in a prompt, with the number that the prompt shows beside it. */
+/** Every sentence about a page in a prompt, with the number that stands beside it. */
 function factsIn(text: string): readonly Fact[] {
   const cited = [...text.matchAll(/fact about <([^>\s]*)> \[\[S:(\d+)\]\]/g)].map(([, page = '', sid]): Fact => [page, Number(sid)])
   const listed = [...text.matchAll(/SID:(\d+) .*\n +fact about <([^>\s]*)>/g)].map(([, sid, page = '']): Fact => [page, Number(sid)])
@@ -118,7 +118,7 @@ function factsIn(text: string): readonly Fact[] {
 const textOf = ({ parts }: ModelRequest) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 const cite = (facts: readonly Fact[]) => facts.map(([page, sid]) => `fact about <${page}> [[S:${sid}]]`).join(', ')
 
-/** Runs the searches of all turns. The model cites every fact that it sees, in its answers and in its summaries. */
+/** Runs the searches of all turns. The model cites every sentence that it sees, in its answers and in its summaries. */
 async function converse(conversation: readonly (readonly Search[])[]): Promise<{ readonly harness: Harness; readonly shown: Fact[] }> {
   const steps = conversation.flat()
   const crashed = new Set<number>()
@@ -216,7 +216,7 @@ it('every citation that reaches a user leads to the page whose text stood beside
   for (const count of [reached.compactions, reached.crashes, reached.merged]) expect(count).toBeGreaterThan(20)
 })
 
-/** A tool that returns these results, one after the other. */
+/** A tool that returns these results, one per call. */
 function tool(results: readonly ((call: Call) => Returned)[]): Tool {
   let next = 0
   return defineTool({

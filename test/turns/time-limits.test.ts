@@ -12,7 +12,7 @@ import { type Reply, reply, type ScriptedModel, scriptedModel } from '../../src/
 import { contextWithRoom } from '../support/context-size.ts'
 import { library, slowTool, weather } from '../support/scenario-tools.ts'
 
-/** The limits are short, so that the tests are quick. The clock of the harness stands still: only the timer ends the time. */
+/** Short limits, so that the tests are fast. The clock of the harness does not advance, so that only a timer ends the turn. */
 const short = { maxSeconds: 0.1, stopGraceMs: 20 }
 
 const createTestHarness = (replies: readonly Reply[], { settings, ...options }: Partial<HarnessOptions> = {}) =>
@@ -20,7 +20,9 @@ const createTestHarness = (replies: readonly Reply[], { settings, ...options }: 
 
 type Stream = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>
 
-/** A model whose first calls are answered by `streams`, later ones by the script. Titles are scripted, too. */
+/**
+ * A model whose first calls use `streams` and whose later calls use `replies`. With `titles: 'scripted'`, calls for a title use neither.
+ */
 function modelWith(streams: readonly Stream[], replies: readonly Reply[], titles: 'scripted' | 'streams' = 'scripted'): ScriptedModel {
   const scripted = scriptedModel(replies)
   let next = 0
@@ -31,7 +33,7 @@ function modelWith(streams: readonly Stream[], replies: readonly Reply[], titles
   return { ...scripted, left: 0, stream }
 }
 
-/** A call that never answers and does not react to its signal. */
+/** A model call that never answers and ignores its signal. */
 async function* deaf(): AsyncGenerator<ModelEvent> {
   await new Promise<never>(() => {})
 }
@@ -103,7 +105,7 @@ describe('the time limit of a turn', () => {
       settings: { stopGraceMs: 10_000 },
     })
     expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'time', answer: 'With it.' })
-    expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toContain('too late') // that is what the tool returned
+    expect(JSON.stringify(harness.model.requests.at(-1)?.parts)).toContain('too late') // the tool returned this text
   })
 
   it('ends the wrap-up, too: then the answer is a fixed text', async () => {
@@ -148,7 +150,7 @@ describe('the time limit of a turn', () => {
     const summaries = (await harness.journal()).flatMap((change) =>
       change.type === 'response.received' && change.role === 'compaction' ? [change.finish_reason] : [],
     )
-    expect(summaries).toEqual(['interrupted', 'interrupted']) // before the first decision, and again in the wrap-up
+    expect(summaries).toEqual(['interrupted', 'interrupted']) // one before the first decision, one in the wrap-up
   })
 
   it('may be longer than the longest timer', async () => {

@@ -74,7 +74,7 @@ const values = fc.letrec((tie) => ({
   ),
 })).value
 
-/** Arbitrary parameters, mostly with the right names in the right order, so that the call reaches the tool. */
+/** Parameters of any kind. Most have the right names in the right order, so that the tool is really called. */
 function paramsFor(tool: Tool): fc.Arbitrary<object> {
   const shaped = tool.parameters.map(({ name, type, required }) => {
     const fits =
@@ -103,7 +103,7 @@ const skills = { read: async () => undefined }
 const knowledgeSearch = { search: async () => Promise.reject('no') }
 const everything = { memory, knowledge, skills, knowledgeSearch }
 
-/** Checks that every call has a result, and that call, notices and result are in this order. */
+/** Checks that every call has a result, and that the call comes first, then notices, then the result. */
 function expectAnswered(blocks: readonly Block[]): void {
   const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : []))
   for (const callId of callIds) {
@@ -129,7 +129,8 @@ describe.each(tools.map((tool) => [tool.id, tool] as const))('%s', (id, tool) =>
   it('returns a result for any parameters, and the turn continues', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(paramsFor(tool), { minLength: 5, maxLength: 5 }), async (given) => {
-        const fine = reply.call('react.plan', { mode: 'new', steps: ['go on'] }) // so that rejected calls are not consecutive
+        // a valid call in between, because several rejected calls in a row would end the turn
+        const fine = reply.call('react.plan', { mode: 'new', steps: ['go on'] })
         const replies = [
           reply.call('react.write', { path: 'files/a.md', channel: 'canvas', content: 'one\ntwo\n', kind: 'file' }),
           ...given.flatMap((params) => [reply.call(id, params), fine]),
@@ -232,7 +233,7 @@ describe('a tool of another author', () => {
       params: z.object({}),
       timeoutMs: 2_000,
       async run(_params, call) {
-        await call.workspace() // results are also written to the workspace for programs
+        await call.workspace() // opens the workspace, because results are then also written there
         return run() as never
       },
     })
@@ -249,7 +250,7 @@ describe('a tool of another author', () => {
     expectAnswered(blocks)
     expect(JSON.stringify(harness.model.requests)).not.toContain('/home/me')
     expect(JSON.stringify(harness.model.requests).length).toBeLessThan(500_000)
-    expect((await harness.say('And?')).answer).toBe('Still here.') // the journal can still be read
+    expect((await harness.say('And?')).answer).toBe('Still here.') // the next turn can still load the conversation
     expect(problems.filter(({ where }) => where !== 'result of test.tool')).toEqual([])
   })
 

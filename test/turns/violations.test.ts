@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { callViolations, planViolations, responseViolations } from '../../src/core/decision/violations.ts'
 
-/** Codes of notices that are not about a decision: they come from a running tool, or are not caused by the model. */
+/** Codes of notices that do not come from checks of a decision. A running tool causes them, or the model is not the cause. */
 const others = [
   ...['protocol_violation.path_rewritten', 'protocol_violation.write_extension_mismatch', 'protocol_violation.param_ref_not_visible'],
   ...['checkout_invalid_mode', 'checkout_missing_paths', 'checkout_invalid_paths'].map((code) => `protocol_violation.${code}`),

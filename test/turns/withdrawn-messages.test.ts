@@ -22,7 +22,7 @@ const texts = async (harness: Harness) =>
     change.type === 'blocks.appended' ? change.blocks.flatMap(({ type, text }) => (type.startsWith('user.') ? [text] : [])) : [],
   )
 
-/** Calls `act` once, after the first entry for which `when` is true. */
+/** Calls `act` once, at the first entry for which `when` is true. */
 function once(when: (change: Change) => boolean, act: () => void): HarnessOptions['onEntry'] {
   let done = false
   return (_, { change }: EntryEvent) => {
@@ -34,7 +34,7 @@ function once(when: (change: Change) => boolean, act: () => void): HarnessOption
 
 const accepted = (change: Change) => change.type === 'event.accepted'
 
-/** A turn whose tool runs until `finish` is called, with a followup that has a signal. */
+/** Runs a turn whose tool runs until `finish` is called, and sends a followup with a signal meanwhile. */
 async function withFollowup(replies: readonly Reply[], onEntry?: HarnessOptions['onEntry']) {
   const { tool, finish } = pausedTool()
   const harness = createHarness({ replies: [reply.call('paused.work'), ...replies], tools: [tool], ...(onEntry && { onEntry }) })

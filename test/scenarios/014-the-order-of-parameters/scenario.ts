@@ -7,7 +7,7 @@ const valid = { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'fi
 const write = (...names: readonly (keyof typeof valid)[]) =>
   reply.call('react.write', Object.fromEntries(names.map((name) => [name, valid[name]])))
 
-/** One more parameter than react.write has, so that the fourth can be the first one out of order. */
+/** A tool with five ordered parameters, so that a call can be wrong from the fourth parameter on. `react.write` has only four. */
 const publish = defineTool({
   id: 'sample.publish',
   description: 'Writes, and tells somebody.',

@@ -2,7 +2,7 @@ import { reply } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
-/** Set when the scenario runs: the first reply takes a minute and a half. */
+/** Advances the clock by a minute and a half, so that the first reply takes this long. It is set when the scenario runs. */
 let advanceClock = () => {}
 
 function slowReply(): string {

@@ -7,7 +7,7 @@ import { steerWith } from '../../support/watch-turn.ts'
 
 let harness: Harness | undefined
 
-/** A tool during which the user sends a followup, so that the followup arrives before the result. */
+/** Makes the user send a followup while the tool runs, so that the followup arrives before the result. */
 const withFollowup = (tool: Tool): Tool => ({
   ...tool,
   async run(params, call) {

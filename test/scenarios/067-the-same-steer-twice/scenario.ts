@@ -18,7 +18,7 @@ export default {
       {
         when: toolStarted,
         act: async () => {
-          await steer(harness) // it would stop the tool if it had an effect
+          await steer(harness) // if this steer had an effect, it would stop the tool
           expect((await harness.timeline()).inbox).toEqual([])
           await agent.steer(conversationId, 'Stop that.', { eventId: 'another' })
         },

@@ -30,7 +30,7 @@ export default {
       },
       { when: answered, act: published },
     )
-    await published() // delivered again
+    await published() // the same event is delivered again
     expect(harness.model.left).toBe(1)
     await harness.say('Is it out?')
   },

@@ -7,7 +7,7 @@ import { answered, answering, runTurnWith, toolStarted } from '../../support/wat
 
 const unfinished = reply.answer('The house is').replace(/<\/channel:answer>$/, '')
 
-/** Sends both before the turn can fold the first. */
+/** Sends a followup and a stop before the turn can read the followup. */
 const followUpAndStop = ({ agent, conversationId }: Harness) =>
   Promise.all([agent.send(conversationId, 'And the garden?'), agent.stop(conversationId)])
 

@@ -8,7 +8,9 @@ import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
 import type { TurnObserver } from './long-turn.ts'
 
-/** Opens the store of a folder that several processes use. Decisions and effects are logged in files beside the store, one line each. */
+/**
+ * Opens the store in a folder that several processes use. Files beside the store record model calls and effects of tools, one line each.
+ */
 export async function openCrashFolder(folder: string, clock = createSystemClock()) {
   const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
   return { clock, store: await createSqliteStore({ file: join(folder, 'store.sqlite'), blobs, clock }) }

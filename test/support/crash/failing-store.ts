@@ -1,10 +1,10 @@
 import { Failure } from '../../../src/core/failure.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
 
-/** `before`: nothing is written. `after`: the entry is written, but the caller gets an error. */
+/** `before`: the changes are not stored. `after`: the changes are stored, but the caller gets an error. */
 export type FailureSide = 'before' | 'after'
 
-/** A store that fails at its nth append and rejects every call after it. For the stored data this is the same as the death of the process. */
+/** A store that fails at its nth append and rejects every later call. The stored data is the same as after the death of the process. */
 export function failingStore(store: ConversationStore, at: { readonly append: number; readonly side: FailureSide }): ConversationStore {
   let appends = 0
   let broken = false

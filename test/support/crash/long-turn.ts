@@ -9,12 +9,15 @@ import { defineTool } from '../../../src/tools/define.ts'
 import type { Call, Tool } from '../../../src/tools/tool.ts'
 
 /**
- * A turn of thirty rounds that any process can continue: the replies of the model depend only on the prompt. An observer outside the
- * agent counts model calls and effects.
+ * A turn of thirty rounds that any process can continue, because the replies of the model depend only on the prompt. An observer counts
+ * model calls and effects of tools.
  */
 export const ROUNDS = 30
 
-/** One entry to open the turn, one for the title, two per tool round, one for the rejected round and one for the answer. */
+/**
+ * The number of entries: one to open the turn, one for the title, two per round with a tool call, one for the invalid response, one for the
+ * answer.
+ */
 export const ENTRIES = 2 + 2 * (ROUNDS - 2) + 1 + 1
 
 export const settings = { maxRounds: 40 }
@@ -22,9 +25,9 @@ export const settings = { maxRounds: 40 }
 export interface TurnObserver {
   /** Called when the agent asks the model for a decision. */
   onDecision(iteration: number, conversationId: string): void
-  /** Called when a tool has had an effect that can not be undone. */
+  /** Called when a tool has done something that can not be undone. */
   onEffect(key: string, toolId: string): void
-  /** Called before each chunk of the model, and before and after the effect of a tool. A test may pause or kill the process here. */
+  /** Called before each piece of a response, and before and after the effect of a tool. A test may pause or kill the process in it. */
   onStep(where: string, conversationId: string): void | Promise<void>
 }
 
@@ -58,7 +61,7 @@ function iterationOf({ parts }: ModelRequest): number {
   return Number(/Iteration (\d+)\//.exec(last?.type === 'text' ? last.text : '')?.[1]) - 1
 }
 
-/** The reply of the model: over all rounds it calls each kind of tool, is invalid once, and answers in the last round. */
+/** The reply of the model. In the thirty rounds it calls each kind of tool, is invalid once, and answers at the end. */
 function modelReply(iteration: number, request: ModelRequest): string {
   if (iteration === ROUNDS - 1) return reply.answer('Thirty rounds later.', { followups: ['Again?'] })
   if (iteration === 5) return '<channel:thinking>Oops.</channel:thinking><channel:action>{"action": "call_tool"</channel:action>'
@@ -105,7 +108,10 @@ export function longTurnTools(observer: TurnObserver): readonly Tool[] {
   return [pay, look]
 }
 
-/** The blocks of a timeline without ids, times and the notices that a restart adds; and the rounds whose results have an unknown outcome. */
+/**
+ * The blocks of a timeline as lines, without ids, times and the notices that a restart adds. `unknown` are the rounds whose tool results
+ * say that the outcome is unknown.
+ */
 export function normalizedLines(timeline: Timeline): { readonly lines: readonly string[]; readonly unknown: readonly number[] } {
   const blocks = blocksOf(timeline)
   const names = placeholdersOf(blocks)
@@ -114,7 +120,7 @@ export function normalizedLines(timeline: Timeline): { readonly lines: readonly 
   return { lines: compared.map((block) => `${block.meta?.iteration ?? ''} ${lineOf(block, names)}`), unknown }
 }
 
-/** The lines without the results of these rounds. */
+/** The lines without the tool results of these rounds. */
 export const withoutResultsOf = (lines: readonly string[], rounds: readonly number[]): readonly string[] =>
   lines.filter((line) => !(line.includes('"react.tool.result"') && rounds.includes(Number.parseInt(line, 10))))
 
@@ -129,7 +135,9 @@ function lineOf({ id: _id, ts: _ts, ...block }: Block, names: ReadonlyMap<string
   return line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<ts>')
 }
 
-/** Placeholders for ids, in the order of replacement: call ids before their last eight characters, which are part of plan ids. */
+/**
+ * Placeholders for ids, in the order of replacement. Call ids come before their last eight characters, because plan ids contain only these.
+ */
 function placeholdersOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
   const calls = blocks.flatMap(({ meta }) =>
     meta?.tool_call_id === undefined ? [] : [[meta.tool_call_id, `<call ${meta.iteration}>`] as const],

@@ -1,6 +1,9 @@
 /**
- * A server in its own process, for tests that kill it. `node serve-child.ts <folder> <port> <drainMs> <delayMs>` prints `listening <url>`
- * when it is ready, and drains on SIGTERM.
+ * A server in its own process, for tests that kill it:
+ *
+ *   node serve-child.ts <folder> <port> <drainMs> <delayMs>
+ *
+ * It prints `listening <url>` when it is ready. On SIGTERM it lets running turns finish and then ends.
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -17,16 +17,16 @@ import { foldersOnDisk } from '../workspace-folders.ts'
 import { openCrashFolder } from './crash-folder.ts'
 
 /**
- * A turn that hangs at one place, so that its process can be killed there. Each place has a folder of its own. The replies of the model
- * depend only on the prompt, so that another process can continue the turn.
+ * A turn that hangs at one place, such as the title or the publish, so that its process can be killed there. Each place has a folder of its
+ * own. The replies of the model depend only on the prompt, so that another process can continue the turn.
  */
 interface SlowTurn {
   readonly settings?: Partial<AgentSettings>
-  /** A message that is answered before the turn that hangs. */
+  /** A message that is answered in a turn before the turn that hangs. */
   readonly earlier?: string
-  /** The reply to the decision with this number. It is undefined in the last call of a turn that has reached its limit. */
+  /** The reply in the round with this number. The number is undefined in the wrap-up of a turn that has reached its limit. */
   readonly reply: (iteration: number | undefined) => string
-  /** The calls of the model that the whole turn needs. */
+  /** The model calls that the whole turn needs. */
   readonly calls: readonly ModelRequest['role'][]
   readonly exitReason: string
 }
@@ -70,20 +70,20 @@ export type Place = keyof typeof slowTurns
 
 export const placeFolder = (folder: string, place: Place): string => join(folder, place.replaceAll(' ', '-'))
 
-/** The answers that the model has given completely in the turn, and the payments of its tool. */
+/** The lines of a log of the turn: complete answers of the model, or payments of the tool. */
 export function logged(folder: string, place: Place, file: 'answers' | 'payments'): readonly string[] {
   const path = join(placeFolder(folder, place), file)
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
 }
 
-/** Opens the agent of a place. With `onHang`, its turn hangs at the place, after `onHang` was called. */
+/** Opens the agent of a place. With `onHang`, its turn calls `onHang` at the place and then hangs. */
 export async function openSlowTurn(folder: string, place: Place, { onHang, aheadMs = 0 }: { onHang?: () => void; aheadMs?: number }) {
   const turn: SlowTurn = slowTurns[place]
   const own = placeFolder(folder, place)
   mkdirSync(own, { recursive: true })
   const clock = clockAhead(aheadMs)
   const { store } = await openCrashFolder(own, clock)
-  let started = onHang === undefined // a process that resumes a turn resumes the one that hung
+  let started = onHang === undefined // a process that resumes continues the turn that hung
   const log = (file: 'answers' | 'payments', line: string) => started && appendFileSync(join(own, file), `${line}\n`)
   const hangs = (...at: readonly Place[]) => onHang !== undefined && started && at.includes(place)
   const hang = () => {
@@ -115,13 +115,13 @@ export async function openSlowTurn(folder: string, place: Place, { onHang, ahead
   return { agent, store, run }
 }
 
-/** A clock that runs ahead, so that the lease of a process that was killed just now has expired. */
+/** A clock that is ahead of the system. For it, the lease of a process that was just killed has expired. */
 function clockAhead(aheadMs: number): Clock {
   const clock = createSystemClock()
   return { ...clock, now: () => new Date(Date.parse(clock.now()) + aheadMs).toISOString() }
 }
 
-/** Logs each answer when it is complete. The model is paid for it from then on. */
+/** A model that hangs at the given places. It logs each answer when it is complete, because from then on the answer has to be paid. */
 function slowModel(
   turn: SlowTurn,
   onAnswer: (line: string) => void,
@@ -144,7 +144,7 @@ function slowModel(
       yield { type: 'text.delta', text: text.slice(30) }
       onAnswer(`${role} ${role === 'compaction' ? hashText(textOf(request)) : (iterationOf(request) ?? 'last')}`)
       yield { type: 'finish', finishReason: 'stop', modelName: 'slow', usage }
-      if (text === answer && hangs('the exit grace')) setTimeout(hang, 100) // the turn is in its grace, or was never going to enter the response
+      if (text === answer && hangs('the exit grace')) setTimeout(hang, 100) // after 100 ms the turn waits in its exit grace
     },
   }
 }
@@ -160,7 +160,7 @@ function replyTo(turn: SlowTurn, request: ModelRequest): string {
 
 const textOf = ({ parts }: ModelRequest) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 
-/** The number of the round, from 0. Undefined in the last call of a turn that has reached its limit, and outside of rounds. */
+/** The number of the round, from 0. Undefined in the wrap-up of a turn that has reached its limit, and in calls outside of rounds. */
 function iterationOf(request: ModelRequest): number | undefined {
   const [, shown, wrapUp] = /Iteration (\d+)\/[^║]*?(— wrap-up)? *║/.exec(textOf(request)) ?? []
   return shown === undefined || wrapUp !== undefined ? undefined : Number(shown) - 1

@@ -19,8 +19,8 @@ export const stepTool = (): Tool =>
   })
 
 /**
- * A slow model that calls one step after another and then answers. It keeps no state: it reads the completed steps in the prompt. Each
- * call is written to a file, so that a repeated call can be detected.
+ * A slow model that calls one step after another and then answers. It has no state, but reads in the prompt which steps are done. It writes
+ * each call to a file, so that a repeated call can be detected.
  */
 export function stepModel(folder: string, delayMs: number): Model {
   const modelReply = (prompt: string) => {

@@ -1,7 +1,7 @@
-/** Parts of replies, to build invalid ones. */
+/** Parts of model responses, to build invalid ones. */
 export const thinking = '<channel:thinking>Let me see.</channel:thinking>\n'
 
-/** The thinking channel, then an action: an object, or any text. */
+/** A response with thinking and an action. The action is an object or any text. */
 export const action = (value: object | string): string =>
   `${thinking}<channel:action>${typeof value === 'string' ? value : JSON.stringify(value)}</channel:action>`
 

@@ -1,6 +1,6 @@
 import type { ParsedResponse, ReceivedChannel } from '../../../src/core/decision/decision.ts'
 
-/** A parsed response with these channels in order: `[name, text]`. A repeated name is a channel that was opened twice. */
+/** A parsed response with these channels, `[name, text]`, in order. If a name occurs twice, the channel was opened twice. */
 export function responseOf(channels: readonly (readonly [string, string])[], rest: Partial<ParsedResponse> = {}): ParsedResponse {
   const names = [...new Set(channels.map(([name]) => name))]
   const cut = rest.finishReason !== undefined && rest.finishReason !== 'stop'
@@ -12,6 +12,6 @@ export function responseOf(channels: readonly (readonly [string, string])[], res
   return { channels: received, preamble: '', finishReason: 'stop', maxTokens: 20_000, raw, ...rest }
 }
 
-/** A response with thinking, the action, and then the given channels. */
+/** A parsed response with thinking, this action, and then the given channels. */
 export const decided = (action: unknown, ...after: readonly (readonly [string, string])[]): ParsedResponse =>
   responseOf([['thinking', 'Let me see.'], ['action', typeof action === 'string' ? action : JSON.stringify(action)], ...after])

@@ -1,6 +1,6 @@
 import type { ParameterType, ToolSignature, ToolSignatures } from '../../../src/core/decision/signature.ts'
 
-/** A signature from a text of `name:type` in order, with `!` after a required parameter. */
+/** A signature from a text such as `path! size:number`: parameters in order, with `!` after a required one. */
 export function signature(id: string, parameters: string, rest: Partial<ToolSignature> = {}): ToolSignature {
   const read = parameters.split(' ').filter((text) => text !== '')
   return {
@@ -20,7 +20,7 @@ export const toolsOf = (...signatures: readonly ToolSignature[]): ToolSignatures
   ids: signatures.map(({ id }) => id),
 })
 
-/** Tools with special rules in the protocol. */
+/** Signatures of tools that have special rules, such as a fixed order of parameters. */
 export const someTools = toolsOf(
   signature('react.read', 'paths:array! stats_only:boolean'),
   signature('react.write', 'path! channel content! kind scratchpad:boolean', { order: 'hard', orderedCount: 4 }),

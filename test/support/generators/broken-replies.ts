@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { reply, type ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
-/** Any output of a model: valid replies, cut and spliced ones, and noise, in any chunks and with any ending. */
+/** Any output of a model: valid replies, damaged ones, and noise, in any pieces and with any end. */
 const text = fc.oneof(
   fc.constantFrom(
     '',
@@ -65,13 +65,13 @@ const good = fc.constantFrom(
 )
 const valid = fc.oneof(good, good, call, answer, field)
 
-/** A word that stands only in content that users must never see. */
+/** A word that occurs only in content that users must never see. */
 export const secret = 'SECRET'
 
 const written = (params: string) =>
   `<channel:thinking>x</channel:thinking><channel:action>{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{${params}}}}</channel:action>`
 const onCanvas = '"path":"files/a.md","channel":"canvas"'
-/** Actions with repeated keys. What is secret was never meant for users when it began. */
+/** Actions with repeated keys. They contain `secret` only in content that was not for users when it began. */
 const repeatedKeys = fc.constantFrom(
   written(`${onCanvas},"content":"seen","kind":"file","channel":"internal"`),
   written(`${onCanvas},"channel":"internal","content":"${secret}","kind":"file"`),
@@ -83,7 +83,7 @@ const repeatedKeys = fc.constantFrom(
   written(`${onCanvas},"content":"seen","kind":"file"}},"action":"complete","final_answer":"${secret}","more":{"x":{"y":1`),
   written(`${onCanvas},"content":"seen","content":"seen again","kind":"file","kind":"file"`),
 )
-/** Responses that answer and call, in one action or in two. */
+/** Responses that answer and also call a tool, in one action or in two. */
 const secondAction = fc
   .tuple(
     fc.constantFrom(reply.answer('First.'), reply.answer('Second [[S:9]].')),
@@ -102,7 +102,10 @@ const prose = fc.constantFrom(
   `{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{"path":"a","channel":"internal","content":"${secret}"}}}`,
   `Fine. <channel:answer>${secret}</channel:answer>`,
 )
-/** Twice the same kind, because the second text without channels is read in another way than the first. */
+/**
+ * Replies that break a rule. `prose` has the double weight: a second text without channels in a turn is handled in another way than the
+ * first.
+ */
 const rude = fc.oneof(repeatedKeys, secondAction, answerAndCall, prose, prose)
 
 const fragments = [
@@ -128,7 +131,7 @@ const fragments = [
     '[[S:',
   ],
 ]
-/** A valid reply from which a part is removed and into which a fragment is inserted. */
+/** A valid reply with a part removed and a fragment inserted. */
 const cut = fc
   .tuple(valid, fc.nat({ max: 220 }), fc.nat({ max: 40 }), fc.constantFrom('', ...fragments))
   .map(([whole, at, length, piece]) => whole.slice(0, at) + piece + whole.slice(at + length))

@@ -4,7 +4,7 @@ import type { SourceRow } from '../../../src/core/sources/source.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
-/** Text with quotes, control characters, astral characters and lone surrogates, sometimes long. */
+/** Texts with quotes, control characters, emoji and halves of surrogate pairs. Some are long. */
 const text = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
   { weight: 2, arbitrary: fc.constantFrom('', '\ud83d', 'line\u2028sep', '😀', '__proto__', '{"artifact_path":"fi:t1.files/a.md"}') },
@@ -26,7 +26,8 @@ const fields = fc.record(
     text,
     call_id: fc.constantFrom('c1', 'c2'),
     payload: fc.jsonValue({ maxDepth: 2 }),
-    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 }), // stores drop an empty meta
+    // at least one key, because stores remove an empty `meta`
+    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 }),
     unknown_field: fc.jsonValue({ maxDepth: 2 }),
   },
   { requiredKeys: ['type', 'author', 'turn_id', 'ts'] },
@@ -45,7 +46,7 @@ const row = fc.record(
   { requiredKeys: ['title', 'url'] },
 )
 
-/** Changes without block ids: `pick` selects one of the existing blocks, sometimes one that does not exist. */
+/** Changes without block ids. `pick` chooses one of the existing blocks, and sometimes a block that does not exist. */
 const plannedChange = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('append' as const), blocks: someBlocks }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('insert' as const), after: pick, blocks: someBlocks }) },
@@ -79,7 +80,7 @@ const plannedChange = fc.oneof(
 )
 type PlannedChange = typeof plannedChange extends fc.Arbitrary<infer T> ? T : never
 
-/** Journals of all change types except imports, which only start a journal and are covered by the import tests. Bytes are inline, as tools return them. */
+/** Journals with all types of changes except imports, which have tests of their own. Bytes are inline, as tools return them. */
 export const journals = (options: { readonly maxLength?: number } = {}): fc.Arbitrary<readonly Change[]> =>
   fc.array(plannedChange, { maxLength: options.maxLength ?? 40 }).map(toChanges)
 
@@ -92,7 +93,7 @@ function toChanges(planned: readonly PlannedChange[]): readonly Change[] {
       ...(rest as Omit<Block, 'id'>),
       ...(content && { base64: Buffer.from(content).toString('base64') }),
     }))
-  const target = (chosen: number) => blockId((chosen % (nextBlock + 1)) + 1) // sometimes one past the last
+  const target = (chosen: number) => blockId((chosen % (nextBlock + 1)) + 1) // sometimes the id after the last block
 
   return planned.map((each): Change => {
     switch (each.kind) {

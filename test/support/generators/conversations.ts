@@ -46,7 +46,7 @@ const mimes: { readonly [extension: string]: string } = {
 const mimeOf = (file: string) => mimes[file.slice(file.lastIndexOf('.') + 1)] as string
 const blob = (bytes: number) => ({ sha256: '0'.repeat(64), size: bytes })
 
-/** Creates the drafts of a step when its turn and round are known. */
+/** Makes the drafts of a step for a given turn and round. */
 type Make = (origin: BlockOrigin) => Step
 
 const artifact = fc.record({ file: name, text: words, bytes: size, error: fc.option(words, { freq: 5, nil: undefined }) })
@@ -143,7 +143,7 @@ const turn = fc.record({
   answer: fc.option(words, { freq: 5, nil: undefined }),
 })
 
-/** Conversations as lists of steps; a test can render between any two of them. */
+/** Conversations as lists of steps. A test can render the prompt after each step. */
 export const conversations: fc.Arbitrary<readonly Step[]> = fc.array(turn, { minLength: 1, maxLength: 4 }).map((turns) =>
   turns.flatMap(({ prompt, attached, steps, answer }, t): readonly Step[] => {
     const turnId = `t${t + 1}`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Ways to cut a text into network chunks. */
+/** Many ways to cut a text into the pieces in which it may arrive. */
 export function everySegmentation(text: string, random = 500): readonly (readonly string[])[] {
   return [[text], singles(text), ...twoWay(text), ...randomly(text, random)]
 }
@@ -15,7 +15,7 @@ export function cutAt(text: string, cuts: readonly number[]): readonly string[] 
   return [0, ...places].map((from, index) => text.slice(from, places[index] ?? text.length))
 }
 
-/** A small deterministic generator, so that every run has the same cuts. */
+/** Random cuts. The random numbers start with a fixed seed, so that every run has the same cuts. */
 function randomly(text: string, count: number): readonly (readonly string[])[] {
   let seed = 42
   const next = () => {
@@ -92,7 +92,7 @@ const fragments = [
 
 const openings = ['', '', '<channel:answer>', '<channel:action>{"a":"', '<channel:code>x\n', '<channel:page>']
 
-/** Texts of all tokens that are significant to a parser, in any order. */
+/** Texts that consist of tokens with a meaning for a parser, in any order. */
 export function hostileText(most = 24): fc.Arbitrary<string> {
   const fragment = fc.oneof(
     { weight: 9, arbitrary: fc.constantFrom(...fragments) },

@@ -26,7 +26,7 @@ export function removeAll(): void {
 
 type Kind = 'custom' | 'git'
 
-/** A blob store that records every stored byte. */
+/** A blob store that records all bytes that are put. */
 function watchedBlobs(): { readonly blobs: BlobStore; readonly put: Uint8Array[] } {
   const [real, put] = [createMemoryBlobs(), [] as Uint8Array[]]
   return {
@@ -41,7 +41,7 @@ function watchedBlobs(): { readonly blobs: BlobStore; readonly put: Uint8Array[]
   }
 }
 
-/** An agent with files on a real disk, and a tool through which a hostile program changes these files between two calls. */
+/** An agent with files on a real disk. One of its tools acts as a hostile program, which changes these files between two calls. */
 export function createAgentOnDisk(kind: Kind) {
   const folder = mkdtempSync(join(root, `${kind}-`))
   const { blobs, put } = watchedBlobs()
@@ -84,7 +84,7 @@ export function createAgentOnDisk(kind: Kind) {
     hosted,
     put,
     folder,
-    /** Runs one turn: the hostile program first, then these calls. Returns the results of each call. */
+    /** Runs one turn with the hostile program first and then these calls. Returns the results of each call. */
     async turn(plant: (turnId: string) => Promise<void>, next: readonly ((turnId: string) => string)[]) {
       let id = ''
       replies.push(reply.call('test.hostile'))
@@ -107,7 +107,7 @@ export function createAgentOnDisk(kind: Kind) {
 
 type AgentOnDisk = ReturnType<typeof createAgentOnDisk>
 
-/** Nothing outside the workspace was changed or read, and no output contains a path of the disk. */
+/** Checks that no file outside the workspace was changed or read, and that no output contains a path of the disk. */
 export async function expectNoHarm(
   { harness, put, hosted, folder }: AgentOnDisk,
   place: HostilePlace,

@@ -1,14 +1,14 @@
 import type { HostileFixture, Mode } from './fixture.ts'
 import type { HostileRequest } from './send.ts'
 
-/** One hostile request, and the expected response. */
+/** A hostile request and the expected response. */
 export interface Attempt {
   readonly description: string
-  /** The server that gets the request; both servers when not set. */
+  /** The server that gets the request. Default: both servers. */
   readonly mode?: Mode
   readonly request: (fixture: HostileFixture, mode: Mode) => HostileRequest | { readonly bytes: string | Uint8Array }
   readonly status: number
-  /** The expected error code; undefined when the request must succeed with a harmless response. */
+  /** The expected error code. Undefined when the request must succeed with a harmless response. */
   readonly code?: string
 }
 

@@ -20,10 +20,10 @@ import { answered, viewWhen } from '../server-fixture.ts'
 
 export type Mode = 'local' | 'bearer'
 
-/** One store and two servers on it: one for local users without authentication, one with bearer tokens. */
+/** A store with two servers: one for local users without authentication, one with bearer tokens. */
 export interface HostileFixture {
   readonly url: Readonly<Record<Mode, string>>
-  /** The token of the attacker, who has a conversation `mine` on both servers. */
+  /** The token of the attacker. The attacker has a conversation `mine` on both servers. */
   readonly token: string
   readonly tokenOf: (claims: Readonly<Record<string, unknown>>) => string
   /** The data of Ann, a user of another tenant. */
@@ -33,7 +33,7 @@ export interface HostileFixture {
   /** Texts that must not be in any response or log line. */
   readonly secrets: readonly string[]
   readonly lines: readonly string[]
-  /** All stored data. A hostile request must not change it. */
+  /** All stored data. No hostile request may change it. */
   snapshot(): Promise<unknown>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ const audience = 'daybook'
 export const eve: Scope = { tenant: 'rival', project: 'main', user: 'eve' }
 const annScope: Scope = { tenant: 'acme', project: 'main', user: 'ann' }
 
-/** A different word in each of Ann's title, message, file and answer. */
+/** Words in Ann's title, message, file and answer, a different one in each. */
 const planted = ['MARZIPAN', 'TURNPIKE', 'OBSIDIAN', 'PERSIMMON'].map((word) => `${word}-of-ann`)
 const environment = 'QUICKSILVER-of-the-process'
 
@@ -141,7 +141,7 @@ export async function openHostileFixture(): Promise<HostileFixture> {
   }
 }
 
-/** Texts that show where the code lies. They must not be in any response or log line. */
+/** Texts that show where the code is on disk. No response and no log line may contain them. */
 const environmentPaths = [process.cwd(), 'node_modules', '.ts:']
 
 const filesUnder = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
@@ -158,7 +158,7 @@ const claimsOf = ({ tenant, project, user }: Scope) => ({ tenant, project, sub: 
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Signs a token by hand, because a library would refuse to create most of these tokens. */
+/** Signs a token without a library, because libraries refuse to make most of these tokens. */
 export function tokenOf(
   claims: Readonly<Record<string, unknown>>,
   { header = { alg: 'HS256', typ: 'JWT' }, key = secret, hash = 'sha256' }: { header?: object; key?: string | null; hash?: string } = {},

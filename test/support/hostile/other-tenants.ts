@@ -3,7 +3,7 @@ import { type Attempt, get, json, post } from './attempt.ts'
 const missing = 'conversation.missing'
 const theirs = '/v1/conversations/plans'
 
-/** Requests for data of another tenant. The server responds as if it did not exist. */
+/** Requests for data of another tenant. The server must respond as if this data did not exist. */
 export const otherTenantAttempts: readonly Attempt[] = [
   get('a conversation', theirs, 404, missing),
   get('a timeline', `${theirs}/timeline`, 404, missing),

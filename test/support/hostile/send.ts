@@ -12,14 +12,14 @@ export interface HostileRequest {
 
 export interface HostileResponse {
   readonly status: number
-  /** Head and body as one text, to be searched for leaked data. */
+  /** Headers and body as one text, in which tests search for secrets. */
   readonly text: string
   readonly contentType: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: string
 }
 
-/** Sends a request and resolves to its response. A body given as an iterable is sent in chunks, without a content-length. */
+/** Sends a request and returns the response. If the body is an iterable, it is sent in chunks, without a content-length. */
 export function send(url: string, { method = 'GET', path, headers = {}, body }: HostileRequest): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   const whole = typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? body : undefined
@@ -37,7 +37,8 @@ export function send(url: string, { method = 'GET', path, headers = {}, body }: 
       }
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        if (response.headers['content-type']?.startsWith('text/event-stream')) done() // an event stream does not end: its first piece is enough
+        // an event stream has no end, so that its first piece is enough
+        if (response.headers['content-type']?.startsWith('text/event-stream')) done()
       })
       response.once('end', done)
       response.once('error', done)
@@ -53,12 +54,12 @@ const hasLength = (headers: HostileRequest['headers']) =>
   Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name))
 
 function writeChunks(outgoing: ReturnType<typeof request>, pieces: Iterable<Uint8Array>): void {
-  outgoing.on('error', () => {}) // the server rejected the request before its end: the response says so
+  outgoing.on('error', () => {}) // the server may reject the request before its end; the response says so
   for (const piece of pieces) outgoing.write(piece)
   outgoing.end()
 }
 
-/** Sends bytes on a TCP connection and collects the response until it is closed. */
+/** Sends bytes on a TCP connection, and collects the response until the connection is closed. */
 export function sendBytes(url: string, bytes: string | Uint8Array): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { ModelEvent } from '../../../src/core/model-event.ts'
 import type { Model, ModelRequest } from '../../../src/ports/model.ts'
 
-/** A request as a provider would bill it. */
+/** A request, with the number of tokens that a provider would charge. */
 export interface BilledRequest {
   readonly role: ModelRequest['role']
   readonly tokens: number
@@ -14,8 +14,8 @@ export interface BillingModel extends Model {
 }
 
 /**
- * Counts tokens as a tokenizer does, roughly: one per Chinese, Japanese or Korean character, and one per four other characters. It shares no
- * code with the estimate of the agent.
+ * Counts tokens roughly as a tokenizer does: one per Chinese, Japanese or Korean character, and one per four other characters. It has no
+ * code in common with the estimate of the agent, so that the two can be compared.
  */
 export function billedTokens(text: string): number {
   let dense = 0
@@ -24,8 +24,8 @@ export function billedTokens(text: string): number {
 }
 
 /**
- * A model that bills every request by `billedTokens` and reports it as usage. `decide` gives the text of a decision; `summary` that of a
- * summary, of which the model writes at most `maxTokens`.
+ * A model that counts every request with `billedTokens` and reports the count as usage. `decide` returns the text of a decision. `summary`
+ * is the text of a summary; the model writes at most `maxTokens` of it.
  */
 export function billingModel(options: {
   readonly window: number

@@ -4,7 +4,7 @@ import { type CacheSimulator, type CacheSimulatorOptions, createCacheSimulator }
 import type { FixedClock } from '../../../src/testing/fixed-clock.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../../src/testing/scripted-model.ts'
 
-/** The prompt cache of a provider. Several models of a test can share it, as several processes share a provider. */
+/** The prompt cache of a provider. Several models of a test can share it, in the same way as several processes use one provider. */
 export const cacheOf = (options: Partial<CacheSimulatorOptions> = {}): CacheSimulator =>
   createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens, ...options })
 
@@ -12,20 +12,20 @@ export interface ModelCacheOptions {
   readonly cache: CacheSimulator
   readonly clock: FixedClock
   readonly name?: string
-  /** Changes a request before it is sent, as an adapter might. */
+  /** Changes a request before it is sent. An adapter may do the same. */
   readonly transformRequest?: (request: ModelRequest) => ModelRequest
-  /** `nothing` when the provider does not report cache usage. By default it does. */
+  /** `nothing` if the provider does not report how many tokens it read from the cache. By default it reports this. */
   readonly reports?: 'nothing'
-  /** When set, cache writes live for an hour, and the usage reports them separately. */
+  /** If set, cached prompts live for an hour, and the usage reports the tokens written for an hour separately. */
   readonly long?: true
 }
 
-/** A scripted model that reports the usage of a provider with a prompt cache. */
+/** A scripted model whose usage comes from a simulated prompt cache. */
 export function scriptedModelWithCache(replies: readonly Reply[], options: ModelCacheOptions): ScriptedModel {
   return withCache(scriptedModel(replies, { name: options.name ?? 'scripted', window: 1e9 }), options)
 }
 
-/** Adds the usage of a prompt cache to an existing scripted model. */
+/** Replaces the usage of a scripted model by that of a simulated prompt cache. */
 export function withCache(
   model: ScriptedModel,
   { cache, clock, transformRequest: sends = (same) => same, reports, long }: ModelCacheOptions,

@@ -5,7 +5,7 @@ import type { Model, ModelRequest } from '../../../src/ports/model.ts'
 import type { FakeProviderName } from '../../../src/testing/fake-providers/fake-provider.ts'
 import { pdf } from '../sample-files/pdf.ts'
 
-/** The name of a model of each provider, as a user configures it. */
+/** The name of one model of each provider, as in the settings of a user. */
 export const modelNames: Readonly<Record<FakeProviderName, string>> = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-6-sol',

@@ -13,7 +13,10 @@ import { imageBytes, modelNames, pdfBytes } from './provider-models.ts'
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
 const rome = reply.call('weather.today', { city: 'Rome' })
 
-/** Three turns: an image and a tool, a PDF and two tools, a question. Every call is a decision except the first, which asks for a title. */
+/**
+ * The replies for three turns: an image and a tool, a PDF and two tools, a question. The first call asks for a title. All others are
+ * decisions.
+ */
 const script = [
   title,
   rome,

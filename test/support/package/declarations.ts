@@ -6,19 +6,19 @@ export interface Declaration {
   readonly file: string
   readonly name: string
   readonly isType: boolean
-  /** Without comments and string literals. */
+  /** The text of the declaration, without comments and string literals. */
   readonly text: string
 }
 
 interface DeclarationFile {
   readonly declarations: ReadonlyMap<string, Declaration>
-  /** Names from other files: the name here, and the file and name there. */
+  /** For each imported name, the file that it is imported from and its name in that file. */
   readonly imports: ReadonlyMap<string, { readonly file: string; readonly name: string }>
   readonly exports: ReadonlyMap<string, { readonly file: string; readonly name: string }>
   readonly exportAllFrom: readonly string[]
 }
 
-/** Reads the `.d.ts` files that `tsc` has written, one for each source file, with one declaration after the other at the start of a line. */
+/** Reads the `.d.ts` files that `tsc` has written, one for each source file. Every declaration begins at the start of a line. */
 export function createDeclarationReader(folder: string) {
   const files = new Map<string, DeclarationFile>()
 
@@ -30,7 +30,7 @@ export function createDeclarationReader(folder: string) {
     return parsed
   }
 
-  /** The declaration behind a name of a file, through imports and re-exports. Undefined for names of other packages. */
+  /** The declaration of a name in a file, found through imports and re-exports. Undefined for names of other packages. */
   function resolve(file: string, name: string): Declaration | undefined {
     const { declarations, imports, exports, exportAllFrom } = read(file)
     const own = declarations.get(name)
@@ -51,9 +51,9 @@ export function createDeclarationReader(folder: string) {
   }
 
   return {
-    /** What an entry of the package exports. */
+    /** The declarations that an entry of the package exports. */
     exportsOf: (file: string): readonly Declaration[] => [...exportedNames(file)].flatMap((name) => resolve(file, name) ?? []),
-    /** The types that a declaration names, without itself. */
+    /** The types that a declaration mentions, except itself. */
     typesIn({ file, name, text }: Declaration): readonly Declaration[] {
       const names = new Set(text.match(/(?<![.\w$'"])[A-Za-z_$][\w$]*(?!\??:)\b/g))
       names.delete(name)
@@ -101,7 +101,7 @@ function parse(file: string, source: string): DeclarationFile {
       }
     } else if (declared) {
       const [, exported, kind = '', name = ''] = declared
-      const before = declarations.get(name)?.text ?? '' // overloads of a function
+      const before = declarations.get(name)?.text ?? '' // empty, or earlier overloads of the same function
       const isType = kind === 'interface' || kind === 'type' || kind === 'class'
       declarations.set(name, { file, name, isType, text: `${before}\n${one.replace(/'[^'\n]*'/g, "''")}` })
       if (exported) exports.set(name, { file, name })

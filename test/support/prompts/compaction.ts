@@ -23,7 +23,7 @@ export const tokens = createEstimator(roughTokens)
 const renderer = createRenderer()
 export const slice = (timeline: Timeline): Slice => renderer.slice(timeline)
 
-/** The rendered timeline without tails. */
+/** The rendered timeline without the tail. */
 export const shownText = (timeline: Timeline): string =>
   slice(timeline)
     .shown.flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : `<${part.media_type}>`)))
@@ -45,7 +45,7 @@ export const plan = (timeline: Timeline, options: Partial<CompactionOptions> = {
     ...options,
   })
 
-/** Summaries for every part of the plan that needs one. */
+/** A summary text for every part of the plan that needs a summary. */
 export const answer = (planned: CompactionPlan, text = 'What happened so far.'): SummaryAnswers => ({
   ...(planned.history && { history: text }),
   ...(planned.prefix && { prefix: text }),
@@ -59,7 +59,7 @@ export interface CompactionOutcome {
   readonly changes: readonly Change[]
 }
 
-/** Plans and finishes a compaction; throws when there is nothing to compact or the compaction is skipped. */
+/** Plans and finishes a compaction. Throws if no compaction is needed or the compaction is skipped. */
 export function compact(timeline: Timeline, options: Partial<CompactionOptions> = {}, text?: string): CompactionOutcome {
   const planned = plan(timeline, options)
   if (!planned) throw new Error('no compaction was planned')

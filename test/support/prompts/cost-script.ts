@@ -12,7 +12,7 @@ import { type Bill, idealBill, type LayeredCall, type ModelCall, sumBills, uncac
 import { createCacheSimulator } from '../../../src/testing/cache-simulator.ts'
 import { turnStart } from './timelines.ts'
 
-/** A conversation with a tool call in every round and a new tail in every prompt. */
+/** A conversation with a tool call in every round, and a new tail in every prompt. */
 export interface CostScript {
   readonly turns: number
   readonly roundsPerTurn: number
@@ -22,18 +22,18 @@ export interface CostScript {
   readonly callsPerRound: number
   /** How many result blocks each call has. */
   readonly resultsPerCall: number
-  /** The model hides the result of the previous round every so many rounds; 0 for never. */
+  /** The number of rounds after which the model hides the result of the round before. 0 means never. */
   readonly foldEvery: number
 }
 
-/** One prompt, and the same prompt without coalescing: every block in its own parts. */
+/** A prompt, and the same prompt with each block in parts of its own (`apart`). */
 export interface ScriptedCall extends LayeredCall {
   readonly apart: readonly Part[]
 }
 
 const system = `You answer in channels. ${words('protocol', 12_000)}`
 
-/** Every prompt of the conversation in order: one before each round, one before each answer. */
+/** Every prompt of the conversation in order: one before each round with a tool call, and one before each answer. */
 export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
   const renderer = createRenderer()
   const calls: ScriptedCall[] = []
@@ -111,13 +111,13 @@ function words(about: string, characters: number): string {
 
 export interface Costs {
   readonly ideal: Bill
-  /** The cost with Daybook's parts and marks. */
+  /** The cost with the parts and marks of Daybook. */
   readonly ours: Bill
   /** The cost of the same prompts at a provider with automatic prefix caching. */
   readonly automatic: Bill
-  /** The cost of Daybook's parts with only the last mark. */
+  /** The cost with the parts of Daybook, but only with the last of its marks. */
   readonly tailOnly: Bill
-  /** The cost of one part per block and one mark on the very last part, as a simple client would send them. */
+  /** The cost with one part per block and one mark on the last part of the prompt. */
   readonly lastPart: Bill
   readonly uncached: Bill
 }

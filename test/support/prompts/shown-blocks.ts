@@ -5,7 +5,7 @@ import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import { blockOrigin, call, header } from '../../../src/testing/blocks.ts'
 import { plainOptions, timelineOf } from './timelines.ts'
 
-/** The rendered blocks of a timeline, before cache marks and tails. */
+/** The rendered blocks of a timeline, without marks and tail. */
 export const sliceOf = (timeline: Timeline, currentTurnId?: string, settings?: RenderSettings): Slice =>
   createRenderer(settings).slice(timeline, currentTurnId)
 
@@ -17,14 +17,14 @@ export const textsOf = (parts: readonly Part[]): readonly string[] =>
 export const shownParts = (drafts: readonly Draft[]): readonly Part[] => sliceOf(timelineOf(drafts)).shown.flatMap(({ parts }) => parts)
 export const shownTexts = (drafts: readonly Draft[]): readonly string[] => textsOf(shownParts(drafts))
 
-/** The rendered text of the last block, after a header. */
+/** The rendered text of the last of these blocks. A turn header comes before them. */
 export const last = (...drafts: readonly Draft[]): readonly string[] =>
   textsOf(sliceOf(timelineOf([header(), ...drafts])).shown.at(-1)?.parts ?? [])
 
 export const render = (drafts: readonly Draft[], options: RenderOptions = plainOptions('t1')): Prompt =>
   createRenderer().render(timelineOf(drafts), options)
 
-/** `react.write`: the call, the digest, the content. */
+/** The blocks of a call of `react.write`: the call, the digest and the content. */
 export const written = (callId: string, path: string, text: string): readonly Draft[] => [
   call(callId, 'react.write'),
   artifactDigestBlock(blockOrigin(callId), { artifact_path: path }),

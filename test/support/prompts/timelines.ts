@@ -14,7 +14,7 @@ export function withDrafts(timeline: Timeline, drafts: readonly Draft[]): Timeli
 
 export const timelineOf = (drafts: readonly Draft[]): Timeline => withDrafts(emptyTimeline(), drafts)
 
-/** A timeline of complete blocks, as an import can contain them. */
+/** A timeline of blocks that already have ids. */
 export const timelineOfBlocks = (blocks: readonly Block[]): Timeline => applyChange(emptyTimeline(), { type: 'blocks.appended', blocks })
 
 export const withChanges = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)
@@ -24,7 +24,7 @@ export const turnStart = (turnId: string, at: number, text: string): readonly Dr
   userPromptBlock(turnId, minute(at), text),
 ]
 
-/** The indexes of the cache points of a turn that has hidden nothing. */
+/** The indices of the cache points in a turn without hidden blocks. */
 export const plainPoints = (slice: Slice): readonly number[] => cachePoints(slice, defaultCachePolicy).marks
 
 export const plainOptions = (currentTurnId: string, tails: Pick<RenderOptions, 'sources' | 'announce'> = {}): RenderOptions => ({

@@ -1,8 +1,8 @@
 import type { Channel, ChannelEvent } from '../../../src/core/stream/channel.ts'
 
 /**
- * A reference implementation of the channel rules for a complete text: slow, with regular expressions, and without code of the parser.
- * It evaluates the text so far again for each character.
+ * A second implementation of the rules for channels, with which the parser is compared. It has no code in common with the parser. It uses
+ * regular expressions and is slow, because it evaluates the text again for each character.
  */
 export function referenceParse(
   text: string,
@@ -99,7 +99,7 @@ function isFollowedByOpenTag(rest: string, channels: readonly Channel[]): boolea
 
 const count = (text: string) => text.split('`').length - 1
 
-/** The content so far of the JSON string that is open at the end of `body`. */
+/** The content so far of a JSON string that has no end in `body`. Undefined if no string is open. */
 function openString(body: string): string | undefined {
   const closed = /^(?:[^"]|"(?:[^"\\]|\\[\s\S])*")*/.exec(body)?.[0] ?? ''
   return closed.length === body.length ? undefined : body.slice(closed.length + 1)
@@ -110,7 +110,10 @@ function lastLine(body: string): { readonly fenced: boolean; readonly line: stri
   return { fenced: fence !== '' && !ends, line: fence === '' ? line : '' }
 }
 
-/** The code fence that is open at the end of a markdown text. `ends`: the last line closes the fence unless more is written on it. */
+/**
+ * The code fence that is open at the end of a Markdown text. `ends` is true if the last line closes the fence, as long as no other text
+ * follows on this line.
+ */
 export function fenceAt(text: string): { readonly fence: string; readonly line: string; readonly ends: boolean } {
   const lines = text.split('\n')
   const line = lines.pop() as string

@@ -1,6 +1,6 @@
 import { fenceAt } from './channels.ts'
 
-/** One step of a scan: an unchanged character or a citation, each with its position. */
+/** One step of a scan: a character or a citation, with its position. */
 export interface Step {
   readonly at: number
   readonly text: string
@@ -11,7 +11,10 @@ export interface Step {
 const silent = /[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/
 const folds: Readonly<Record<string, string>> = { '［': '[', '］': ']', '：': ':', '﹕': ':', '︰': ':', '–': '-', '—': '-' }
 
-/** A reference implementation of the citation rules for a complete markdown text: slow, with regular expressions, and without code of the scanner. */
+/**
+ * A second implementation of the rules for citations in Markdown, with which the scanner is compared. It has no code in common with the
+ * scanner. It uses regular expressions and is slow.
+ */
 export function referenceScan(text: string): readonly Step[] {
   const steps: Step[] = []
   let at = 0
@@ -23,7 +26,7 @@ export function referenceScan(text: string): readonly Step[] {
       steps.push({ at, text: text.slice(at, end), ids: token.ids, usage: token.usage })
       at = end
     } else {
-      // A citation in quoted code is kept unchanged, and no other citation begins inside it.
+      // A citation between backticks stays unchanged, and no other citation begins inside it.
       const kept = token === undefined ? String.fromCodePoint(text.codePointAt(at) as number) : text.slice(at, end)
       for (const character of kept) {
         steps.push({ at, text: character })

@@ -1,6 +1,6 @@
 /**
- * An independent diff to test patches: longest common subsequence, then hunks. It shares no code with the patch module.
- * Texts are cut after each `\n`, so a carriage return and a missing end of line are part of the difference.
+ * Makes a unified diff, to test patches. It has no code in common with the patch module. It computes a longest common subsequence and then
+ * hunks. Lines end after `\n`, so that a carriage return and a missing last line end count as differences.
  */
 export function unifiedDiff(before: string, after: string, context: number): string {
   const script = editScript(cut(before), cut(after))
@@ -41,7 +41,7 @@ function editScript(a: readonly string[], b: readonly string[]): readonly Edit[]
   return edits
 }
 
-/** Ranges of the edit script, each with changes and the context around them. Ranges that touch become one. */
+/** Ranges of the edit script with changes and the lines around them. Ranges that touch are joined. */
 function groups(script: readonly Edit[], context: number): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = []
   for (const [index, { sign }] of script.entries()) {

@@ -5,7 +5,7 @@ import { office } from './zip.ts'
 
 const vendor = 'application/vnd.openxmlformats-officedocument'
 
-/** One valid file of each accepted type, and the detected type. */
+/** One valid file of each accepted type, with the type that must be detected. */
 export const accepted: readonly (readonly [upload: Upload, found: { readonly mime: string; readonly [key: string]: unknown }])[] = [
   [
     { name: 'a.png', mime: 'image/png', content: png({ width: 7, height: 3 }) },

@@ -30,7 +30,7 @@ const file = (
   more: { readonly mime?: string } = {},
 ): Hostile => ({ what, upload: () => ({ name, content: content(), ...more }), reason: 'preflight_rejected', finding })
 
-/** Files that must be rejected. Created when needed, because some are large. */
+/** Files that must be rejected. Each is created when it is used, because some are large. */
 export const hostile: readonly Hostile[] = [
   { what: 'an empty file', upload: () => ({ name: 'a.png', content: '' }), reason: 'empty' },
   { what: 'an image of 6 MiB', upload: () => ({ name: 'a.png', content: joined(png(), Buffer.alloc(6 * MiB)) }), reason: 'size_limit' },
@@ -196,7 +196,7 @@ const overlapping = () => [
   ...Array.from({ length: 20 }, () => ({ name: 'word/a.xml', content: 'a'.repeat(50_000), sharedWith: 3 })),
 ]
 
-/** Two entries of a ZIP archive: the bytes of the second lie inside the first, and both can be unpacked. */
+/** Two entries of a ZIP archive. The bytes of the second are inside the first, and both can be unpacked. */
 function nested() {
   const inner = { name: 'word/b.xml', content: '<b/>' }
   const packed = zip([inner])

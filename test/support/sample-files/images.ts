@@ -6,7 +6,7 @@ export interface PngOptions {
   readonly width?: number
   readonly height?: number
   readonly interlaced?: boolean
-  /** Additional chunks before the end of the image. */
+  /** Chunks that are added before the end of the image. */
   readonly extra?: readonly Uint8Array[]
 }
 
@@ -41,7 +41,7 @@ export function chunk(type: string, body: Uint8Array = Buffer.alloc(0)): Buffer 
   return Buffer.concat([length, typed, crc])
 }
 
-/** A JPEG with one grey block of eight by eight pixels. A larger size is stated in its header only. */
+/** A JPEG with one grey block of eight by eight pixels. If `width` or `height` is larger, only the header says so. */
 export function jpeg({ width = 8, height = 8, comment = '' }: { width?: number; height?: number; comment?: string } = {}): Buffer {
   const size = [height >> 8, height & 255, width >> 8, width & 255]
   const oneCode = (id: number) => segment(0xc4, [id, 1, ...new Array(15).fill(0), 0])
@@ -63,7 +63,7 @@ function segment(marker: number, body: readonly number[]): Buffer {
   return Buffer.from([0xff, marker, length >> 8, length & 255, ...body])
 }
 
-/** A GIF with one pixel per frame, on a screen of any size. */
+/** A GIF with one pixel per frame, on a screen of the given size. */
 export function gif({ width = 1, height = 1, frames = 1, comment = '' } = {}): Buffer {
   const screen = Buffer.from([width & 255, width >> 8, height & 255, height >> 8, 0x80, 0, 0, 0, 0, 0, 255, 255, 255])
   const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 0x01, 0])
@@ -71,7 +71,7 @@ export function gif({ width = 1, height = 1, frames = 1, comment = '' } = {}): B
   return Buffer.concat([Buffer.from('GIF89a'), screen, said, ...new Array(frames).fill(frame), Buffer.from([0x3b])])
 }
 
-/** A lossless WebP of one colour: each channel has a code with one symbol, so that pixels take no bits. */
+/** A lossless WebP with one colour. Each colour channel has a code with one symbol, so that pixels take no bits. */
 export function webp({ width = 3, height = 5, extended = false } = {}): Buffer {
   const lossless = Buffer.alloc(8)
   lossless[0] = 0x2f

@@ -4,13 +4,13 @@ export interface PdfOptions {
   readonly compressed?: boolean
   /** A compressed content stream that replaces the line of text on the first page. */
   readonly contents?: Uint8Array
-  /** Additional entries of the trailer. */
+  /** Entries that are added to the trailer. */
   readonly trailer?: string
-  /** Additional objects. */
+  /** Objects that are added to the document. */
   readonly extra?: readonly string[]
 }
 
-/** A document with one line of text on each page. */
+/** A PDF document with one line of text on each page. */
 export function pdf(pages: readonly string[], { compressed = false, contents, trailer = '', extra = [] }: PdfOptions = {}): Buffer {
   const kids = pages.map((_, page) => `${4 + 2 * page} 0 R`)
   const objects = [

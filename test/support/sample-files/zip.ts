@@ -1,14 +1,16 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A file of an archive. By default its headers are correct. */
+/** A file in an archive. By default its headers are correct. */
 export interface Zipped {
   readonly name: string
   readonly content: string | Uint8Array
   readonly stored?: boolean
-  /** Values that the headers of the file state instead of the real ones. */
+  /** Values that the headers of the file contain in place of the correct ones. */
   readonly size?: number
   readonly flags?: number
-  /** Index of an earlier file. This file then has no data of its own: its offset is that of the other file, or points inside its bytes. */
+  /**
+   * The index of an earlier file. This file then has no data of its own. Its offset is that of the earlier file, or is `inside` its bytes.
+   */
   readonly sharedWith?: number
   readonly inside?: number
 }
@@ -65,7 +67,7 @@ const mains = {
   pptx: { part: 'ppt/presentation.xml', type: 'presentationml.presentation' },
 } as const
 
-/** A minimal document of this type, with the given additional files. */
+/** A minimal Office document of this type, with additional files. */
 export function office(kind: keyof typeof mains, more: readonly Zipped[] = [], lies: ZipLies & { readonly type?: string } = {}): Buffer {
   const { part, type } = mains[kind]
   const main = lies.type ?? `application/vnd.openxmlformats-officedocument.${type}.main+xml`
