@@ -119,7 +119,7 @@ export function noticeDrafts(
 
 /**
  * The changes that close a turn: the record of the used sources, the removal of late steers from the inbox, and `turn.closed`. A late steer
- * is one that arrived after the last round.
+ * is one that no round has read.
  */
 export function closingChanges(
   { turnId, ts }: Pick<BlockOrigin, 'turnId' | 'ts'>,

@@ -83,7 +83,7 @@ function emitToolStatus(
   live.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
-/** The blocks of a call, in this order: thinking, notes, plan steps that the notes mark as done, program, call, warnings. */
+/** The blocks of a call, in this order: thinking, notes, plan steps whose progress the notes report, program, call, warnings. */
 function callDrafts(
   origin: BlockOrigin,
   { response }: ModelCall,
