@@ -12,16 +12,16 @@ import { declaredRows } from '../outcome.ts'
 /** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */
 export type DeclaredFile =
   | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
-  /** The tool has hosted the file itself, so it is only recorded. `handles` say where it is hosted. */
+  /** The tool has already hosted the file, so the runtime only records it. `handles` tell where it is hosted. */
   | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
-  /** The row does not name a file below OUT_DIR. */
+  /** The row does not name a file of the workspace. */
   | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
 
 type DeclaredRow = { readonly [key: string]: unknown }
 
 const maxDeclaredFiles = 200
 
-/** The declared files, each path once. Rows beyond `maxDeclaredFiles` are left out. */
+/** The declared files, each path once. Rows after the first `maxDeclaredFiles` are left out. */
 export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
   const files = (declaredRows(output) ?? [])
     .filter(isObject)
@@ -31,7 +31,7 @@ export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin
   return files.filter((file) => file.kind !== 'made' || (!paths.has(file.digest.artifact_path) && paths.add(file.digest.artifact_path)))
 }
 
-/** How many rows `parseDeclaredFiles` leaves out. */
+/** The number of rows that `parseDeclaredFiles` leaves out. */
 export const declaredFilesOverLimit = (output: Json | undefined): number =>
   Math.max(0, (declaredRows(output)?.length ?? 0) - maxDeclaredFiles)
 
@@ -59,7 +59,7 @@ function parseRow(row: DeclaredRow, origin: BlockOrigin, timeline: Timeline): De
   return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...common } as Digest, mime, visibility }
 }
 
-/** The logical path of a declared file. The declared path may be logical, physical, or below the folder of the current turn. */
+/** The logical path of a declared file. The declared path may be logical, physical, or relative to the folder of the current turn. */
 function logicalOf(path: string, turnId: string, timeline: Timeline): string | undefined {
   const turns = new Set(knownTurns(timeline)).add(turnId)
   return canonicalPath(path) ?? toLogical(path, turns) ?? toLogical(`${turnId}/${path}`, turns)
@@ -67,7 +67,7 @@ function logicalOf(path: string, turnId: string, timeline: Timeline): string | u
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path'])
 
-/** Removes hosting handles and absolute paths from the declared rows, because the model must not read them. */
+/** Removes hosting fields and absolute paths from the declared rows, because the model must not read them. */
 export function stripFileHandles(output: Json): Json {
   const rows = declaredRows(output)
   const clean = (value: Json): Json => {

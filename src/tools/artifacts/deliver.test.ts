@@ -23,7 +23,7 @@ const pdf = Buffer.from(`%PDF-1.7\n${'x'.repeat(600)}\n%%EOF\n`)
 type Work = (call: Call) => Promise<Outcome | { ok: boolean; ret: unknown }>
 
 interface PerformOptions {
-  /** Default: a hosting that works. */
+  /** By default, a hosting that works. */
   readonly hosting?: ((hosting: Hosting) => Hosting) | 'none'
   readonly exec?: true
   readonly eligibleMimes?: readonly string[]

@@ -13,46 +13,46 @@ import { type DeclaredFile, declaredFilesOverLimit, parseDeclaredFiles, stripFil
 import { examine, explainProblem } from './examine.ts'
 import { type Payload, payloadOf } from './payload.ts'
 
-/** An artifact whose bytes are stored and, if it is for the user, hosted. Its blocks are not written yet. */
+/** An artifact whose bytes are stored. If it is for the user, it is hosted too. Its blocks do not exist yet. */
 export interface DeliveredArtifact extends Payload {
   readonly digest: Digest
   readonly mime: string
   readonly meta: Meta
 }
 
-/** An outcome whose artifacts are delivered. */
+/** An outcome whose artifacts are stored and hosted. */
 export interface DeliveredOutcome extends Omit<Outcome, 'artifacts'> {
   readonly delivered?: readonly DeliveredArtifact[]
 }
 
-/** The ports and settings that delivery needs. */
+/** The ports and settings that `deliver` needs. */
 export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'timeline'> {
   readonly hosting: Hosting | undefined
   readonly scope: Scope
-  /** The conversation's id within its scope. */
+  /** The id of the conversation within its scope. */
   readonly conversationId: string
-  /** Files of these types become sources. */
+  /** Files of these media types become sources. */
   readonly eligibleMimes: readonly string[]
-  /** The numbers of the tool's sources in the pool. Undefined when the tool returned no sources. */
+  /** The SIDs of the sources that the tool returned. Undefined when it returned none. */
   readonly numbers?: PoolNumbers | undefined
-  /** True for a tool that runs programs. Such a tool reports broken files in its own output, so no notice is added. */
+  /** True for an exec tool. It reports broken files in its own output, so no notice is added. */
   readonly exec: boolean
-  /** Reports hosting errors to the operator. The model does not read them, because they may name buckets and folders. */
+  /** Reports hosting errors to the operator. The model does not read them, because they may contain names of buckets and folders. */
   onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** Files in the workspace that are larger than this are treated as missing. */
+/** Larger files of the workspace count as missing. */
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * Checks and stores the files that a tool made, and hosts those that are external. When hosting fails, the file stays usable and the model
- * gets a notice. A broken file becomes internal.
+ * Checks and stores the files that a tool made, and hosts the external ones. If hosting fails, the agent can still use the file, and the
+ * model gets a notice. A broken file becomes internal.
  */
 export async function deliver(origin: BlockOrigin, toolId: string, outcome: Outcome, context: DeliveryContext): Promise<DeliveredOutcome> {
   const { artifacts = [], ...rest } = outcome
   const declared = parseDeclaredFiles(outcome.output, origin, context.timeline)
   const results: DeliveryResult[] = []
-  // One file is delivered at a time, because each may have 100 MiB.
+  // Files are delivered one after the other, because each may have 100 MiB.
   for (const artifact of artifacts) results.push(await deliverArtifact(artifact, origin, toolId, context))
   for (const file of declared) results.push(await deliverDeclared(file, origin, toolId, context))
   return {
@@ -119,17 +119,17 @@ async function deliverArtifact(
   }
 }
 
-/** A PDF for the user is shown to the model, which has to know how it looks. A PDF that a program made for itself is not. */
+/** The model sees a PDF that is for the user, because it must know how the PDF looks. It does not see an internal PDF. */
 const pdfMime = 'application/pdf'
 
-/** The beginning of a text file. The text of a patch is a diff, so the patched bytes are read. */
+/** The beginning of a text file. The `text` of a patch is a diff, so the bytes of the patched file are used. */
 function snippetOf(made: MadeArtifact, payload: Payload, bytes: Uint8Array | undefined): string | undefined {
   const patched = made.isPatch && bytes !== undefined && isTextMime(contentMime(made)) ? decodeText(bytes) : undefined
   const text = oneLine((made.isPatch ? patched : payload.text) ?? '', caps.sourceSnippet)
   return text === '' ? undefined : text
 }
 
-/** The complete content of an artifact. It is what the tool returned, else the file in OUT_DIR. */
+/** The complete content of an artifact: what the tool returned, or else the file in the workspace. */
 async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Promise<Uint8Array | undefined> {
   if (made.bytes !== undefined) return made.bytes
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
@@ -137,8 +137,8 @@ async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Prom
 }
 
 /**
- * Gives the citations in an artifact the numbers of the pool: in its text, and in its file, because that is read later, too. Artifacts of a
- * tool without sources stay as they are.
+ * Replaces the numbers of the tool by SIDs in the citations of an artifact. This changes its text and also its file, which may be read
+ * later. If the tool returned no sources, the artifact is not changed.
  */
 async function renumberArtifact(returned: MadeArtifact, context: DeliveryContext) {
   const bytes = await artifactBytes(returned, context)
@@ -157,7 +157,7 @@ async function renumberArtifact(returned: MadeArtifact, context: DeliveryContext
   return { made: { ...made, digest, ...(made.bytes && { bytes: content }) }, bytes: content }
 }
 
-/** The bytes of a file in OUT_DIR. Undefined when it is missing, a link, a device or too large. */
+/** The bytes of a file in the workspace. Undefined when it is missing, a link, a device or too large. */
 async function readWorkspaceFile(physical: string, context: Pick<DeliveryContext, 'workspace'>): Promise<Uint8Array | undefined> {
   try {
     return await (await context.workspace()).files.read(physical, { maxBytes: maxFileBytes })
@@ -167,7 +167,7 @@ async function readWorkspaceFile(physical: string, context: Pick<DeliveryContext
   }
 }
 
-/** The type of the hosted file. For a patch, `mime` is the type of the diff, so the type in the digest is used. */
+/** The media type of the hosted file. For a patch, `mime` is the type of the diff, so the type in the digest is used. */
 const contentMime = ({ isPatch, digest, mime }: MadeArtifact) => (isPatch ? (digest.mime ?? mime) : mime)
 
 const isForTheUser = ({ kind, visibility }: Digest) => kind === 'file' && visibility === 'external'
@@ -179,7 +179,7 @@ interface HostingResult {
 
 const noHosting: HostingResult = {}
 
-/** Hosts a file for the user. Does nothing, and reports no problem, when the agent has no hosting. */
+/** Hosts a file for the user. If the agent has no hosting, returns no handles and no problem. */
 async function hostFile(
   digest: Digest,
   mime: string,
@@ -205,7 +205,10 @@ const notHostedNotice = (toolId: string, path: string): Notice => ({
   path,
 })
 
-/** The `meta` of a hosted file. The handles are stored nowhere else. `keeps` preserves the hosted blob as long as the block exists. */
+/**
+ * The `meta` of a hosted file. The hosting fields are stored only in `meta`. `keeps` makes the store keep the hosted blob as long as the
+ * block.
+ */
 function hostingMeta({ key, hosted_uri, rn, blob }: HostingHandles, payload: Payload): Meta {
   const isKept = [payload.blob, ...(payload.meta?.keeps ?? [])].some((each) => each?.sha256 === blob.sha256)
   return { key, hosted_uri, rn, ...(!isKept && { keeps: [blob, ...(payload.meta?.keeps ?? [])] }) }
@@ -233,7 +236,7 @@ function assembleArtifact(
   return { digest, mime, ...payload, meta: { ...facts, ...meta, ...handles } as Meta }
 }
 
-/** An external file of an eligible type becomes a source, so that an answer can show it by its number. */
+/** Makes a source of an external file, so that an answer can embed the file by its SID. */
 function fileSources(
   { artifact_path, physical_path, size_bytes }: Digest,
   mime: string,

@@ -5,14 +5,14 @@ import type { Workspace } from '../../ports/workspace.ts'
 import type { Call } from '../tool.ts'
 import { historyOf } from './history.ts'
 
-/** A file as its turn left it: its bytes, or why there are none. */
+/** A file as its turn left it: its bytes, or why they can not be read. */
 export type LeftFile = Uint8Array | 'missing' | 'unavailable'
 
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * The file in the version of an earlier turn. Undefined when the turn has no version, or the agent has no workspace. Then the journal says
- * what the file holds.
+ * The file in the version of an earlier turn. Undefined when the turn has no version or the agent has no workspace. Then the journal
+ * contains the content of the file.
  */
 export async function readLeftFile({ turn, area, rel }: FilePath, call: Call): Promise<LeftFile | undefined> {
   const history = historyOf(call)
@@ -46,7 +46,7 @@ export async function readSafely({ files }: Workspace, physical: string): Promis
   }
 }
 
-/** Whether there is no file of this name. False for a file that can not be read. */
+/** Whether no file has this path. False for a file that can not be read. */
 export async function isAbsent({ files }: Workspace, physical: string): Promise<boolean> {
   try {
     return (await files.stat(physical)) === undefined

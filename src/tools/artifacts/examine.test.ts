@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { examine } from './examine.ts'
 
-/** An archive by hand: local headers, central directory, end. */
+/** Builds a ZIP archive: local headers, directory, end record. */
 function zipOf(files: Readonly<Record<string, string>>, method: 0 | 8 = 8): Buffer {
   const [bodies, directory]: [Buffer[], Buffer[]] = [[], []]
   let offset = 0

@@ -2,7 +2,9 @@ import { hasBytesAt } from '../bytes.ts'
 import { decodeText, extensionOf } from '../mime.ts'
 import { readSmallEntry, readZip } from '../zip.ts'
 
-/** The result of checking a file that a tool made. A problem makes the artifact fail. A warning is only noted in its digest. */
+/**
+ * The result of checking a file that a tool made. With a problem, the artifact counts as failed. A warning is only written into its digest.
+ */
 interface Examination {
   readonly problem?: ArtifactProblem
   readonly warning?: 'file_unusually_small'
@@ -48,7 +50,10 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['json', (bytes) => (isJson(bytes) ? undefined : 'json_invalid')],
 ])
 
-/** Checks a file by its extension, because that decides how the user opens it. `bytes` is undefined when the file does not exist. */
+/**
+ * Checks a file according to its extension, because the extension decides with which program the user opens it. `bytes` is undefined when
+ * the file does not exist.
+ */
 export function examine(name: string, bytes: Uint8Array | undefined): Examination {
   if (bytes === undefined) return { problem: 'file_not_found' }
   if (bytes.length === 0) return { problem: 'empty_file' }
@@ -62,7 +67,7 @@ function jpegProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   return hasBytesAt(bytes, 0, '\xff\xd8\xff') ? undefined : 'jpeg_invalid'
 }
 
-/** Looks for the two marks of a PDF where viewers do: in the first and in the last kilobyte. */
+/** Looks for the two marks of a PDF in the same places as viewers: in the first and in the last kilobyte. */
 function isPdf(bytes: Uint8Array): boolean {
   const text = (from: number, to?: number) => Buffer.from(bytes.subarray(from, to)).toString('latin1')
   return text(0, 1024).includes('%PDF-') && text(-1024).includes('%%EOF')
@@ -76,7 +81,7 @@ function workbookProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   const entry = readZip(bytes)?.find(({ name }) => name === 'xl/workbook.xml')
   const xml = entry && readSmallEntry(bytes, entry, maxWorkbookBytes)?.toString('utf8')
   if (xml === undefined) return 'xlsx_open_failed'
-  // The pattern allows no `<` inside a tag. That keeps the search linear for hostile workbooks.
+  // The pattern allows no `<` inside a tag, so the search takes linear time even for a hostile workbook.
   const sheets = xml.match(/<(?:\w{1,64}:)?sheet\s[^<>]*>/g) ?? []
   return sheets.some((sheet) => !/\sstate="(?:hidden|veryHidden)"/.test(sheet)) ? undefined : 'xlsx_no_visible_sheets'
 }

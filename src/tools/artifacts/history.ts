@@ -9,7 +9,7 @@ import type { RecordedFiles } from '../../ports/workspace.ts'
 import { isTextMime } from '../mime.ts'
 import type { Call } from '../tool.ts'
 
-/** The files that a conversation's journal records, including those whose blocks are no longer visible. */
+/** The files that the journal of a conversation records, including files whose blocks are no longer visible. */
 export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): RecordedFiles {
   return {
     async bytes(logical) {
@@ -77,8 +77,8 @@ export type RecordedContent = { readonly block: Block } & (
 )
 
 /**
- * The complete contents in the blocks of one path, newest first. Previews and diffs are left out. A patch whose result is not stored ends
- * the list, because older content is not the current version.
+ * The complete contents that the blocks at one path record, newest first. Previews and diffs are left out. If the result of a patch is not
+ * stored, the list ends before the patch, because older content is outdated.
  */
 export function* recordedContents(blocks: readonly Block[]): Generator<RecordedContent> {
   for (let at = blocks.length - 1; at >= 0; at--) {
@@ -89,7 +89,7 @@ export function* recordedContents(blocks: readonly Block[]): Generator<RecordedC
   }
 }
 
-/** The complete content that a block records. A blob in `keeps` is complete even if the block shows only a part. */
+/** The complete content that a block records. A blob in `keeps` is complete, even if the block shows only a part. */
 function recordedContentOf(block: Block): RecordedContent | undefined {
   const { base64, text, mime = '' } = block
   const blob = block.meta?.keeps?.[0] ?? block.blob

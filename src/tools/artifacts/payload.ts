@@ -5,7 +5,7 @@ import { cutUtf8 } from '../bytes.ts'
 import { decodeText, isTextMime, isVisualMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
-/** The fields of a content block that hold the content of an artifact. */
+/** The fields of a content block that contain the content of an artifact. */
 export interface Payload {
   readonly text?: string
   readonly blob?: BlobRef
@@ -13,17 +13,17 @@ export interface Payload {
   readonly meta?: Meta
 }
 
-/** Images and PDFs up to this size are shown to the model. Larger ones do not fit into its context. */
+/** The model sees images and PDFs up to this size. Larger ones take too much of its context. */
 const maxVisibleBytes = 750_000
 const maxTextBytes = 20_000
 const maxNoteLength = 2_000
 
 /**
- * Stores an artifact so that its complete content can be read again:
+ * Stores an artifact, so that its complete content can be read again:
  *
  *   text               in the block; for long text, the block has a preview and `keeps` has the bytes
- *   image, PDF         as the block's blob, which the model can see
- *   any other bytes    in `keeps` only; the model sees nothing, but react.pull finds the file
+ *   image, PDF         as the blob of the block, which the model can see
+ *   any other bytes    in `keeps` only; the model does not see them, but `react.pull` finds the file
  */
 export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefined, blobs: Pick<BlobStore, 'put'>): Promise<Payload> {
   const keep = async () => (bytes === undefined ? {} : { keeps: [await blobs.put(bytes)] })
@@ -37,7 +37,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
     const encoded = Buffer.from(text)
     if (encoded.length > maxTextBytes)
       return { text: `${cutUtf8(encoded, maxTextBytes)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
-    // The text alone does not preserve the charset or the byte order mark, so the bytes are kept, too.
+    // The text alone does not preserve the charset and the byte order mark, so the bytes are stored too.
     return encoded.equals(bytes) ? { text } : { text, meta: await keep() }
   }
   if (!isVisualMime(made.mime)) return { meta: await keep() }
@@ -47,7 +47,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   }
 }
 
-/** The payload of an internal note. A long note is shortened in the timeline. Its file is complete. */
+/** The content of an internal note. A long note is shortened in the timeline. The file has the whole note. */
 async function notePayload(note: string, { digest, bytes }: MadeArtifact, keep: () => Promise<Meta>): Promise<Payload> {
   if (note.length <= maxNoteLength) return bytes === undefined ? { note } : { note, meta: await keep() }
   return {

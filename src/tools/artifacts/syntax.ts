@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { extensionOf } from '../mime.ts'
 
-/** Texts with more characters than this are not checked. */
+/** Longer texts are not checked. */
 const maxCheckedLength = 1_000_000
 
 type SyntaxCheck = (text: string) => string | undefined | Promise<string | undefined>
 
-/** The check for each extension. JSX has none, because Node has no parser for it. */
+/** The check for each extension. JSX has no check, because Node has no parser for it. */
 const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, SyntaxCheck>([
   ['json', jsonProblem],
   ...['js', 'mjs', 'cjs'].map((extension): [string, SyntaxCheck] => [extension, (text) => compileProblem(text, 'javascript')]),
@@ -17,8 +17,8 @@ const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, Synt
 ])
 
 /**
- * The first syntax error of a text. The extension of its name decides how it is checked. Undefined when there is no error or no check. The
- * text is never run.
+ * The first syntax error of a text. The extension of the file name decides how the text is checked. Undefined when there is no error or no
+ * check. The text is only parsed, never run.
  */
 export async function syntaxProblem(name: string, text: string): Promise<string | undefined> {
   if (text === '') return 'the file is empty now'
@@ -36,8 +36,9 @@ function jsonProblem(text: string): string | undefined {
 }
 
 /**
- * Compiles the text without running it, in a thread of its own. Deeply nested text breaks Node's TypeScript parser for the rest of the
- * thread's life, and the main thread needs that parser. Only a syntax error counts. Any other exception gives no verdict.
+ * Compiles the text in a separate thread, without running it. Deeply nested text can break Node's TypeScript parser for all later uses in
+ * the same thread, and the main thread needs this parser. Only a syntax error is reported. After any other exception, the text counts as
+ * correct.
  */
 const compilerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -103,11 +104,11 @@ function awaitVerdict(worker: Worker): Promise<Verdict> {
 /** Elements whose content is not markup. If one is not closed, the rest of the page becomes its content. */
 const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 
-/** The first comment or raw text element that is not closed. Nothing else is checked, because browsers tolerate other errors. */
+/** The first comment or element of `rawTextElements` that is not closed. Other errors are not reported, because browsers tolerate them. */
 function htmlProblem(html: string): string | undefined {
   const opening = new RegExp(rawTextElements)
   for (let match = opening.exec(html); match; match = opening.exec(html)) {
-    const name = (match[1] as string).toLowerCase() // the cast is safe: every match has this group
+    const name = (match[1] as string).toLowerCase() // every match has this group
     const end = name === '!--' ? endOfComment(html, match.index) : endOfElement(html, name, opening.lastIndex)
     if (end === undefined) return `line ${lineNumberAt(html, match.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
     opening.lastIndex = end
@@ -132,10 +133,10 @@ const openingBrackets: ReadonlyMap<string, string> = new Map([
   ['}', '{'],
 ])
 
-// Matches a comment, a triple-quoted string, a one-line string or a bracket. Of a string that is not closed, only the opening quotes match.
+// Matches a comment, a triple-quoted string, a one-line string or a bracket. If a string is not closed, only its opening quotes match.
 const pythonTokens = /#[^\n]*|("""|''')(?:(?:\\[\s\S]|(?!\1)[^\\])*\1)?|(["'])(?:(?:\\[\s\S]|(?!\2)[^\\\n])*\2)?|[()[\]{}]/g
 
-/** Checks only brackets and quotes, because patches break these most often. */
+/** Checks only brackets and quotes, because most broken patches break these. */
 function pythonProblem(source: string): string | undefined {
   const open: { readonly bracket: string; readonly index: number }[] = []
   for (const { 0: token, 1: triple, 2: quote, index } of source.matchAll(pythonTokens)) {

@@ -3,10 +3,10 @@ import { decodeText, detectCharset, extensionOf } from '../mime.ts'
 import { findZipEnd, isDirectoryHeader } from '../zip.ts'
 import { type OfficeKind, officeMimes } from './office.ts'
 
-/** The accepted formats that are recognised by their first bytes. */
+/** The accepted formats that can be recognised by their first bytes. */
 export type FileSignature = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'zip'
 
-/** The format that the first bytes of a file announce. The rest of the file is not checked. */
+/** The format that the first bytes of a file indicate. The other bytes are not checked. */
 export function detectSignature(bytes: Uint8Array): FileSignature | undefined {
   if (hasBytesAt(bytes, 0, '\x89PNG\r\n\x1a\n')) return 'png'
   if (hasBytesAt(bytes, 0, '\xff\xd8\xff')) return 'jpeg'
@@ -40,7 +40,7 @@ const refusedSignatures: readonly (readonly [at: number, signature: string, word
   [0, 'BM', 'is a BMP picture or of an unknown type. Send pictures as JPEG or PNG'],
 ]
 
-/** The reason to refuse bytes that are neither an accepted format nor text. */
+/** Why bytes are rejected that are neither an accepted format nor text. */
 export const unknownTypeRefusal = (bytes: Uint8Array): string =>
   refusedSignatures.find(([at, signature]) => hasBytesAt(bytes, at, signature))?.[2] ??
   'has an unknown type. Send JPEG, PNG, GIF, WebP, PDF, DOCX, XLSX, PPTX, or text in UTF-8'
@@ -48,7 +48,7 @@ export const unknownTypeRefusal = (bytes: Uint8Array): string =>
 /** The accepted kinds of files. */
 export type FileKind = Exclude<FileSignature, 'zip'> | OfficeKind | 'text'
 
-/** The words for each kind of file in messages to the user. */
+/** The name of each kind of file in messages to the user. */
 export const kindNames: { readonly [K in FileKind]: string } = {
   png: 'a PNG picture',
   jpeg: 'a JPEG picture',
@@ -89,12 +89,12 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
   ...refusedExtensions.split(' ').map((extension) => [extension, 'other'] as const),
 ])
 
-/** The kind that a name or a declared type claims. `other` is a kind that is not accepted. */
+/** The kind that a file name or a declared media type claims. `other` is a kind that is not accepted. */
 type ClaimedKind = FileKind | 'other'
 
 /**
- * The kinds that the name and the declared type claim. An unknown extension and the type `application/octet-stream` claim none: browsers
- * may send that type for any file.
+ * The kinds that the file name and the declared media type claim. An unknown extension claims none. The type `application/octet-stream`
+ * claims none either, because browsers may send it for any file.
  */
 export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
   return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)
@@ -131,22 +131,22 @@ const textMimeByExtension: ReadonlyMap<string, string> = new Map([
   ['py', 'text/x-python'],
 ])
 
-/** The type of a text file, judged by its name. */
+/** The media type of a text file, judged by its name. */
 export const textMime = (name: string): string => textMimeByExtension.get(extensionOf(name)) ?? 'text/plain'
 
 /** Text that a browser or PHP would run if it opened the file. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i
 
-/** A second format that the same bytes can be opened as. Some programs do not start to read a file at its beginning. */
+/** A second format in which the same bytes can be opened. This is possible because some programs do not read a file from its beginning. */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'
-  if (own === 'pdf') return undefined // the text of a PDF may contain any of the marks below
+  if (own === 'pdf') return undefined // the text of a PDF may contain any of these texts
   const buffer = bufferOf(bytes)
   if (buffer.includes('%PDF-')) return 'a PDF document'
   return programMarkers.test(buffer.toString('latin1')) ? 'a program or a web page' : undefined
 }
 
-/** Whether the file ends with a ZIP archive. Programs read archives from the end, so such a file opens as an archive. */
+/** Whether the file ends with a ZIP archive. Programs read archives from the end, so they would open such a file as an archive. */
 function endsAsZip(bytes: Uint8Array): boolean {
   const end = findZipEnd(bytes)
   return end !== undefined && (end.entryCount === 0 || isDirectoryHeader(bytes, end.offset - end.directorySize))

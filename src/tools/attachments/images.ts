@@ -2,7 +2,7 @@ import { crc32, createInflate } from 'node:zlib'
 import { hasBytesAt, measureInflated, viewOf } from '../bytes.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-/** The size in pixels that a picture's header declares. */
+/** The size in pixels that the header of an image declares. */
 export interface ImageSize {
   readonly width: number
   readonly height: number
@@ -26,7 +26,7 @@ interface PngHeader extends ImageSize {
   readonly interlaced: boolean
 }
 
-/** Checks a PNG. Every chunk must have the right checksum, the pixel data must be complete, and nothing may follow the end. */
+/** Checks a PNG. Every chunk must have the right checksum, the pixel data must be complete, and no data may follow after the end. */
 export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
   const view = viewOf(bytes)
   const packed: Uint8Array[] = []
@@ -52,7 +52,7 @@ export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Pro
   }
 }
 
-/** The samples per pixel and the allowed bit depths of each PNG colour type. */
+/** For each PNG colour type, the number of samples per pixel and the allowed bit depths. */
 const colourTypes: ReadonlyMap<number, { readonly count: number; readonly depths: readonly number[] }> = new Map([
   [0, { count: 1, depths: [1, 2, 4, 8, 16] }],
   [2, { count: 3, depths: [8, 16] }],
@@ -103,7 +103,7 @@ const damagedJpeg = damagedImage('JPEG')
 const startOfScan = 0xda
 const endOfImage = 0xd9
 
-/** Checks a JPEG, segment by segment, to the end of the image. Data after the end is allowed, because cameras append previews. */
+/** Checks a JPEG, segment by segment, up to the end of the image. Data after the end is allowed, because cameras append previews. */
 export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   const view = viewOf(bytes)
   let size: ImageSize | undefined
@@ -113,7 +113,7 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
     if (bytes[at] !== 0xff) return damagedJpeg
     const marker = bytes[at + 1] ?? 0
     if (marker === 0xff) {
-      at += 1 // 0xFF before a marker may be repeated as padding
+      at += 1 // several 0xFF bytes may come before a marker
       continue
     }
     if (marker === endOfImage) return size && scanned ? size : damagedJpeg
@@ -135,11 +135,11 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
   }
 }
 
-/** Whether a marker begins the segment that declares the size and the coding of the picture. */
+/** Whether a marker begins the segment that declares the size and coding of the image. */
 const isStartOfFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
-/** The index of the marker that ends the scan data. Inside the data, 0xFF is followed by 0 or by a restart marker. */
+/** The index of the marker that ends the scan data. Inside the data, 0 or a restart marker follows after each 0xFF. */
 function endOfScan(bytes: Uint8Array, start: number): number {
   for (let at = bytes.indexOf(0xff, start); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const next = bytes[at + 1]
@@ -152,7 +152,7 @@ const damagedGif = damagedImage('GIF')
 
 const [gifExtension, gifImage, gifTrailer] = [0x21, 0x2c, 0x3b]
 
-/** Checks a GIF, block by block, to the trailer, which must be the last byte of the file. */
+/** Checks a GIF, block by block, up to the trailer. The trailer must be the last byte of the file. */
 export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 13) return truncatedImage
   const view = viewOf(bytes)

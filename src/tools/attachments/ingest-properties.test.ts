@@ -15,7 +15,7 @@ afterAll(() => reader.close())
 const good = accepted.map(([{ name, content }]) => ({ name, bytes: Buffer.from(content as string) }))
 const pdfs = good.filter(({ name }) => name.endsWith('.pdf'))
 
-/** A valid file that is edited in a few places, cut, followed by another or mixed with it. */
+/** A valid file that was changed: some bytes are edited, the file is cut, or another file is appended or mixed in. */
 const mutated = (specimens: typeof good) =>
   fc
     .record({
@@ -51,7 +51,7 @@ const anything: fc.Arbitrary<Upload> = fc.record({
   mime: fc.constantFrom('image/png', 'text/plain', 'x', ''),
 })
 
-/** Ingests an upload and checks that it was stored completely or rejected with a reason. */
+/** Ingests a file. Checks that it was stored completely or rejected with a reason. */
 async function check(upload: Upload, documents: DocumentReader | undefined): Promise<'accepted' | 'rejected'> {
   const blobs = createMemoryBlobs()
   const problems: unknown[] = []
@@ -82,7 +82,7 @@ async function check(upload: Upload, documents: DocumentReader | undefined): Pro
   return 'accepted'
 }
 
-/** Checks many uploads; returns how many were accepted and rejected. */
+/** Checks many files. Returns how many were accepted and how many rejected. */
 async function checkAll(uploads: fc.Arbitrary<Upload>, numRuns: number, documents?: DocumentReader) {
   const count = { accepted: 0, rejected: 0 }
   await fc.assert(

@@ -22,14 +22,14 @@ import {
 
 export interface IngestPorts {
   readonly blobs: Pick<BlobStore, 'put' | 'has'> | undefined
-  /** Removes blobs that were just stored, unless another conversation uses them. */
+  /** Removes blobs that were just stored. Blobs that another conversation uses stay. */
   readonly releaseBlobs: (blobs: readonly BlobRef[]) => Promise<void>
   readonly documents: DocumentReader | undefined
   readonly policy: AttachmentPolicy
   readonly report: ReportProblem
 }
 
-/** The accepted and stored attachments of a message. */
+/** The stored attachments of a message. */
 interface IngestResult {
   readonly attachments: readonly Attachment[]
   /** The blobs that were not in the store before. */
@@ -37,8 +37,8 @@ interface IngestResult {
 }
 
 /**
- * Checks and stores the attachments of a message, all or none. Every file is checked before the first one is stored. When the store fails,
- * the blobs are removed again. Throws `attachment.rejected`. Its `details.attachments` name each bad file and the reason.
+ * Checks and stores the attachments of a message, all or none. All files are checked before the first one is stored. If storing fails, the
+ * stored blobs are removed. Throws `attachment.rejected`; its `details.attachments` name each rejected file and the reason.
  */
 export async function ingest(
   message: { readonly text: string; readonly uploads: readonly Upload[] },
@@ -51,7 +51,7 @@ export async function ingest(
   const accepted: AcceptedFile[] = []
   const rejections: Rejection[] = []
   for (const file of files) {
-    const result = await checkFile(file, limits, ports) // one at a time, because a file may unpack to many megabytes
+    const result = await checkFile(file, limits, ports) // one after the other, because a file may unpack to many megabytes
     if (isRefusal(result)) rejections.push(rejectionOf(file.name, result))
     else accepted.push({ ...file, ...result })
   }
@@ -61,7 +61,7 @@ export async function ingest(
   const attachments = accepted.map(({ upload: _upload, bytes, ...facts }, index) => ({
     ...facts,
     size_bytes: bytes.length,
-    blob: stored[index] as BlobRef, // the cast is safe: every file was stored
+    blob: stored[index] as BlobRef, // every file was stored
     ...(summaries[index] !== undefined && { summary: summaries[index] }),
     ...(isTextMime(facts.mime) && { snippet: oneLine(decodeText(bytes) ?? '', caps.sourceSnippet) }),
   }))
@@ -71,7 +71,7 @@ export async function ingest(
 type AcceptedFile = UploadedFile & FileFacts
 
 interface UploadedFile {
-  /** The file's name, changed so that it is safe to use in a path. */
+  /** The file name, made safe for use in a path. */
   readonly name: string
   readonly upload: Upload
   readonly bytes: Uint8Array
@@ -140,7 +140,7 @@ const rejectionOf = (name: string, { reason, finding, words }: Refusal): Rejecti
   message: `${name} ${words}.`,
 })
 
-/** The failure that a rejected message throws. Its message names the first bad file, its details name all of them. */
+/** The failure that `ingest` throws for a rejected message. Its message names the first rejected file. Its details name all of them. */
 export function rejectionFailure(rejections: readonly Rejection[], cause?: unknown): Failure {
   const [first] = rejections
   const more = rejections.length > 1 ? ` And ${rejections.length - 1} more.` : ''

@@ -15,22 +15,22 @@ import { checkOffice, officeMimes } from './office.ts'
 import { checkPages, checkPdf } from './pdf.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 
-/** Facts about a file, read from its bytes. */
+/** Properties of a file, read from its bytes. */
 export interface FileFacts extends Partial<ImageSize> {
   readonly mime: string
   readonly page_count?: number
-  /** The charset of a text file. Missing for UTF-8. */
+  /** The charset of a text file. Undefined for UTF-8. */
   readonly charset?: string
 }
 
 interface InspectInput {
-  /** The file's name, changed so that it is safe to use in a path. */
+  /** The file name, made safe for use in a path. */
   readonly name: string
   readonly mime?: string | undefined
   readonly bytes: Uint8Array
 }
 
-/** Checks that a file is complete, contains nothing harmful that can be detected, and has the type that its name and sender claim. */
+/** Checks that a file is complete, is not dangerous as far as this can be detected, and has the type that its name and sender claim. */
 export async function inspect(
   file: InspectInput,
   limits: AttachmentLimits,

@@ -5,7 +5,7 @@ import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './uploa
 
 const vendor = 'application/vnd.openxmlformats-officedocument'
 
-/** The accepted Office formats and their MIME types. */
+/** The accepted Office formats and their media types. */
 export const officeMimes = {
   docx: `${vendor}.wordprocessingml.document`,
   xlsx: `${vendor}.spreadsheetml.sheet`,
@@ -19,8 +19,8 @@ const officeKinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']
 const contentTypes = '[Content_Types].xml'
 
 /**
- * Accepts a ZIP archive only when it is an Office document without macros. The headers must agree with the directory, and every entry is
- * inflated once. So a program that opens the document later finds the same entries that were checked.
+ * Accepts a ZIP archive only if it is an Office document without macros. The local headers must agree with the directory, and every entry
+ * is inflated once. So a program that opens the document later reads the same entries that were checked.
  */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readEntries(bytes, limits)
@@ -39,7 +39,7 @@ function hasMacros(entries: readonly Entry[], types: string): boolean {
   return /macroEnabled|vbaProject|macrosheet/i.test(types) || entries.some(({ name }) => /vbaProject|vbaData|macrosheets\//i.test(name))
 }
 
-/** The format of a document, judged by the type of its main part. Undefined when that part does not exist. */
+/** The format of a document, judged by the type of its main part. Undefined when this part does not exist. */
 function officeKindOf(entries: readonly Entry[], types: string): OfficeKind | undefined {
   const names = new Set(entries.map(({ name }) => name.toLowerCase()))
   for (const [element] of types.matchAll(/<Override\b[^<>]{1,2000}>/g)) {
@@ -60,8 +60,8 @@ interface Entry extends ZipEntry {
 const damagedArchive = refusal('damaged', 'is damaged: its parts can not be separated. Save it again and send that')
 
 /**
- * The entries of an archive. Refuses a split archive. Also refuses data before the first entry, around the directory, or after the end
- * record.
+ * The entries of an archive. Rejects a split archive. Also rejects data before the first entry, between the entries and the directory, or
+ * after the end record.
  */
 function readEntries(bytes: Uint8Array, limits: AttachmentLimits): readonly Entry[] | Refusal {
   const end = findZipEnd(bytes)
@@ -97,8 +97,8 @@ const isUnsafeName = (name: string): boolean =>
   name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
 
 /**
- * Whether two programs could read different content from the archive, because of equal names or data before the first entry. Overlapping
- * entries count, too: they can unpack to far more data than the archive holds.
+ * Whether two programs could read different content from the archive. This is possible if two entries have the same name or data comes
+ * before the first entry. Overlapping entries are also not accepted, because they can unpack to far more data than the archive contains.
  */
 function isAmbiguous(entries: readonly Entry[]): boolean {
   const inOrder = entries.toSorted((a, b) => a.offset - b.offset)
@@ -111,7 +111,7 @@ const damagedContents = refusal('damaged', 'is damaged: its content does not mat
 const zipBomb = refusal('too_much_inside', 'unpacks to far more than its size, and is not opened')
 const nestedArchive = refusal('archive', 'contains an archive, and archives are not opened. Send the files themselves')
 
-/** An entry that inflates to less than this is accepted with any compression ratio, because even a short file of blanks has a high one. */
+/** Entries that inflate to fewer bytes may have any compression ratio, because even a short file of spaces has a high one. */
 const minBombBytes = 1024 * 1024
 
 /** Inflates every entry once and discards the data. Returns the first problem, or undefined. */
@@ -134,7 +134,9 @@ async function checkContents(entries: readonly Entry[], limits: AttachmentLimits
   return size > minBombBytes && size > limits.zipRatio * packedSize ? zipBomb : undefined
 }
 
-/** Data up to this size is inflated synchronously. That is faster than a stream and does not block the event loop noticeably. */
+/**
+ * Up to this size, data is inflated synchronously. This is faster than a stream, and the event loop is blocked for a few milliseconds only.
+ */
 const maxSyncBytes = 512 * 1024
 
 async function measureEntry({ method, packed }: Entry, maxBytes: number): Promise<InflateResult> {

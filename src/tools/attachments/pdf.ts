@@ -7,7 +7,7 @@ const tooMuchInside = (what: string) => refusal('too_much_inside', `contains mor
 const protectedPdf = refusal('encrypted', 'is protected. Remove the protection and send the document again')
 const unreadablePdf = refusal('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
 
-/** Checks a PDF without a parser. The checks are not complete, because names in a PDF can be encoded. The parser has limits of its own. */
+/** Checks a PDF without parsing it. Names in a PDF can be encoded, so these checks can miss a problem. The parser has limits of its own. */
 export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal | undefined {
   const text = bufferOf(bytes).toString('latin1')
   const end = text.lastIndexOf('%%EOF')
@@ -23,7 +23,7 @@ export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal |
   return text.includes('startxref') && /\bobj\b/.test(text) ? undefined : unreadablePdf
 }
 
-/** Counts the pages with the PDF parser and refuses a document with too many. */
+/** Counts the pages with the PDF parser. Rejects a document with too many pages. */
 export async function checkPages(
   bytes: Uint8Array,
   reader: DocumentReader,
@@ -45,14 +45,14 @@ export async function checkPages(
   }
 }
 
-/** Counts matches, up to `limit` + 1. */
+/** Counts matches, but stops at `limit` + 1. */
 function countMatches(text: string, pattern: RegExp, limit: number): number {
   let count = 0
   for (const _ of text.matchAll(pattern)) if (++count > limit) break
   return count
 }
 
-/** Counts the objects of a PDF: the plain ones, and those that object streams declare. */
+/** Counts the objects of a PDF: the objects in its text, and the objects that object streams declare. */
 function countObjects(text: string, limit: number): number {
   let count = countMatches(text, /\bobj\b/g, limit)
   for (const { index } of text.matchAll(/\/ObjStm\b/g)) {

@@ -2,23 +2,23 @@ import { cutAt } from '../../core/cut.ts'
 import { caps } from '../../core/render/caps.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-/** How uploads are treated. It consists of limits and of functions of the application that look at each file. */
+/** How uploaded files are checked: limits, and functions of the application that examine each file. */
 export interface AttachmentPolicy {
   readonly limits?: Partial<AttachmentLimits>
-  /** Scans for malicious software. Without a scanner, files are not scanned. */
+  /** Scans a file for malicious software. Without a scanner, files are not scanned. */
   readonly scan?: Scanner
-  /** What happens to a file that could not be scanned in time. Default: refuse. */
+  /** Whether to accept a file that could not be scanned in time. The default is `refuse`. */
   readonly unscanned?: 'refuse' | 'accept'
   readonly summarise?: Summariser
 }
 
-/** Looks for malicious software. Throws when the scan is not possible. */
+/** Scans a file for malicious software. Throws when the scan is not possible. */
 export type Scanner = (
   bytes: Uint8Array,
   options: { readonly signal: AbortSignal },
 ) => Promise<{ readonly clean: true } | { readonly clean: false; readonly found?: string }>
 
-/** Writes a short description of a file, which the agent reads before it opens the file. At most 2,400 characters are kept. */
+/** Writes a short description of a file. The agent reads it before it opens the file. At most 2,400 characters are stored. */
 export type Summariser = (
   file: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
   options: { readonly signal: AbortSignal },
@@ -30,7 +30,7 @@ export type ReportProblem = (where: string, error: unknown) => void
 const scanTimeoutMs = 3_000
 const summaryTimeoutMs = 30_000
 
-/** Scans a file. Returns the reason to refuse it, or undefined. */
+/** Scans a file. Returns why it is rejected, or undefined. */
 export async function scanFile(
   { scan, unscanned = 'refuse' }: Pick<AttachmentPolicy, 'scan' | 'unscanned'>,
   bytes: Uint8Array,
@@ -46,7 +46,7 @@ export async function scanFile(
   }
 }
 
-/** The summary of a file. Undefined when there is no summariser or when it failed. A failure never rejects a message. */
+/** The summary of a file. Undefined when there is no summariser or when it failed. The message is accepted even if the summariser fails. */
 export async function summariseFile(
   summarise: Summariser | undefined,
   { name, mime, bytes }: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
@@ -62,7 +62,7 @@ export async function summariseFile(
   }
 }
 
-/** Runs the work with a time limit. Rejects when the time is up, even if the work ignores its signal. */
+/** Runs a function with a time limit. Rejects after `ms` milliseconds, even if the function ignores its signal. */
 async function withTimeout<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined

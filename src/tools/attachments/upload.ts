@@ -1,10 +1,10 @@
 import { maximumSegmentBytes, unsafeReason } from '../../core/path/safety.ts'
 import { cutUtf8 } from '../bytes.ts'
 
-/** A file that comes with a message. Neither its name nor its declared type is trusted. */
+/** A file that a user sends with a message. Its name and its declared type may be false. */
 export interface Upload {
   readonly name: string
-  /** The type that the sender declares. The file is refused when its bytes have another type. */
+  /** The media type that the sender declares. The file is rejected if its bytes have another type. */
   readonly mime?: string
   /** The bytes of the file, or the text of a text file. */
   readonly content: Uint8Array | string
@@ -12,15 +12,15 @@ export interface Upload {
 
 const MiB = 1024 * 1024
 
-/** Limits of one message and of each file, as numbers of bytes or of things. */
+/** Limits for one message and for each file. Names that end in `Bytes` count bytes; the other limits count pixels, pages and so on. */
 export interface AttachmentLimits {
-  /** Limit of the text and all files of one message together. */
+  /** For the text and all files of one message together. */
   readonly messageBytes: number
   readonly files: number
   readonly imageBytes: number
   readonly pdfBytes: number
   readonly textBytes: number
-  /** Limit of width × height of one picture. */
+  /** Width × height of one image. */
   readonly pixels: number
   readonly frames: number
   readonly pdfUpdates: number
@@ -61,7 +61,7 @@ export type RejectionReason =
   | 'preflight_rejected'
   | 'store_error'
 
-/** The problem that was found in a file, when the reason is `preflight_rejected`. */
+/** The problem that was found in a file. Set when the reason is `preflight_rejected`. */
 export type Finding =
   | 'archive'
   | 'damaged'
@@ -74,7 +74,7 @@ export type Finding =
   | 'type_mismatch'
   | 'unsupported_type'
 
-/** Why a file was rejected. The failure `attachment.rejected` lists these in `details.attachments`. */
+/** One rejected file and the reason. The failure `attachment.rejected` lists these in `details.attachments`. */
 export interface Rejection {
   readonly name: string
   readonly reason: RejectionReason
@@ -83,7 +83,7 @@ export interface Rejection {
   readonly message: string
 }
 
-/** A rejection without the file's name. In the message, the words follow the name, as in "a.txt is empty". */
+/** A rejection without the file name. In the message, `words` follow after the name, as in "a.txt is empty". */
 export interface Refusal {
   readonly reason: RejectionReason
   readonly finding?: Finding
@@ -94,13 +94,13 @@ export const refusal = (finding: Finding, words: string): Refusal => ({ reason: 
 
 export const isRefusal = <T extends object>(value: T | Refusal): value is Refusal => 'words' in value
 
-// Marks that change the direction of writing: `photo\u202Egnp.exe` is displayed as `photoexe.png`.
+// Characters that change the direction of writing: `photo\u202Egnp.exe` is displayed as `photoexe.png`.
 const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-/** True for a name that looks like another name when it is displayed. */
+/** Whether the name looks like another name when it is displayed. */
 export const isMisleading = (name: string): boolean => directionMarks.test(name)
 
-/** A name that can be part of a path. Folders of the sender's disk are removed. */
+/** A name that is safe as part of a path. Folders of the sender's disk are removed. */
 export function safeName(name: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? ''
   if (unsafeReason(last) === undefined) return last
@@ -108,12 +108,12 @@ export function safeName(name: string): string {
   return unsafeReason(plain) === undefined ? plain : 'attachment'
 }
 
-/** A longer extension is taken for a part of the name. */
+/** A longer extension counts as part of the name. */
 const maxExtensionBytes = 32
 
 /**
- * Puts a suffix before the extension of a name: `a.png` and `-2` give `a-2.png`. A name that would be too long for a file system is shortened
- * between two characters. Its extension stays.
+ * Puts a suffix before the extension of a name: `a.png` and `-2` give `a-2.png`. If the name would be too long for a file system, the part
+ * before the suffix is shortened. No character is split.
  */
 export function withSuffix(name: string, suffix: string): string {
   const [, stem = name, extension = ''] = /^(.+?)(\.[^./]*)?$/s.exec(name) ?? []

@@ -26,7 +26,7 @@ const params = z.object({
 type Mode = 'replace' | 'overlay'
 type Params = z.infer<typeof params>
 
-/** react.checkout: fills files/ of the current turn with files of earlier turns. */
+/** The tool `react.checkout`: copies files of earlier turns into `files/` of the current turn. */
 export const checkoutTool = defineTool({
   id: 'react.checkout',
   description:
@@ -80,7 +80,7 @@ function parseRequest({ mode = 'replace', paths, version }: Params, call: Call):
   if (requested.length === 0) {
     return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${retryHint(`paths: ${pathsHint}`)}`)
   }
-  const distinct = [...new Set(requested.toReversed())].toReversed() // of equal paths the last one counts, because later sources win
+  const distinct = [...new Set(requested.toReversed())].toReversed() // of equal paths keep the last: later sources overwrite earlier ones
   if (distinct.length > MAX_PATHS) {
     const message = `At most ${MAX_PATHS} paths can be checked out at once, not ${distinct.length}. ${retryHint('their folders')}`
     return refuse('protocol_violation.checkout_invalid_paths', message)

@@ -11,7 +11,7 @@ const params = z.object({
   replacement: z.string().optional().describe('the same under its older name'),
 })
 
-/** react.hide: replaces a visible block by one line. */
+/** The tool `react.hide`: replaces the visible blocks at a path by one line. */
 export const hideTool = defineTool({
   id: 'react.hide',
   description: 'Fold a large block into one line. The content stays; react.read(path) brings it back.',
@@ -35,7 +35,7 @@ export const hideTool = defineTool({
   },
 })
 
-/** Says which condition failed. */
+/** Tells the model why the blocks can not be hidden. */
 function refusalMessage(path: string, { reason, report }: HidePlan & { ok: false }): string {
   switch (reason) {
     case undefined:

@@ -7,24 +7,24 @@ import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
 const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
-/** The kinds of messages that a memory search can look at. */
+/** The kinds of messages that a memory search can search. */
 export type MemoryTarget = (typeof memoryTargets)[number]
 
-/** Searches earlier messages. The application supplies it. It must not search beyond the scope of the call. */
+/** Searches earlier messages. The application supplies this function. It must search only in the scope of the call. */
 export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
 }
 
-/** A memory search, after the limits of the tool were applied. */
+/** A memory search. The limits of the tool have been applied to its numbers. */
 export interface MemoryQuery {
-  /** Undefined when the model wants an overview of the most important content. */
+  /** The text to search for. Undefined when the model wants an overview of the most important messages. */
   readonly query: string | undefined
   readonly targets: readonly MemoryTarget[]
   readonly topK: number
   readonly days: number
   readonly scope: 'conversation' | 'user'
   readonly from?: string
-  /** The end of the searched period (ISO 8601). This moment itself is not searched. */
+  /** The end of the searched period (ISO 8601). It is exclusive: a message of exactly this time is not found. */
   readonly to?: string
 }
 
@@ -34,12 +34,12 @@ export interface MemoryHit {
   readonly ts: string
   readonly score: number
   readonly role: MemoryTarget
-  /** A logical path that react.read accepts. */
+  /** A logical path that `react.read` accepts. */
   readonly path: string
   readonly text: string
 }
 
-/** The matches of a search. */
+/** The result of a memory search. */
 export interface MemoryFindings {
   /** The matches, best first. */
   readonly hits: readonly MemoryHit[]
@@ -60,10 +60,10 @@ const shownParams = z.object({
   to: z.string().optional().describe('before this time (ISO 8601)'),
 })
 
-/** Accepts any target, so that an unknown one gets an error that lists the known ones. */
+/** Accepts any text as a target, so that the tool itself can reject it. Its error lists the allowed targets. */
 const acceptedParams = shownParams.extend({ targets: z.array(z.string()).optional() })
 
-/** react.memsearch: searches earlier turns. An agent has this tool only when the application supplies a search. */
+/** The tool `react.memsearch`: searches earlier turns. An agent has this tool only if the application supplies a search. */
 export function createMemsearchTool(memory: MemorySearch): Tool {
   return defineTool({
     id: 'react.memsearch',
@@ -111,7 +111,7 @@ function isTimeWindow(from: string | undefined, to: string | undefined): boolean
   return times[0] === undefined || times[1] === undefined || times[0] < times[1]
 }
 
-/** The best hits, grouped by turn. */
+/** The best matches, grouped by turn. */
 function formatHits({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { visiblePrompt }: Call): Json {
   const best = hits
     .slice(0, topK)

@@ -16,7 +16,7 @@ import { createHarness, type Harness, type HarnessOptions } from '../../testing/
 import { reply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../define.ts'
 
-/** Writes bytes into the current turn. */
+/** Writes bytes to a file of the current turn. */
 const put = defineTool({
   id: 'work.put',
   description: 'Puts bytes into this turn.',
@@ -32,7 +32,7 @@ const puts = (path: string, content: string | Uint8Array) =>
 const patches = (path: string, patch: string, more: { channel?: string; kind?: string } = {}) =>
   reply.call('react.patch', { path, channel: more.channel ?? 'canvas', patch, kind: more.kind ?? 'display' })
 
-/** Runs one turn with these replies and returns its blocks and files. */
+/** Runs one turn with these responses of the model. Returns its blocks and files. */
 async function play(replies: readonly string[], options: Partial<HarnessOptions> = {}) {
   const harness = createHarness({ replies: [...replies, reply.answer('Done.')], tools: [put], ...options })
   await harness.say('Please do it.')
@@ -213,7 +213,7 @@ describe('invalid patches', () => {
   })
 })
 
-/** A workspace in which every file has the same text, and reading or writing fails. */
+/** A workspace in which every file has the same text, and either reading or writing fails. */
 function failing(what: 'read' | 'write', problem: Error): Workspaces {
   const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
   return {
@@ -237,7 +237,7 @@ describe('a file of an earlier turn', () => {
       () => patches(path(old.turn), diff),
       reply.answer('Done.'),
     ]
-    const harness = createHarness({ replies, tools: [put] }) // it keeps the folder of the first turn
+    const harness = createHarness({ replies, tools: [put] }) // the same workspace for both turns
     old.turn = (await harness.say('Make it.')).turnId
     await harness.say('Patch it.')
     return { ...(await lookAt(harness)), old: old.turn }

@@ -25,10 +25,10 @@ const shownParams = z.object({
   kind: z.enum(kinds).default('display').describe('display: shown in place; file: the patched file is handed over'),
 })
 
-/** Accepts any channel and kind, so that a wrong one gets an error that lists the allowed values. */
+/** Accepts any text as channel and kind, so that the tool itself can reject it. Its error lists the allowed values. */
 const acceptedParams = shownParams.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
 
-/** react.patch: applies a unified diff to a text file, completely or not at all. */
+/** The tool `react.patch`: applies a unified diff to a text file, completely or not at all. */
 export const patchTool = defineTool({
   id: 'react.patch',
   description: 'Change an existing text file of this turn by a unified diff, or replace all of its text.',
@@ -60,7 +60,7 @@ export const patchTool = defineTool({
   },
 })
 
-/** The new text, and the diff or text that the timeline shows. */
+/** The new text of the file, and the diff or text that the timeline shows. */
 interface Edit {
   readonly ok: true
   readonly text: string
@@ -83,7 +83,7 @@ const copiedLineNumbers = failed(
 function notAppliedFailure({ code, message, diagnostic }: ApplyError, { from }: PatchTarget): Outcome {
   if (!diagnostic) return failed(code, message)
   const suggested_read = suggestRead(from, diagnostic)
-  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // both values are plain JSON
+  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // plain JSON
 }
 
 async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
@@ -98,8 +98,8 @@ async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Pro
 }
 
 /**
- * The artifact of a patched file. Its digest describes the patch, and is internal unless the file is hosted. `visibility` is that of the
- * file, which a patch does not change.
+ * The artifact of a patched file. Its digest describes the patch. The digest is external if the file is hosted, otherwise internal.
+ * `visibility` is the visibility of the file, which a patch does not change.
  */
 function artifactOf(
   { logical, physical, from }: PatchTarget,
@@ -135,7 +135,7 @@ async function syntaxNotice(path: string, text: string): Promise<readonly Notice
   return [{ code: 'post_patch_check_failed', message: `The patch was applied, but ${path} is not sound now: ${problem}.`, path }]
 }
 
-/** The hunks that were applied at another line than the model gave. */
+/** The hunks that were applied at another line than the patch says. */
 function relocatedHunks(placements: readonly HunkPlacement[]) {
   const relocated = placements.flatMap(({ hunk, index, moved }, number) =>
     moved ? [{ hunk: number + 1, requested_line: hunk.start, applied_line: index + 1 }] : [],
@@ -149,16 +149,16 @@ interface PatchTarget {
   readonly physical: string
   readonly logical: string
   readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
-  /** The path that the text was read from. It is a file of an earlier turn when the current turn has no file of that name. */
+  /** The path that the text was read from. It is a path of an earlier turn if the current turn has no file with this name. */
   readonly from: string
   readonly text: string
-  /** Whether the file begins with a byte order mark, which is not part of `text`. */
+  /** Whether the file begins with a byte order mark. `text` does not contain it. */
   readonly hasByteOrderMark: boolean
 }
 
 const maxTargetBytes = 10 * 1024 * 1024
 
-/** Finds the file to patch. A file of an earlier turn is not changed. Its patched text is written into the current turn. */
+/** Finds the file to patch. A file of an earlier turn is not changed: the patched text is written to the current turn. */
 async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const named = parseTargetPath(dropOwnConversation(path.normalize('NFC'), call.conversationId), turns)
@@ -182,7 +182,7 @@ interface NamedFile {
   readonly inOtherConversation?: boolean
 }
 
-/** The turn, area and relative path in a path, if it has them. */
+/** The turn, area and relative path in a path. Undefined when the path has another form. */
 function parseTargetPath(path: string, turns: ReadonlySet<string>): NamedFile | undefined {
   const logical = parsePathUnchecked(path)
   if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: isInOtherConversation(logical) }
@@ -205,7 +205,7 @@ async function readTarget(
     )
   const from = filePath(earlier.turn, earlier.area, earlier.rel)
   const pulled = `${earlier.turn}/${earlier.area}/${earlier.rel}`
-  const isPulled = (await files.stat(pulled))?.readOnly === true // other files there are leftovers, which only this machine has
+  const isPulled = (await files.stat(pulled))?.readOnly === true // pulled files are read-only; others may exist only on this machine
   const old = isPulled ? await files.read(pulled, { maxBytes: maxTargetBytes }) : undefined
   if (old !== undefined) return decodeTarget(target, from, old)
   return failed('patch_requires_pull', `${from} has not been pulled in this turn. Pull it first, then send the patch again.`, {
@@ -236,6 +236,6 @@ function readFailure(physical: string, error: unknown): Outcome {
   return failed('unsafe_path', `${physical} cannot be patched (${reason}). Use another path.`, { details: { reason } })
 }
 
-/** The bytes of the patched file, with the byte order mark that it had before. */
+/** The bytes of the patched file. They begin with a byte order mark if the file had one before. */
 const encodeTarget = ({ hasByteOrderMark }: PatchTarget, text: string): Uint8Array =>
   Buffer.from(hasByteOrderMark ? `${byteOrderMark}${text}` : text)

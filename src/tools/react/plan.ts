@@ -15,7 +15,7 @@ const params = z.object({
   steps: z.array(z.string()).optional().describe('what will be done, one line each: for new and replace'),
 })
 
-/** react.plan: makes, activates, replaces or closes a plan. */
+/** The tool `react.plan`: makes, activates, replaces or closes a plan. */
 export const planTool = defineTool({
   id: 'react.plan',
   description: 'Make or change a plan of several steps. Progress is marked in notes, not here.',

@@ -30,7 +30,7 @@ interface InvalidPath {
   readonly reason: string
 }
 
-/** react.pull: copies files of earlier turns into the workspace, read-only. */
+/** The tool `react.pull`: copies files of earlier turns into the workspace, read-only. */
 export const pullTool = defineTool({
   id: 'react.pull',
   description:
@@ -96,7 +96,7 @@ function parseRef(given: string, conversationId: string): PullRequest | InvalidP
   return { given, turnId, ref: { area, rel } }
 }
 
-/** Whether a path is a folder. The model may write a folder without its slash. Then only the files below it show that it is one. */
+/** Whether a path is a folder. The model may omit the slash at its end. Then the path is a folder if recorded files are below it. */
 async function isFolder(turnId: string, { area, rel }: HydrationRef, history: RecordedFiles): Promise<boolean> {
   return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
 }
@@ -107,7 +107,7 @@ const exactFileReasons = {
   attachments: 'attachment_pulls_require_exact_file_ref',
 } as const
 
-/** Removes duplicates. Two spellings of one path become one request. */
+/** Removes duplicates. Two spellings of one path count as one request. */
 function withoutDuplicates(requests: readonly PullRequest[]): readonly PullRequest[] {
   return [...new Map(requests.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
 }
@@ -131,7 +131,7 @@ function pulledRow(turnId: string, { ref, files }: Hydration['present'][number])
   }
 }
 
-/** The list of a folder's files in a result. It has the first files and the number of the others. */
+/** The list of the files in a folder, for a result: the first files, and the number of the others. */
 export function fileTree(rels: readonly string[]) {
   const shown = rels.slice(0, MAX_TREE_FILES)
   return { tree: [...shown], tree_truncated: rels.length > MAX_TREE_FILES, omitted_files: rels.length - shown.length }

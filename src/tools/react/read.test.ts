@@ -45,10 +45,10 @@ function withoutDigest(draft: Draft): Draft {
 
 const read = createReadTool()
 const rowsOf = (outcome: Outcome) => (outcome.output as { paths: unknown[] }).paths
-/** The prompt that shows only this outcome. */
+/** The prompt of a timeline with only this outcome. */
 function shownAfter(outcome: Outcome): string {
   const status = toolResultBlock(blockOrigin('k'), { mime: 'application/json', text: JSON.stringify(outcome.output) })
-  const after = (outcome.after ?? []).map((draft) => ({ ...draft })) // a draft becomes a block of this timeline
+  const after = (outcome.after ?? []).map((draft) => ({ ...draft })) // `timelineOf` gives ids to drafts and modifies them
   const timeline = timelineOf([header(), call('k', 'react.read'), status, ...after])
   return sliceOf(timeline, 't1')
     .shown.flatMap(({ parts }) => parts)

@@ -39,17 +39,20 @@ const params = z.object({
   stats_only: z.boolean().optional().describe('only sizes and types; nothing comes into view'),
 })
 
-/** What `react.read` can read besides the conversation, and its limits. */
+/** Readers for paths outside of the conversation, and the limits of `react.read`. */
 export interface ReadOptions {
-  /** Resolves `ks:` paths. Without it, these paths are reported as missing. */
+  /** Reads `ks:` paths. Without it, these paths are reported as missing. */
   readonly knowledge?: Knowledge
   readonly skills?: Skills
-  /** Extracts the text of PDFs for a model that can not read PDF. */
+  /** Extracts the text of PDFs for a model that can not read PDFs. */
   readonly documents?: DocumentReader
   readonly limits?: Partial<ReadLimits>
 }
 
-/** react.read: shows the content of logical paths to the model. For content that is already visible, it gives only the path. */
+/**
+ * The tool `react.read`: shows the content of logical paths to the model. If the prompt already shows the content, the tool returns only
+ * the path.
+ */
 export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOptions = {}): Tool {
   const limits = { ...readLimits, ...ownLimits }
   return defineTool({
@@ -76,13 +79,13 @@ export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOpt
   })
 }
 
-/** Reads the paths of one call and collects the status rows, blocks and changes. */
+/** Reads the paths of one call. Collects the status rows, blocks and changes. */
 function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { knowledge, skills, documents }: Omit<ReadOptions, 'limits'>) {
   const rows: StatusRow[] = []
   const changes: Change[] = []
   const results: ReadResult[] = []
   const sources: IncomingSource[] = []
-  let pool = call.timeline.sources // with the sources of the skills that were read before, so that each skill gets other numbers
+  let pool = call.timeline.sources // includes the sources of skills that this call has read, so that the next skill gets other SIDs
   const readPaths = new Set<string>()
 
   async function read(request: ReadRequest): Promise<void> {
@@ -108,21 +111,24 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
   }
 
-  /** Shows the content of a file. A file of an earlier turn is then copied into the workspace. */
+  /** Shows the content of a file. If the file belongs to an earlier turn, it is also copied into the workspace. */
   async function showFile(content: PathContent, request: ReadRequest, parsed: LogicalPath): Promise<void> {
     const before = results.length
     show(documents && !statsOnly ? await extractDocumentText(content, documents, limits, call) : content, request)
     if (results.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
   }
 
-  /** Shows content in the form that was requested, unless it is visible in this form. Content that is hidden is revealed if possible. */
+  /**
+   * Shows content in the requested form, if the prompt does not show it in this form already. If a hidden block shows it, this block is
+   * revealed where possible.
+   */
   function show(content: PathContent, request: ReadRequest): void {
     if (content.kind === 'missing') {
       rows.push({ path: content.path, status: content.status, missing: true })
       return
     }
     if (!request.range) {
-      if (readPaths.has(content.path)) return // this path was already read, perhaps in another spelling
+      if (readPaths.has(content.path)) return // already read, perhaps in another spelling
       readPaths.add(content.path)
     }
     if (statsOnly) {

@@ -1,35 +1,35 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Runs regular expressions of the model in a worker thread, where they can be stopped. Some of them would run for years. */
+/** Runs regular expressions of the model in a worker thread, because some would run for years. A thread can be stopped. */
 export interface RegexMatcher {
-  /** Tests each path against `name_regex`. */
+  /** Tests each path with `name_regex`. */
   names(paths: readonly string[]): Promise<readonly boolean[]>
-  /** Finds at most `max` lines that match `pattern`. Errors name `file`. */
+  /** Finds at most `max` lines that match `pattern`. Error messages contain `file`. */
   lines(text: string, max: number, file: string): Promise<LineMatches>
   close(): void
 }
 
 /** The matching lines of a text. */
 interface LineMatches {
-  /** How many lines the whole text has. */
+  /** The number of lines in the whole text. */
   readonly lines: number
   readonly matches: readonly { readonly line: number; readonly preview: string }[]
   /** True when there are more matches than requested. */
   readonly more: boolean
 }
 
-/** Thrown when a regular expression needs too much time or memory. */
+/** Thrown when a regular expression takes too much time or memory. */
 export class RegexLimitError extends Error {
   override readonly name = 'RegexLimitError'
 }
 
-/** Time limit for one file. It is generous, because a thread may also be slow on a busy machine. */
+/** The time limit for one file. It is much longer than usual, because the thread may have to wait on a busy machine. */
 const BUDGET_MS = 1_000
 const MAX_LINE_LENGTH = 10_000
 const MAX_PREVIEW_LENGTH = 400
 
-// The program of the worker is a string and not a file, so that it runs the same from sources and from the built package.
+// The program of the worker is a string and not a file, because the built package has no such file.
 const program = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { nameRegex, pattern, contextLines, maxLineLength, maxPreviewLength } = workerData
@@ -51,7 +51,7 @@ function lines(text, max) {
 parentPort.on('message', ({ paths, text, max }) => parentPort.postMessage(paths ? names(paths) : lines(text, max)))
 `
 
-/** Creates a matcher. It starts its worker thread at the first request, and `close` stops the thread. */
+/** Creates a matcher. It starts its worker thread at the first request. `close` stops the thread. */
 export function createRegexMatcher(options: {
   readonly name_regex?: string | undefined
   readonly pattern?: string | undefined
@@ -63,8 +63,8 @@ export function createRegexMatcher(options: {
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
     const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
-    worker.on('error', () => {}) // after an error between two requests, the next request times out
-    await once(worker, 'online') // the time limit begins only after the start
+    worker.on('error', () => {}) // if the thread fails between two requests, the next request times out
+    await once(worker, 'online') // the time limit begins after the start
     return worker
   }
 

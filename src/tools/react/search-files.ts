@@ -31,16 +31,16 @@ const params = z.object({
 
 type Params = z.infer<typeof params>
 
-/** The folder to search. It lies below OUT_DIR or in the scratch space. */
+/** The folder to search. `outdir` is the folder with the turns, `workdir` the folder for temporary files of programs. */
 interface Root {
   readonly area: 'outdir' | 'workdir'
   readonly folder: string
 }
 
-/** Time limit of a search over all files. */
+/** The time limit of a search over all files. */
 const TIME_LIMIT_MS = 20_000
 
-/** react.search_files: finds files of the workspace by name or content. */
+/** The tool `react.search_files`: finds files of the workspace by name or content. */
 export const createSearchFilesTool = ({ timeLimitMs = TIME_LIMIT_MS }: { readonly timeLimitMs?: number } = {}) =>
   defineTool({
     id: 'react.search_files',
@@ -133,7 +133,7 @@ function readItem(logical: string | undefined, line: number): { readonly read_it
   return logical === undefined ? {} : { read_item: { path: logical, line_start: Math.max(1, line - 4), line_count: 9 } }
 }
 
-/** The first `maxBytes` of a text file. Undefined for a binary file, a link, a pipe or a file that is too large. */
+/** The first `maxBytes` bytes of a text file, decoded. Undefined for a binary file, a link, a pipe or a file that is too large. */
 async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
   try {
     const bytes = size > 16 * MAX_BYTES ? undefined : await files.read(path)
@@ -147,7 +147,7 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
   }
 }
 
-/** The folder that the model names. Undefined when it is neither below OUT_DIR nor in the scratch space. */
+/** The folder that the model names. Undefined when it is not a folder of the workspace. */
 function parseRoot(root: string | undefined, { origin, timeline, conversationId }: Call): Root | undefined {
   const text = dropOwnConversation((root ?? 'outdir').trim().replace(/\/+$/, ''), conversationId)
   if (text === '' || text === '.' || text === 'outdir') return { area: 'outdir', folder: '' }

@@ -6,16 +6,16 @@ import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
-/** Searches the knowledge space. The application supplies it. */
+/** Searches the knowledge base. The application supplies this function. */
 export interface KnowledgeSearch {
-  /** The matches for a query, best first. */
+  /** Returns the matches, best first. */
   search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
 }
 
-/** A knowledge search, after the limits of the tool were applied. */
+/** A knowledge search. The limits of the tool have been applied to its numbers. */
 export interface KnowledgeQuery {
   readonly query: string
-  /** Only content below this `ks:` path is searched. */
+  /** The search covers only items below this `ks:` path. */
   readonly root: string
   readonly maxHits: number
   readonly keywords: readonly string[]
@@ -40,7 +40,7 @@ const params = z.object({
   keywords: z.array(z.string()).optional().describe('words that must count more'),
 })
 
-/** react.search_knowledge: searches the knowledge space. An agent has this tool only when the application supplies a search. */
+/** The tool `react.search_knowledge`: searches the knowledge base. An agent has this tool only if the application supplies a search. */
 export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
   return defineTool({
     id: 'react.search_knowledge',
@@ -57,7 +57,7 @@ export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
       try {
         const hits = await knowledge.search({ query: query.trim(), root, maxHits, keywords }, call)
         const below = hits.filter(({ path }) => path.startsWith(root)).slice(0, maxHits)
-        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // the cast is safe: the fields are plain JSON
+        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // all fields are plain JSON
       } catch (error) {
         return failed('search_knowledge_failed', `The search did not work: ${messageForModel(error)} Go on without it, or try once more.`)
       }

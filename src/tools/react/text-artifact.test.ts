@@ -13,7 +13,7 @@ describe('citedSids', () => {
     expect(citedSids(text, 'application/yaml')).toEqual(sids)
   })
 
-  // A search that starts again at every line would take minutes for each of these.
+  // For each of these texts, a search that starts again at every line would take minutes.
   it.each([
     ['very many empty lines', `citations:\n - sids:${'\n'.repeat(1_000_000)}x`],
     ['very many lines', `citations:\n${' - sids:\n'.repeat(500_000)}`],

@@ -8,14 +8,14 @@ import { failed } from '../outcome.ts'
 import { linesOf } from '../read/window.ts'
 import type { Call, Outcome } from '../tool.ts'
 
-// react.write and react.patch share this code: the audience, digest fields and notices of a text artifact.
+// Code that `react.write` and `react.patch` share: the audience, digest fields and notices of a text artifact.
 
-/** Where the user sees the text while it is written. */
+/** Where the user sees the text while the model writes it. `internal`: the user does not see it. */
 export const channels = ['canvas', 'timeline_text', 'internal'] as const
-/** How the user gets the text. It is shown in place, or hosted as a file. */
+/** How the user gets the text: shown in the conversation, or hosted as a file. */
 export const kinds = ['display', 'file'] as const
 
-/** Who sees a text artifact, and how. */
+/** Where and how the user sees a text artifact. */
 export interface Audience {
   readonly channel: (typeof channels)[number]
   readonly kind: (typeof kinds)[number]
@@ -30,7 +30,7 @@ export function parseAudience(channel: string, kind: string): Audience | Outcome
 
 const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
-/** The MIME type, judged by the file's name. Text with an unknown extension is taken for markdown. */
+/** The media type, judged by the file name. A text with an unknown extension counts as markdown. */
 export const textMimeOf = (physical: string): string =>
   mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
 
@@ -47,7 +47,7 @@ export function textFacts(text: string, mime: string, { visiblePrompt }: Pick<Ca
 
 type Rewrite = NonNullable<(Target & { readonly ok: true })['rewrite']>
 
-/** The notice that tells the model that its path was rewritten. `consequence` is the part of the sentence before the new path. */
+/** The notice that the path was changed. `consequence` is the part of the sentence before the new path. */
 export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, consequence: string): readonly Notice[] {
   if (!rewrite?.notify) return []
   const { original, normalized } = rewrite
@@ -55,7 +55,7 @@ export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, cons
   return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: toolId }]
 }
 
-/** The numbers of the sources that a text cites, in ascending order. In JSON and YAML, they are read from the list `citations`. */
+/** The SIDs that a text cites, in ascending order. In JSON and YAML they are in the list `citations`. */
 export function citedSids(text: string, mime: string): readonly number[] {
   if (mime === 'application/json') return jsonCitations(parseJson(text))
   if (mime === 'application/yaml') return yamlCitations(text)
@@ -67,7 +67,9 @@ function jsonCitations(value: unknown): readonly number[] {
   return sortedSids(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
 }
 
-/** Reads only the usual form: `citations:` at the left edge, and below it `sids: [1, 2]` or a list with dashes. Takes linear time. */
+/**
+ * Reads only the usual form: `citations:` at the start of a line, and below it `sids: [1, 2]` or a list with dashes. It takes linear time.
+ */
 function yamlCitations(text: string): readonly number[] {
   const sids: number[] = []
   let [inside, listing] = [false, false]

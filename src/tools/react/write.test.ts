@@ -206,7 +206,7 @@ describe('react.write of a reference', () => {
   const png = Buffer.from(imageBytes)
   const utf16 = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')])
 
-  /** Writes `content: "ref:…"` and gives the written bytes and the block that records them. */
+  /** Calls `react.write` with `content: "ref:…"`. Returns the written bytes and the block that records them. */
   async function copied(from: string, to: string, bytes: Uint8Array, params: Params = {}) {
     const fixture = await toolFixture([
       artifactDigestBlock(blockOrigin('w0'), { artifact_path: `fi:t1.files/${from}`, visibility: 'external' }),

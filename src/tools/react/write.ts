@@ -16,7 +16,7 @@ const shownParams = z.object({
   kind: z.enum(kinds).default('display').describe('shown in place, or handed over as a file'),
 })
 
-/** Accepts any channel and kind, so that a wrong one gets an error that lists the allowed values. */
+/** Accepts any text as channel and kind, so that the tool itself can reject it. Its error lists the allowed values. */
 const acceptedParams = shownParams.extend({
   content: z.unknown().optional(),
   channel: z.string().default('canvas'),
@@ -27,7 +27,7 @@ type ValidTarget = Target & { readonly ok: true }
 
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
 
-/** react.write: writes a text file of the current turn, or copies a file into it. */
+/** The tool `react.write`: writes a text file of the current turn, or copies a file into it. */
 export const writeTool = defineTool({
   id: 'react.write',
   description: 'Write a text artifact of this turn, or an internal note.',
@@ -57,11 +57,11 @@ export const writeTool = defineTool({
 interface FileContent {
   readonly bytes: Uint8Array
   readonly mime: string
-  /** Undefined when the file is no text. */
+  /** Undefined when the file is not a text. */
   readonly text: string | undefined
 }
 
-/** The file that a `content` makes. A reference to a file gives bytes, which are written as they are. */
+/** The file for a parameter `content`. If the parameter was a reference to a file, it contains bytes, which are written unchanged. */
 function contentOf(content: unknown, physical: string): FileContent | undefined {
   if (content instanceof Uint8Array) return copyOf(content, physical)
   const text = typeof content === 'string' || content === null ? content : JSON.stringify(content, null, 2)
@@ -75,7 +75,7 @@ function copyOf(bytes: Uint8Array, physical: string): FileContent {
   return { bytes, mime: text === undefined ? 'application/octet-stream' : mime, text }
 }
 
-/** Replaces the file atomically and verifies its size. Returns a failed outcome, or undefined when the file was written. */
+/** Replaces the file atomically and checks its size. Returns a failed outcome, or undefined when the file was written. */
 async function writeFile({ physical }: ValidTarget, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
   try {
     const { files } = await call.workspace()
@@ -113,7 +113,7 @@ function artifactOf({ logical, physical }: ValidTarget, file: FileContent, { cha
     ...(text !== undefined && textFacts(text, mime, call)),
   }
   if (text === undefined) return { digest, mime, bytes }
-  // The text does not hold a byte order mark or another charset. The bytes are then given, too.
+  // If the file has a byte order mark or another charset than UTF-8, the text is not enough to restore it. Then the bytes are stored.
   const content = Buffer.from(text).equals(bytes) ? { text } : { bytes }
   return { digest, mime, ...content, ...(channel === 'internal' && { note: text }) }
 }

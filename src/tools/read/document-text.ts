@@ -9,8 +9,8 @@ import type { ReadLimits } from './window.ts'
 type BinaryContent = Extract<PathContent, { kind: 'binary' }>
 
 /**
- * Replaces a PDF by its text, page by page, for a model that can not read PDF. If there is no text, the reason takes its place. Other
- * content and PDFs beyond the limits are returned unchanged.
+ * Replaces a PDF by its text, page by page, for a model that can not read PDFs. If no text can be extracted, the result says why. Other
+ * content, and PDFs above the size limits, are returned unchanged.
  */
 export async function extractDocumentText(
   content: PathContent,
@@ -37,7 +37,7 @@ export async function extractDocumentText(
   }
 }
 
-/** True for types that a model may need as extracted text. */
+/** Whether a model may need the extracted text of a file of this type. */
 const isDocument = (mime: string | undefined): boolean => mime === 'application/pdf'
 
 async function documentText(bytes: Uint8Array, documents: DocumentReader, content: BinaryContent): Promise<string> {
@@ -78,7 +78,7 @@ const noTextNotice = (reason: string, { path, mime, blob }: BinaryContent) =>
     `This model is not shown such files, and the text of this one can not be had: ${reason}. Say so if the user asks about it.`,
   ].join('\n')
 
-/** Replaces lone surrogates and control characters, which extracted text may contain. */
+/** Replaces control characters and halves of surrogate pairs, which extracted text may contain. */
 const printable = (page: string) =>
   page
     .toWellFormed()

@@ -13,8 +13,8 @@ import { missingContent, type PathContent, type PresentContent, resolveInHistory
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * The content of a file. A file of the current turn is read from the workspace, because a program may have changed or deleted it. A file of an
- * earlier turn is what that turn left in its version. Only files of turns without a version are read from the journal.
+ * The content of a file. A file of the current turn is read from the workspace, because a program may have changed or deleted it. A file of
+ * an earlier turn is read from the version that this turn left. If the turn has no version, the file is read from the journal.
  */
 export async function findFile(file: FilePath, call: Call): Promise<PathContent> {
   const path = formatPath(file)
@@ -35,7 +35,7 @@ export async function findFile(file: FilePath, call: Call): Promise<PathContent>
   return blocks.length > 0 || info.digest !== undefined ? { ...info, kind: 'opaque', size: 0 } : notFound(path, file.turn, call)
 }
 
-/** Drops a digest that describes a file of another size: a program has changed the file since. */
+/** Removes the digest if the file has another size than the digest says. Then a program has changed the file since. */
 function withSize({ digest, ...info }: FileInfo, size: number): FileInfo {
   const parsed = parseJson(digest)
   const isStale = isObject(parsed) && typeof parsed.size_bytes === 'number' && parsed.size_bytes !== size
@@ -48,7 +48,7 @@ interface FileInfo {
   readonly digest?: string
 }
 
-/** The type and digest of a file, from the newest block that has them. The type of an unrecorded file is judged by its name. */
+/** The media type and digest of a file, from the newest block that has them. Without a block, the file name decides the type. */
 function describeFile(path: string, blocks: readonly Block[], { timeline }: Call): FileInfo {
   const metaDigest = blocks.findLast(({ meta }) => typeof meta?.digest === 'string')?.meta?.digest
   const digest =
@@ -57,7 +57,7 @@ function describeFile(path: string, blocks: readonly Block[], { timeline }: Call
   return { path, mime: mime ?? mimeOf(path), ...(digest !== undefined && { digest }) }
 }
 
-/** Whether the MIME type of a block is that of its file. Other blocks have the type of a note, a digest or a preview. */
+/** Whether the media type of a block is the type of its file. Notes, digests and previews have types of their own. */
 const hasOwnMime = ({ type, mime, meta }: Block) =>
   mime !== undefined && (type === 'react.tool.result' || type === 'user.attachment') && meta?.partial !== true
 
@@ -90,14 +90,17 @@ async function fromBytes(info: FileInfo, bytes: Uint8Array, { blobs }: Call): Pr
   return isVisualMime(info.mime) ? { ...described, kind: 'binary', blob } : { ...described, kind: 'opaque', size: bytes.length, blob }
 }
 
-/** The stored digest, or a new one for a file without a digest. */
+/** The stored digest. For a file without a digest, a new one. */
 function withDigest(info: FileInfo, size: number): FileInfo & { readonly digest: string } {
   if (info.digest !== undefined) return { ...info, digest: info.digest }
   const physical_path = toPhysical(info.path)
   return { ...info, digest: digestText({ artifact_path: info.path, physical_path, mime: info.mime, kind: 'file', size_bytes: size }) }
 }
 
-/** Adds the handles of the hosted file with exactly these bytes, if there is one. A hosted block keeps the bytes that it was hosted with. */
+/**
+ * If exactly these bytes are hosted, adds the hosting fields. A block with hosting fields refers to the blob that was hosted, so the hashes
+ * can be compared.
+ */
 function withHosting(content: PresentContent, bytes: Uint8Array, blocks: readonly Block[]): PresentContent {
   const hosted = blocks.filter(isHosted)
   if (hosted.length === 0) return content
@@ -115,8 +118,8 @@ function hostingMeta(block: Block): { readonly hosting?: Meta } {
 }
 
 /**
- * The bytes of a file of the current turn. `missing` when a program has deleted it from `files/`. Undefined when the journal says what it
- * holds: the agent has no workspace, or the file is too large or not safe to open.
+ * The bytes of a file of the current turn. `missing` when a program has deleted the file from `files/`. Undefined when the journal has to
+ * be read instead: the agent has no workspace, or the file is too large or not safe to open.
  */
 async function readLocal({ area }: FilePath, path: string, call: Call): Promise<LeftFile | undefined> {
   const workspace = await workspaceIfAny(call)
@@ -128,7 +131,8 @@ async function readLocal({ area }: FilePath, path: string, call: Call): Promise<
 }
 
 /**
- * Reads a file in the workspace. A file of an earlier turn is first copied into it. Undefined when there is no workspace or no such file.
+ * The bytes of a file in the workspace. A file of an earlier turn is copied into the workspace first. Undefined when there is no workspace
+ * or no such file.
  */
 async function hydrate({ turn, area, rel }: FilePath, call: Call): Promise<Uint8Array | undefined> {
   const workspace = await workspaceIfAny(call)
@@ -137,7 +141,7 @@ async function hydrate({ turn, area, rel }: FilePath, call: Call): Promise<Uint8
   return readSafely(workspace, `${turn}/${area}/${rel}`)
 }
 
-/** Copies a file of an earlier turn into the workspace, so that programs can open what the model has read. */
+/** Copies a file of an earlier turn into the workspace, so that programs can open the file that the model has read. */
 export async function materialize(file: FilePath, call: Call): Promise<void> {
   const workspace = file.turn === call.origin.turnId ? undefined : await workspaceIfAny(call)
   await workspace?.hydrate(file.turn, [{ area: file.area, rel: file.rel }], historyOf(call))

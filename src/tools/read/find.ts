@@ -11,24 +11,24 @@ import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
 import type { Call } from '../tool.ts'
 
-/** The content that a logical path leads to. How much of it the model is shown is decided later. */
+/** The content at a logical path. Other functions decide how much of it the model sees. */
 export type PathContent =
   | (ContentInfo & {
       readonly kind: 'text'
       readonly text: string
-      /** Whether the limits of react.read apply. Knowledge and skills are shown completely. */
+      /** Whether the limits of `react.read` apply. Knowledge and skills are shown completely. */
       readonly capped: boolean
       /** Sources that the text cites. They are added to the pool. */
       readonly sources?: readonly IncomingSource[]
-      /** The file that the text was extracted from. */
+      /** The file from which the text was extracted. */
       readonly from?: BlobRef
     })
   | (ContentInfo & { readonly kind: 'binary'; readonly blob: BlobRef })
-  /** Bytes that can not be shown to any model. */
+  /** Bytes that no model can read. */
   | (ContentInfo & { readonly kind: 'opaque'; readonly size: number; readonly blob?: BlobRef })
   | { readonly kind: 'missing'; readonly path: string; readonly status: MissingStatus }
 
-/** The content of a path that leads somewhere. */
+/** The content at a path that exists. */
 export type PresentContent = Exclude<PathContent, { kind: 'missing' }>
 
 interface ContentInfo {
@@ -36,9 +36,9 @@ interface ContentInfo {
   readonly mime: string
   /** The digest of an artifact, exactly as it was stored. */
   readonly digest?: string
-  /** The handles of a hosted file, and the blob that they need. They are stored in `meta` and never shown. */
+  /** Where the file is hosted, and the blob that was hosted. These fields are stored in `meta` and are not shown to the model. */
   readonly hosting?: Meta
-  /** The `kind` that the status of the read shows for this path. */
+  /** The `kind` that the result of the read shows for this path. */
   readonly label?: string
 }
 
@@ -58,10 +58,10 @@ export type MissingStatus =
   | 'skill_missing'
   | 'sources_pool_rows_missing'
 
-/** The result for a path that leads nowhere. */
+/** The result for a path without content. */
 export const missingContent = (path: string, status: MissingStatus = 'missing'): PathContent => ({ kind: 'missing', path, status })
 
-/** Finds messages, tool calls, results and summaries (`ar:`, `tc:`, `su:`) in the timeline or in the log of their turn. */
+/** Finds messages, tool calls, results and summaries (`ar:`, `tc:`, `su:`) in the timeline or in the journal. */
 export async function findRecord(path: string, turn: string | undefined, call: Call): Promise<PathContent> {
   const resolution = await resolveInHistory(path, call)
   if (resolution.status === 'view') return { kind: 'text', path, mime: 'text/markdown', text: resolution.text, capped: true }
@@ -70,7 +70,7 @@ export async function findRecord(path: string, turn: string | undefined, call: C
   return missingContent(path, 'turn_log_missing')
 }
 
-/** The newest complete content of a path. Digests are skipped. Several notices of one call become one text. */
+/** The newest complete content at a path. Digests are skipped. Several notices of one call become one text. */
 async function recordContent(path: string, { blocks }: Extract<Resolution, { status: 'blocks' }>, call: Call): Promise<PathContent> {
   const notices = blocks.filter(({ type }) => type === 'react.notice')
   if (notices.length > 1) return textContent(path, notices.at(-1), notices.map(({ text = '' }) => text).join('\n\n'))
@@ -92,7 +92,10 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
 
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
 
-/** The text of a call with complete parameters. If the block has shortened ones, they are read from the model's response. */
+/**
+ * The text of a call with complete parameters. If the block has shortened parameters, the complete ones are read from the response of the
+ * model.
+ */
 async function fullCallText(block: Block, call: Call): Promise<string> {
   const shown = readToolCall(block)
   if (!shown || !shortenedParams.test(block.text ?? '')) return block.text ?? ''
@@ -108,7 +111,7 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
 export const visiblePathOf = (block: Block): string =>
   block.call_id === undefined ? (block.path ?? block.turn_id) : toolPath(block.turn_id, block.call_id, 'call')
 
-/** Resolves a path in the timeline. Blocks that the timeline no longer holds are looked up in the journal. */
+/** Resolves a path. Blocks that are no longer in the timeline are read from the journal. */
 export async function resolveInHistory(
   path: string,
   call: Pick<Call, 'timeline' | 'records'>,
@@ -128,14 +131,13 @@ async function blocksOfTurn(turnId: string, { records }: Pick<Call, 'records'>):
   return (await records.turnLog(turnId))?.blocks ?? (await records.byTurn(turnId))
 }
 
-/** The content of rows of the source pool. */
 interface SourceContents {
-  /** Rows that stand for files. They are read as files. */
+  /** Files that are sources. They are read as files. */
   readonly files: readonly FilePath[]
   readonly contents: readonly PathContent[]
 }
 
-/** The content of source rows. Rows without a file become one text. Their bodies may be cut, but no row is left out. */
+/** The content of source rows. Rows that are not files become one text. Long page texts are cut, but no row is left out. */
 export function findSources(path: string, sids: readonly number[], { timeline }: Call, maxSymbols?: number): SourceContents {
   const { rows, missing: unknown } = selectSources(timeline.sources, sids)
   const files = rows.flatMap((row) => sourceFile(row) ?? [])

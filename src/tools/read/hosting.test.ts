@@ -33,7 +33,7 @@ function harnessWith(replies: readonly Reply[]) {
   return createHarness({ replies, store, clock, hosting, tools: [change] })
 }
 
-/** The handles of a block, and whether it keeps the bytes that they need. */
+/** The hosting fields of a block, and the hash of the hosted bytes if the block keeps them. */
 const handlesOf = ({ meta = {}, blob }: Block) => ({
   hosted_uri: meta.hosted_uri,
   rn: meta.rn,
@@ -41,7 +41,7 @@ const handlesOf = ({ meta = {}, blob }: Block) => ({
   bytes: [...(meta.keeps ?? []), ...(blob ? [blob] : [])].at(-1)?.sha256,
 })
 
-/** The blocks that reads made, and those that other calls made at the same paths. */
+/** The file blocks that reads made, and the file blocks that other calls made. */
 async function blocksOfReads(harness: ReturnType<typeof harnessWith>) {
   const blocks = blocksOf(await harness.timeline())
   const reads = new Set(blocks.flatMap((block) => (readToolCall(block)?.tool_id === 'react.read' ? [callIdOf(block)] : [])))

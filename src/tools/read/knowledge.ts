@@ -5,7 +5,7 @@ import { poolNumbersOf, renumberText } from '../source-numbers.ts'
 import type { Call } from '../tool.ts'
 import { missingContent, type PathContent } from './find.ts'
 
-/** Resolves `ks:` paths. The application supplies it. */
+/** Reads `ks:` paths. The application supplies it. */
 export interface Knowledge {
   read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<KnowledgeItem | undefined>
 }
@@ -15,25 +15,25 @@ export interface KnowledgeItem {
   readonly mime?: string
   readonly text?: string
   readonly bytes?: Uint8Array
-  /** Set when the storage behind the path does not exist. */
+  /** Set when the storage that should contain the item does not exist. */
   readonly storageMissing?: true
 }
 
-/** Resolves `sk:` paths. The application supplies it. */
+/** Reads `sk:` paths. The application supplies it. */
 export interface Skills {
   read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<Skill | undefined>
 }
 
-/** One skill: instructions for the agent. */
+/** A skill: instructions for the agent. */
 export interface Skill {
-  /** The canonical path of the skill, even if an alias was read. */
+  /** The canonical path of the skill, even if it was read by another path. */
   readonly path: string
   readonly text: string
-  /** The sources that the text cites, with the numbers that it uses. */
+  /** The sources that the text cites, with the numbers in these citations. */
   readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
 }
 
-/** The content of a `ks:` path. */
+/** The content at a `ks:` path. */
 export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<PathContent> {
   if (!knowledge) return missingContent(path, 'knowledge_resolver_missing')
   const item = await tryRead('knowledge', () => knowledge.read(path, call), call)
@@ -49,7 +49,7 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
 
-/** The content of an `sk:` path. Its sources are added to `pool`, so its citations are renumbered. */
+/** The content at an `sk:` path. The sources of the skill will be added to `pool`, so the numbers in its citations are replaced by SIDs. */
 export async function findSkill(path: string, skills: Skills | undefined, call: Call, pool: SourcePool): Promise<PathContent> {
   const skill = await tryRead('skills', async () => skills?.read(path, call), call)
   if (!skill || skill === readFailed) return missingContent(path, 'skill_missing')
@@ -69,7 +69,10 @@ export async function findSkill(path: string, skills: Skills | undefined, call: 
 
 const readFailed = Symbol('failed')
 
-/** Reports an exception to the operator. The model only reads that this path could not be read. The other paths are still read. */
+/**
+ * Calls `read`. An exception is reported to the operator; the model only learns that this path could not be read. The other paths of the
+ * call are still read.
+ */
 async function tryRead<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof readFailed> {
   try {
     return await read()

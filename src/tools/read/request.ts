@@ -1,6 +1,6 @@
 import { canonicalPath, dropOwnConversation } from '../../core/path/logical.ts'
 
-/** One path to read, and the part of it to show. */
+/** One path to read, and the part of its content to show. */
 export interface ReadRequest {
   /** The path as the model wrote it. */
   readonly given: string
@@ -8,7 +8,7 @@ export interface ReadRequest {
   readonly path: string | undefined
   readonly range?: Range
   readonly numbering: Numbering
-  /** The largest number of characters to show, if it is lower than the tool's limit. */
+  /** The highest number of characters to show, if it is lower than the limit of the tool. */
   readonly maxSymbols?: number
 }
 
@@ -16,10 +16,13 @@ export type Range =
   | { readonly unit: 'lines'; readonly start: number; readonly count?: number }
   | { readonly unit: 'symbols'; readonly start: number; readonly count?: number }
 
-/** How lines are numbered. `default` numbers them only when a part of the text is shown. */
+/**
+ * How lines are numbered. With `default`, they are numbered only when a part of the text is shown. With `sparsed`, only the first and every
+ * tenth line has a number.
+ */
 export type Numbering = 'default' | 'disabled' | 'lines' | 'sparsed'
 
-/** A range of a path, as the model writes it. */
+/** A path and the part to read, as the model writes it. */
 interface ReadItem {
   readonly path: string
   readonly line_start?: number | undefined
@@ -31,7 +34,7 @@ interface ReadItem {
 
 type LineNumbers = 'disabled' | 'lines' | 'sparsed' | boolean
 
-/** The parameters of react.read that select content. */
+/** The parameters of `react.read` that select content. */
 interface ReadParams {
   readonly paths: readonly string[]
   readonly items?: readonly ReadItem[] | undefined
@@ -39,7 +42,7 @@ interface ReadParams {
   readonly max_text_symbols?: number | undefined
 }
 
-/** The requests of a call, without duplicates. A path that also has items is read only by its items. */
+/** The requests of a call, without duplicates. If a path occurs in `paths` and in `items`, only the items count. */
 export function requestsOf(
   { paths, items = [], line_numbers, max_text_symbols }: ReadParams,
   conversationId: string,

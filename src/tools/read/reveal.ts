@@ -7,7 +7,7 @@ import type { MissingStatus, PathContent, PresentContent } from './find.ts'
 import type { ReadRequest } from './request.ts'
 import { type ReadLimits, showText } from './window.ts'
 
-/** The blocks that show the content of one path, and its row in the status. */
+/** The blocks that show the content of one path, and the row of this path in the result. */
 export interface ReadResult {
   readonly row: StatusRow
   /** The digest of an artifact. The prompt does not show it. */
@@ -15,7 +15,7 @@ export interface ReadResult {
   readonly content: Draft
 }
 
-/** Shows content to the model in new blocks, as much as the limits allow. */
+/** Makes blocks that show content to the model, as much as the limits allow. */
 export function revealContent(
   content: PresentContent,
   request: ReadRequest,
@@ -33,7 +33,7 @@ export function revealContent(
   return { ...digest, row: { ...row, status: 'too_large_for_visible_context_bytes' }, content: marker }
 }
 
-/** Files up to this size are shown. Larger ones would not be sent to a model. */
+/** Files up to this size are shown. Models do not accept larger ones. */
 const maxShownBytes = (mime: string, { bytes }: ReadLimits) =>
   Math.min(bytes, mime.startsWith('image/') ? caps.imageBytes : caps.documentBytes)
 
@@ -68,8 +68,8 @@ function revealText(
 }
 
 /**
- * Describes bytes that no model can be shown: their type and size. The heading of the block shows the path and the physical path. Bytes
- * that are lost are described by their digest.
+ * Describes bytes that no model can read: their type and size. The heading of the block shows the logical and the physical path. If the
+ * bytes are lost, the digest tells the size.
  */
 function describeOpaque(content: Extract<PathContent, { kind: 'opaque' }>, origin: BlockOrigin): Pick<ReadResult, 'row' | 'content'> {
   const { path, mime, blob, digest } = content
@@ -112,7 +112,7 @@ function physicalPathMeta(path: string): Meta {
   return physical === undefined ? {} : { physical_path: physical }
 }
 
-/** One path in the status of a read. A row without `status` means that the complete content follows. */
+/** The row of one path in the result of a read. Without `status`, the complete content follows. */
 export interface StatusRow {
   readonly path: string
   readonly status?:
@@ -131,11 +131,11 @@ export interface StatusRow {
   readonly line_count?: number
   readonly text_symbols?: number
   readonly read_range?: { readonly [key: string]: number }
-  /** The path of the block that already shows the content. The status lists it separately. */
+  /** The path of the block that already shows the content. The result lists it outside of the row. */
   readonly visibleAt?: string
 }
 
-/** The output of react.read. The content follows it. */
+/** The output of `react.read`. The blocks with the content come after it. */
 export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, statsOnly: boolean): Json {
   const paths = (status: StatusRow['status']) => rows.filter((row) => row.status === status).map(({ path }) => path)
   const { files, skills } = missingPaths(rows)
@@ -143,7 +143,7 @@ export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, stats
   const large = paths('too_large_for_visible_context_bytes')
   const truncated = paths('truncated_for_visible_context')
   return {
-    paths: rows.map(({ visibleAt: _, ...row }) => row as unknown as Json), // the cast is safe: the fields are plain JSON
+    paths: rows.map(({ visibleAt: _, ...row }) => row as unknown as Json), // all fields are plain JSON
     total_tokens: rows.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
     ...(files.length > 0 && { missing: files }),
     ...(skills.length > 0 && { missing_skills: skills }),
@@ -166,7 +166,7 @@ function missingPaths(rows: readonly StatusRow[]): { readonly files: readonly st
   return { files: paths(false), skills: paths(true) }
 }
 
-/** A notice for the paths that were not found. Empty when all were found. */
+/** A notice about the paths that were not found. Empty when all were found. */
 export function missingNotice(rows: readonly StatusRow[]): readonly Notice[] {
   const { files, skills } = missingPaths(rows)
   const all = [...files, ...skills]

@@ -8,9 +8,9 @@ import { type Caps, caps } from '../../core/render/caps.ts'
 import { blocksOfCall, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Call } from '../tool.ts'
 
-// Before react.read appends a block, it looks for a block that shows the same: the same range in the same form, of the same version.
+// Before `react.read` appends a block, it looks for a block that already shows the same bytes, or the same text in the same form.
 
-/** The visible block that already shows what `draft` would show. With `byPath`, any visible block at the path counts. */
+/** The visible block that already shows the content of `draft`. With `byPath`, any visible block at the path counts. */
 export function findVisibleCopy(draft: Draft, byPath: boolean, { timeline, visiblePrompt }: Call): Block | undefined {
   const { shown } = visiblePrompt.slice()
   const position = positionsAt({ shown }, draft.path ?? '').findLast((at) => {
@@ -23,7 +23,7 @@ export function findVisibleCopy(draft: Draft, byPath: boolean, { timeline, visib
   return position === undefined ? undefined : shown[position]?.block
 }
 
-/** How to reveal a hidden block that shows what `draft` would show. Undefined when there is none that may be revealed. */
+/** How to reveal a hidden block that shows the content of `draft`. Undefined when there is no such block or it must stay hidden. */
 export function planRevealOf(draft: Draft, { timeline, visiblePrompt }: Call): RevealPlan | undefined {
   const isCurrent = (block: Block) =>
     shownTypes.has(block.type) &&
@@ -36,14 +36,17 @@ const isSameFile = (block: Block, { blob }: Draft) => blob !== undefined && bloc
 const isSameText = (block: Block, { text }: Draft, timeline: Timeline) =>
   text !== undefined && block.text === text && isShownWhole(block, text, timeline)
 
-/** Whether the prompt shows the whole text of a block. A block of an earlier read is cut in the same way as the new one. */
+/**
+ * Whether the prompt shows the whole text of a block. A result of an earlier read counts as whole, because it was cut in the same way as
+ * the new one.
+ */
 function isShownWhole(block: Block, text: string, timeline: Timeline): boolean {
   if (block.type !== 'react.tool.result') return text.length <= caps[textCaps[block.type] ?? 'stageText']
   if (text.length <= caps.toolResult || isFromRead(block, timeline)) return true
   return text.length <= caps.sourceRows && rowSids(parseJson(text)).length > 0
 }
 
-/** The caps of the block types whose renderers show more or less than `stageText`. */
+/** The limits of block types whose renderers do not use `stageText`. */
 const textCaps: { readonly [T in BlockType]?: keyof Caps } = {
   'user.prompt': 'userText',
   'user.followup': 'userText',
@@ -62,7 +65,10 @@ const textCaps: { readonly [T in BlockType]?: keyof Caps } = {
   'system.message': 'systemMessage',
 }
 
-/** Whether the bytes of a block are sent to the model. A PDF that a tool made is sent only on request. */
+/**
+ * Whether the bytes of a block are sent to the model. A PDF that a tool made is sent only if `react.read` read it or the tool set
+ * `attach_to_model`.
+ */
 const isAttached = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' ||
   block.mime?.startsWith('image/') === true ||

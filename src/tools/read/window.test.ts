@@ -15,7 +15,7 @@ interface Item {
   readonly line_numbers?: Exclude<Numbering, 'default'>
 }
 
-/** Shows a part of a text, like a call of react.read with this item. */
+/** Shows a part of a text, in the same way as a call of `react.read` with this item. */
 function show(text: string, item: Item, limits: Partial<ReadLimits> = {}, tokens = roughTokens) {
   const [request] = requestsOf({ paths: [], items: [{ path, ...item }] }, 'c1')
   if (!request) throw new Error('no request')
@@ -27,7 +27,7 @@ const continueItem = (shown: string) => {
   return params === undefined ? undefined : (JSON.parse(params) as { items: [Item] }).items[0]
 }
 
-/** The part of a text that a window shows, without labels and line numbers. */
+/** The shown part of a text, without header, footer and line numbers. */
 function bodyOf(shown: string): string {
   const symbols = /^symbols: \[\d+-\d+\]/m.test(shown.split('\n')[2] ?? '')
   const lines = shown.split('\n').slice(symbols ? 3 : 4)
@@ -111,7 +111,7 @@ describe('a window of a text', () => {
             seen += bodyOf(shown) + (endsLine ? '\n' : '')
             item = next
           }
-          // A window by lines does not show whether the last line ends in a newline.
+          // A range of lines does not show whether the last line ends with a newline.
           expect(seen.replace(/\n$/, '')).toBe(text.replace(/\n$/, ''))
         },
       ),

@@ -3,27 +3,26 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { splitLines } from '../../core/patch/hunk.ts'
 import type { Numbering, Range, ReadRequest } from './request.ts'
 
-/** How much of one path the model is shown. The limits apply to each path separately. */
+/** How much the model sees of one path. The limits apply to each path separately. */
 export interface ReadLimits {
   readonly symbols: number
   readonly tokens: number
   readonly bytes: number
 }
 
-/** The default limits. */
 export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 10 * 1024 * 1024 }
 
-/** The text that the model is shown. It is complete, or a window with its position and the call that reads on. */
+/** The text that the model sees. It is complete, or a part with its position and the call that reads the next part. */
 interface TextView {
   readonly text: string
-  /** True when less is shown than was requested. */
+  /** True when the limits cut a part that was requested. */
   readonly truncated: boolean
-  /** True when the text is not exactly the original, because it is a window or has line numbers. */
+  /** True when the text differs from the original, because it is a part or has line numbers. */
   readonly partial: boolean
   readonly range?: { readonly [key: string]: number }
 }
 
-/** Characters reserved for the header and footer of a window, without the two copies of the path. */
+/** Characters that are reserved for the header and footer of a part, without the path, which they contain twice. */
 const labelLength = 700
 
 /** Applies the requested range and the limits to a text. */
@@ -43,10 +42,10 @@ export function showText(
   return lineWindow(text, request, cap, limits, tokens)
 }
 
-/** The lines of a text. A newline at its end ends the last line; it does not begin another one. */
+/** The lines of a text. A newline at the end of the text does not begin another line. */
 export const linesOf = (text: string): readonly string[] => splitLines(text, { uniform: false }).lines
 
-/** A window of complete lines. */
+/** Shows complete lines of a text. */
 function lineWindow(
   text: string,
   { path, range, numbering }: ReadRequest & { readonly path: string },
@@ -63,7 +62,7 @@ function lineWindow(
   return labelLines(body, { text, path, lines, first, requested: requested.length, isRange: range !== undefined, numbering })
 }
 
-/** Makes the largest body that fits into `room` characters and into the limit of tokens. */
+/** Makes the longest body that fits into the limits of characters and tokens. `makeBody` makes a body of at most `room` characters. */
 function withinLimits<T extends { readonly text: string }>(
   symbols: number,
   limits: ReadLimits,
@@ -82,7 +81,7 @@ function withinLimits<T extends { readonly text: string }>(
 interface LinesBody {
   readonly text: string
   readonly count: number
-  /** How many symbols of the first line are shown, if it alone is too long. */
+  /** How many characters of the first line are shown, if this line alone is too long. */
   readonly partialLine?: number
 }
 
@@ -136,15 +135,15 @@ function labelLines({ text: body, count, partialLine }: LinesBody, position: Lin
   }
 }
 
-/** The position in the text at which the line with this index begins. */
+/** The offset at which the line with this index begins. */
 const offsetOf = (lines: readonly string[], index: number) => lines.slice(0, index).reduce((sum, line) => sum + line.length + 1, 0)
 
-/** The numbering that the call that reads on must repeat. Windows of lines are numbered by default. */
+/** The numbering that the call for the next part must repeat. Without it, lines are numbered. */
 const numberingItem = (numbering: Numbering) => (numbering === 'disabled' || numbering === 'sparsed' ? { line_numbers: numbering } : {})
 
 const readCall = (path: string, item: object) => `react.read(${JSON.stringify({ paths: [path], items: [item] })})`
 
-/** A window by symbols. It never begins or ends inside a surrogate pair, and it shows at least one character. */
+/** Shows a range of characters. It never begins or ends inside a surrogate pair, and contains at least one character. */
 function symbolWindow(text: string, path: string, range: Range, limits: ReadLimits, tokens: TokenCounter): TextView {
   const offset = Math.min(range.start, text.length)
   const start = isInsidePair(text, offset) ? offset - 1 : offset
@@ -163,7 +162,7 @@ function symbolWindow(text: string, path: string, range: Range, limits: ReadLimi
   }
 }
 
-/** The beginning of a text, at most `length` symbols but at least one character. No surrogate pair is split. */
+/** The beginning of a text: at most `length` UTF-16 units, but at least one character. No surrogate pair is split. */
 function cutToCharacter(text: string, length: number): string {
   return cutAt(text, Math.max(1, length)) || text.slice(0, 2) // the first character may be a surrogate pair
 }
