@@ -10,7 +10,7 @@ function action(): string {
   return JSON.stringify({ action: 'call_tool', notes: 'writing', tool_call: { tool_id: 'react.write', params } })
 }
 
-const identity = () => ({ push: (text: string) => text, flush: () => '', used: [], unresolved: [], usage: [] })
+const identity = () => ({ push: (text: string) => text, flush: () => '', cut: () => ({ rest: '', dropped: 0 }) })
 
 export async function bench(): Promise<void> {
   const text = action()

@@ -48,6 +48,10 @@ export function planLines(plan: Plan | undefined, style: Style): Lines {
 
 export const messageLine = ({ text }: BlockEventOf<'message'>, style: Style): string => style.bold(`> ${plainText(text || '(stop)')}`)
 
+/** The line after an answer that is not complete. */
+export const cutAnswerLine = ({ stopped }: BlockEventOf<'answer'>, style: Style): string =>
+  style.dim(stopped ? '  (stopped here)' : '  (cut off here)')
+
 export const followupLines = (items: readonly string[], style: Style): Lines => items.map((item) => style.dim(`  · ${plainLine(item)}`))
 
 export const sourceLines = (row: SourceRow | undefined, style: Style): Lines =>

@@ -9,6 +9,7 @@ import type { VisibleEvent } from '../core/view/visible-event.ts'
 import { plainText, type Style } from './terminal.ts'
 import {
   attachmentLine,
+  cutAnswerLine,
   dimLines,
   fileLine,
   followupLines,
@@ -73,7 +74,9 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
         printWholeText('thinking', event, event.text)
         break
       case 'answer':
-        if (event.state !== 'attempt') printWholeText('answer', event, sources.linkCitations(event.text))
+        if (event.state === 'attempt') break
+        printWholeText('answer', event, sources.linkCitations(event.text))
+        if (event.stopped || event.truncated) line(cutAnswerLine(event, style))
         break
       case 'notes':
         lineAfterStream(plainText(sources.linkCitations(event.text)))

@@ -39,6 +39,7 @@ export {
   replaceBatch,
   type SourceMap,
 } from './citations/replace.ts'
+export type { CutEnd } from './citations/scan.ts'
 export { type CitedTextFormat, extractSids, rewriteSids } from './citations/sids.ts'
 export type { ContractedFile } from './contract/contract.ts'
 export { type CallCost, type CostReport, costReport, type Sum } from './cost/cost.ts'

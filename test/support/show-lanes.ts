@@ -7,6 +7,7 @@ const marking = (format: string) => ({
   push: (text: string) => text.replaceAll('§', `<${format}>`),
   flush: () => '',
   used: [],
+  cut: () => ({ rest: '', dropped: 0 }),
   unresolved: [],
   usage: [],
 })

@@ -25,6 +25,15 @@ export async function runTurnWith(harness: Harness, input: string, ...actions: r
 export const answering = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.text !== ''
 
+/** Returns a condition that is true once users have seen exactly this part of an answer. */
+export function whenShown(text: string): (event: TurnEvent) => boolean {
+  let shown = ''
+  return (event) => {
+    if (event.type === 'lane.delta' && event.delta.marker === 'answer') shown += event.delta.text
+    return shown === text
+  }
+}
+
 /** Whether an event completes the text of an answer. The turn may still go on. */
 export const answered = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.completed

@@ -5,6 +5,7 @@ import type { ResponseReceived } from '../../core/timeline/change.ts'
 import { openActivity } from '../conversation/inbox.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type JournaledCall, readOptions } from './call-model.ts'
+import { createChannelReader } from './live-output.ts'
 import { isAdapterError, readResponse } from './read-response.ts'
 
 /**
@@ -19,6 +20,14 @@ export async function readJournaledResponse(
 ): Promise<JournaledCall> {
   const response = await readResponse(() => journaledEvents(entry), openActivity(), readOptions(turn, origin, 0, hearsText))
   return { journaled: true, response, attempt: 0 }
+}
+
+/** The part of an answer that users saw before the response was interrupted. It is computed from the text of the response. */
+export function shownAnswerOf(turn: Turn, { raw, turn_id: turnId, call_id: callId, iteration, ts }: ResponseReceived): string | undefined {
+  const reader = createChannelReader({ ...readOptions(turn, { turnId, callId, iteration, ts }, 0, false), emit: () => {} })
+  reader.readTo(raw)
+  reader.end('cut')
+  return reader.liveOutput.answer()?.text
 }
 
 /** The model events that led to this entry. If the adapter of the model had thrown an error, throws an error at the same place. */

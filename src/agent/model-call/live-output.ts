@@ -5,7 +5,7 @@ import type { LaneEvent } from '../../core/event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
-import type { LaneDelta } from '../../core/stream/lane.ts'
+import type { LaneDelta, LaneEnd } from '../../core/stream/lane.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { ReadOptions } from './read-response.ts'
@@ -21,7 +21,7 @@ interface LiveOutput {
    * Called at the end of the response. `whole`: the model ended the response. `aborted`: the response reached the output limit. `cut`: the
    * stream broke off.
    */
-  end(how: 'whole' | 'aborted' | 'cut'): void
+  end(how: LaneEnd): void
   /** Emits the output of all events that were added and not emitted yet. */
   catchUp(): void
   /** Whether any text was shown to users. Calls `catchUp` first. */
@@ -36,7 +36,7 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
   const added: ChannelEvent[] = []
   let lanes: Lanes | undefined
   let next = 0
-  let ending: Parameters<LiveOutput['end']>[0] | undefined
+  let ending: LaneEnd | undefined
   let showedAnything = false
   let showedContent = false
 
@@ -81,7 +81,7 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
 export interface ChannelReader {
   /** Reads the new text in `raw`, which is the whole text received so far. `latest` is the last received piece, if the caller knows it. */
   readTo(raw: string, latest?: string): void
-  end(how: Parameters<LiveOutput['end']>[0]): void
+  end(how: LaneEnd): void
   readonly liveOutput: LiveOutput
   channels(): readonly ReceivedChannel[]
   readonly preamble: string
@@ -97,8 +97,8 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
   let ended = false
   let violation: Notice | undefined
 
-  function receive(events: readonly ChannelEvent[], isCut = false): void {
-    if (!earlyCheck.isDone() && !isCut) violation ??= earlyCheck.check(events, parser, read)
+  function receive(events: readonly ChannelEvent[]): void {
+    if (!earlyCheck.isDone()) violation ??= earlyCheck.check(events, parser, read)
     if (violation) return
     for (const event of events) received.push(event)
     liveOutput.add(events)
@@ -114,7 +114,10 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
     end(how) {
       if (ended) return
       ended = true
-      receive(parser.end(), how === 'cut') // a stream that broke off within the first tag broke no rule
+      const rest = parser.end()
+      if (how === 'cut')
+        for (const event of rest) received.push(event) // the text may be a part of a tag: it is not shown, and it broke no rule
+      else receive(rest)
       liveOutput.end(how)
     },
     liveOutput,

@@ -6,6 +6,7 @@ import type { LaneEvent } from '../../core/event.ts'
 import { type FinishReason, type ModelEvent, type ModelUsage, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
+import type { LaneEnd } from '../../core/stream/lane.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Usage } from '../../core/timeline/change.ts'
 import type { Activity } from '../conversation/inbox.ts'
@@ -80,7 +81,7 @@ export async function readResponse(
   let interrupted = false
   let endedAfterAbort = false
   let reader: ChannelReader | undefined
-  let ending: Parameters<ChannelReader['end']>[0] | undefined
+  let ending: LaneEnd | undefined
 
   /** Parses all text received so far. `latest` is the last received piece, if the caller knows it. */
   function parse(latest?: string): ChannelReader {
@@ -131,7 +132,7 @@ export async function readResponse(
    * it.
    */
   function checkInterrupted(): void {
-    if (endedAfterAbort && !isEnd(finish?.reason)) finish = undefined
+    if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isUnclosed(raw, channels)))) finish = undefined
     interrupted = activity.signal.aborted && !violated && finish === undefined
   }
 
@@ -175,6 +176,10 @@ const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelRespon
   preamble: reader.preamble,
   violation: interrupted ? undefined : reader.violation,
 })
+
+/** Whether a response ends inside of a channel. If the call was aborted before, such a response is not complete, whatever the adapter says. */
+const isUnclosed = (raw: string, channels: readonly Channel[]): boolean =>
+  parseChannels(raw, channels).channels.some(({ closed }) => closed === 'cut')
 
 /** Converts token usage to the form in which it is journaled. */
 export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({

@@ -12,6 +12,7 @@ const resumed = (...changes: readonly Change[]) =>
     't1',
     { changes: [{ type: 'turn.opened', turn_id: 't1', ts }, ...changes], events: new Map() },
     defaultAgentSettings,
+    () => undefined,
   )
 
 it('restores that the turn has used react.hide, so that its prompts keep their cache points', () => {

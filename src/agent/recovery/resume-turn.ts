@@ -10,10 +10,11 @@ import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
-import { readJournaledResponse } from '../model-call/journaled-response.ts'
+import { readJournaledResponse, shownAnswerOf } from '../model-call/journaled-response.ts'
 import type { AgentSettings } from '../settings.ts'
 import { isSecondActionOutcome } from '../turn/closing.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
+import { withUnfinished } from '../turn/interruption.ts'
 import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult, withAttempt } from '../turn/round.ts'
 import { generateTitle } from '../turn/title.ts'
 import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
@@ -34,7 +35,7 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   const { timeline } = conversation.ledger
   const entries = await conversation.entriesOfTurn(turnId)
   const opened = openProgress(timeline.openTurn?.ts ?? agent.clock.now(), agent.settings, feedbacks)
-  const progress = restoreProgress(opened, turnId, entries, agent.settings)
+  const progress = restoreProgress(opened, turnId, entries, agent.settings, (response) => shownAnswerOf(turn, response))
   const pending = callWithoutResult(timeline, turnId)
   if (pending) return { kind: 'next', progress: await finishPendingCall(turn, progress, pending, entries.changes) }
   const response = responseWithoutBlocks(turnId, entries.changes)
@@ -119,7 +120,7 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
 /**
  * Computes the progress of a turn from its entries. Each entry changes the progress in the same way as the round that committed it:
  *
- *   response.received                 one round of the budget is used
+ *   response.received                 one round of the budget is used. If the response was interrupted, the shown part of its answer is kept
  *   blocks with a call                one round of a wrap-up is used
  *   blocks with a result              the count of repairs is reset. If the tool refused the call, the refusal is counted instead
  *   blocks with a notice and no call  a rejected response is counted, and one round of a wrap-up is used
@@ -128,11 +129,17 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
  *
  * An attempt is an answer that the user has seen but that did not end the turn.
  */
-export function restoreProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
+export function restoreProgress(
+  opened: Progress,
+  turnId: string,
+  { changes, events }: TurnEntries,
+  settings: AgentSettings,
+  shownAnswer: (interrupted: ResponseReceived) => string | undefined,
+): Progress {
   let progress = opened
   let toolId = ''
   changes.forEach((change, index) => {
-    if (change.type === 'response.received' && change.role === undefined) progress = afterResponse(progress, change)
+    if (change.type === 'response.received' && change.role === undefined) progress = afterResponse(progress, change, shownAnswer)
     else if (change.type === 'event.folded' && change.turn_id === turnId && !opensTurn(changes[index - 1])) {
       for (const id of change.event_ids) {
         const event = events.get(id)
@@ -148,8 +155,14 @@ export function restoreProgress(opened: Progress, turnId: string, { changes, eve
 }
 
 /** The last call after a reached limit (`wrap_up`) uses no round of the budget. */
-const afterResponse = (progress: Progress, { wrap_up }: ResponseReceived): Progress =>
-  wrap_up === undefined ? nextRound(progress) : { ...progress, iteration: progress.iteration + 1 }
+function afterResponse(
+  before: Progress,
+  response: ResponseReceived,
+  shownAnswer: (interrupted: ResponseReceived) => string | undefined,
+): Progress {
+  const after = response.wrap_up === undefined ? nextRound(before) : { ...before, iteration: before.iteration + 1 }
+  return response.finish_reason === 'interrupted' ? withUnfinished(after, shownAnswer(response), response.iteration) : after
+}
 
 /**
  * Whether a change opens a turn. The followup that is read right after this change is the message of the turn, not an event in the turn.

@@ -30,6 +30,7 @@ export function completionDrafts(
 ): readonly Draft[] {
   const last: AnswerAttempt = { text: decision.answer, iteration, truncated: decision.truncated }
   const answers = [...attempts, last]
+  const ofLast = { ...(decision.stopped && { stopped: true }), ...(decision.usage && { usage: decision.usage }) }
   const questions = citablePhrases(decision.questions ?? [], timeline)
   const followups = citablePhrases(decision.followups, timeline)
   return [
@@ -41,7 +42,7 @@ export function completionDrafts(
         index: index + 1,
         count: answers.length,
         ...(truncated && { truncated }),
-        ...(decision.usage && index === answers.length - 1 && { usage: decision.usage }),
+        ...(index === answers.length - 1 && ofLast),
       }),
     ),
     ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),

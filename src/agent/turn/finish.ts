@@ -76,6 +76,8 @@ export interface TurnResult {
   readonly sourcesUsed: readonly number[]
   /** True when the answer was cut off, or when a limit of rounds, time or money ended the turn. */
   readonly truncated: boolean
+  /** Set when the user stopped the turn while the model was writing the answer. `answer` is the part that users saw. */
+  readonly stopped?: true
   /**
    * The object that the model wrote in the channel `usage` of its answer. It has no relation to the tokens that the provider billed, which
    * are in the journal.
@@ -183,18 +185,22 @@ function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, a
 }
 
 /**
- * Ends a turn without a new answer of the model. If the user has already seen an answer of this turn, the last one is the answer. Otherwise
- * the answer is a fixed text.
+ * Ends a turn without a new answer of the model. If the user stopped the turn while the model was writing an answer, the part that users saw
+ * is the answer. If not, the answer is the last complete answer of this turn that users saw, or else a fixed text. An unfinished answer is
+ * then kept as an earlier answer.
  */
 export async function finishWithFallback(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation
-  const { iteration } = progress
-  const answer = fallbackAnswer(end.fallback, ledger.timeline, turnId, end.violationCode)
-  const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: false }
+  const { unfinished } = progress
+  const stopped = end.fallback === 'stopped' && unfinished?.iteration === progress.iteration - 1 ? unfinished : undefined
+  const answer = stopped?.text ?? fallbackAnswer(end.fallback, ledger.timeline, turnId, end.violationCode)
+  const iteration = stopped?.iteration ?? progress.iteration
+  const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: false, ...(stopped && { stopped: true }) }
   const repeated = progress.attempts.at(-1)?.text === answer
-  const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
-  if (!repeated) emitAnswer(turn, iteration, answer)
+  const earlier = repeated ? progress.attempts.slice(0, -1) : progress.attempts
+  const attempts = unfinished && !stopped ? [...earlier, unfinished] : earlier
+  if (!repeated && !stopped) emitAnswer(turn, iteration, answer)
   const last = end.last && isEndSlow(turn) ? { ...end.last, call: await enterResponse(turn, end.last.origin, end.last.call) } : end.last
   const [before, after] = [await agent.hooks.onBeforeCompletion(), await agent.hooks.onAfterCompletion()]
   const published = await publishWorkspace(turn)
@@ -220,6 +226,7 @@ function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision,
     followups: citablePhrases(decision.followups, timeline),
     sourcesUsed: citedSources(decision.answer, timeline),
     truncated: decision.truncated || truncatedReasons.has(exitReason),
+    ...(decision.stopped && { stopped: true }),
     ...(decision.usage && { usage: decision.usage }),
     ...(error && { error }),
   }

@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 
 /**
  * Handles a response that a steer or the time limit interrupted. The text so far is committed, so that the model can read it. The next
- * round then applies the steer or wraps up the turn.
+ * round then applies the steer or wraps up the turn. If the turn ends then, the part of the answer that users saw is kept.
  */
 export async function handleInterruption(
   { conversation }: Turn,
@@ -22,8 +22,12 @@ export async function handleInterruption(
     blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
   })
   await conversation.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
-  return { kind: 'next', progress }
+  return { kind: 'next', progress: withUnfinished(progress, call.response.answer()?.text, origin.iteration) }
 }
+
+/** The progress after an interrupted response. `shown` is the part of its answer that users saw. */
+export const withUnfinished = (progress: Progress, shown: string | undefined, iteration: number): Progress =>
+  shown === undefined ? progress : { ...progress, unfinished: { text: shown, iteration, truncated: true } }
 
 /**
  * Commits a complete response and does not act on it, because the agent is being closed. The process that resumes the turn acts on the

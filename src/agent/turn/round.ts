@@ -188,7 +188,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (call.interrupted) {
     const next = await handleInterruption(turn, after, origin, call)
-    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer ? next : ended(after, outOfTime)
+    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer ? next : ended(next.progress, outOfTime)
   }
   if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
   return handleLastResponse(turn, after, origin, call, limit)
@@ -250,6 +250,8 @@ export interface Progress {
   readonly repairs: RepairCount
   /** Answers that the user has seen but that did not end the turn, because an event arrived or the response contained another action. */
   readonly attempts: readonly AnswerAttempt[]
+  /** The part of an answer that users had seen when the model was interrupted. It is kept if no other answer follows in this turn. */
+  readonly unfinished?: AnswerAttempt
   /** How many events had arrived when the last of `attempts` was given. */
   readonly eventsAtAttempt?: number
   /** The limits of the wrap-up. Set after the user has asked the turn to wrap up. */
@@ -282,11 +284,9 @@ export interface AnswerAttempt {
 }
 
 /** The progress after an answer that the user has seen but that did not end the turn. */
-export const withAttempt = (progress: Progress, attempt: AnswerAttempt): Progress => ({
-  ...progress,
-  attempts: [...progress.attempts, attempt],
-  eventsAtAttempt: progress.events.length,
-})
+export function withAttempt({ unfinished: _replaced, ...progress }: Progress, attempt: AnswerAttempt): Progress {
+  return { ...progress, attempts: [...progress.attempts, attempt], eventsAtAttempt: progress.events.length }
+}
 
 /** The progress at the start of a turn. For a resumed turn, `restoreProgress` then applies the turn's entries to it. */
 export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {

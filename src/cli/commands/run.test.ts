@@ -133,6 +133,7 @@ it('stops the turn on a signal and exits with the code of that signal', async ()
     await running.until('Never quite')
     running.end(signal)
     expect(await running.exitCode).toBe(exitCode)
+    expect(running.text).toMatch(/Never quite\n> \(stop\)\n {2}\(stopped here\)\n/)
   }
 })
 
@@ -142,7 +143,12 @@ it('prints the result as JSON for a stopped turn, too', async () => {
   await running.until('Never quite')
   running.end()
   expect(await running.exitCode).toBe(130)
-  expect(JSON.parse(running.text.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', exit_reason: 'steer' })
+  expect(JSON.parse(running.text.trimEnd().split('\n').at(-1) as string)).toMatchObject({
+    type: 'result',
+    exit_reason: 'steer',
+    answer: 'Never quite',
+    stopped: true,
+  })
 })
 
 it('exits with 2 without a prompt or with an invalid conversation name', async () => {

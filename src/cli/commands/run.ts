@@ -110,6 +110,8 @@ function resultLine(turn: TurnView | undefined, conversation: string) {
     turn_id: turn?.id ?? null,
     exit_reason: turn?.exitReason ?? null,
     answer: answer?.text ?? '',
+    ...(answer?.truncated && { truncated: true }),
+    ...(answer?.stopped && { stopped: true }),
     sources_used: answer?.sourcesUsed ?? [],
     followups: turn?.followups ?? [],
     files: (turn?.files ?? []).map(({ path, mime, rn }) => ({ path, mime, rn })),

@@ -55,14 +55,16 @@ const heading = (style: Style, turn: string, ts: string | null) => `\n${style.bo
 function blockSummary(block: Block): string {
   const { text, meta, path, blob } = block
   if (isHidden(block)) return `(hidden) ${clip(meta?.replacement_text ?? '')}`
-  if (text !== undefined && text.trim() !== '') return clip(text)
+  if (text !== undefined && text.trim() !== '') return `${cutMark(block)}${clip(text)}`
   return `${clip(path ?? '')}${blob === undefined ? '' : ` (${blob.size} bytes)`}`
 }
+
+const cutMark = ({ meta }: Block) => (meta?.stopped === true ? '(stopped) ' : meta?.truncated === true ? '(cut off) ' : '')
 
 const clip = (text: string) => ellipsize(plainLine(cutAt(text, 4 * maxLineLength)), maxLineLength)
 
 function fullBlock(block: Block, style: Style): string {
-  const head = `\n${style.bold(block.type)} ${style.dim(`${block.id ?? ''} ${plainLine(block.path ?? '')}`.trim())}`
+  const head = `\n${style.bold(block.type)} ${style.dim(`${block.id ?? ''} ${plainLine(block.path ?? '')} ${cutMark(block)}`.trim())}`
   const body = block.text ?? (block.blob === undefined ? '' : `(${block.blob.size} bytes)`)
   return body === '' ? head : `${head}\n${plainText(body)}`
 }

@@ -50,6 +50,8 @@ export interface AnswerView {
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
+  /** True when the user stopped the turn while this answer was being written. The text is the part that users saw. */
+  readonly stopped: boolean
 }
 
 /** A step of a turn. */

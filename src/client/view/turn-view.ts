@@ -56,9 +56,9 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
     case 'summary':
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
-      const { text, sourcesUsed, truncated } = event
+      const { text, sourcesUsed, truncated, stopped } = event
       const earlier = event.first ? [] : turn.answers // when a turn ends, all its answers come again, beginning with the first
-      return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated }] }
+      return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated, stopped }] }
     }
     case 'followups':
       return { ...turn, followups: event.items }

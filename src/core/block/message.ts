@@ -128,6 +128,8 @@ interface Completion {
   readonly count?: number
   /** True when the answer was cut off because the model reached its output limit. */
   readonly truncated?: boolean
+  /** The user stopped the turn while the answer was being written. The text is the part that users saw. */
+  readonly stopped?: boolean
   /** The object in the `usage` channel of the response. */
   readonly usage?: JsonObject
 }
@@ -148,6 +150,7 @@ export function completionBlock(turnId: string, ts: string, completion: Completi
       sources_used: completion.sourcesUsed,
       iteration: completion.iteration,
       truncated: completion.truncated,
+      stopped: completion.stopped,
       usage: completion.usage,
       completion_index: several ? index : undefined,
       completion_count: several ? count : undefined,

@@ -1,4 +1,4 @@
-import { type Citation, createCitationScanner } from './scan.ts'
+import { type Citation, type CutEnd, createCitationScanner } from './scan.ts'
 
 /** The parts of a source that a citation shows. */
 export interface CitedSource {
@@ -37,6 +37,7 @@ export interface CitationReplacer {
 export interface BufferingReplacer extends CitationReplacer {
   /** The number of pushed characters that were not returned yet. */
   readonly held: number
+  cut(): CutEnd
 }
 
 /** Options of `createCitationReplacer`. */
@@ -58,10 +59,11 @@ export interface CitationReplacerOptions {
 
 /** Makes a replacer that replaces citations by links or superscripts and collects the cited SIDs. */
 export function createCitationReplacer(options: CitationReplacerOptions): BufferingReplacer {
-  const { push, flush, held, cited } = createCitationRewriter(options)
+  const { push, flush, cut, held, cited } = createCitationRewriter(options)
   return {
     push,
     flush,
+    cut,
     get held() {
       return held()
     },
@@ -128,7 +130,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     replace,
   })
 
-  return { push: scanner.push, flush: scanner.flush, held: scanner.held, cited }
+  return { push: scanner.push, flush: scanner.flush, cut: scanner.cut, held: scanner.held, cited }
 }
 
 /** Options of `replaceBatch`. */

@@ -32,8 +32,18 @@ export interface CitationScanner {
    */
   push(text: string): string
   flush(): string
+  /** Ends an input that was cut off. The start of a citation and half of a character at its end are dropped. */
+  cut(): CutEnd
   /** The number of pushed characters that were not returned yet. */
   held(): number
+}
+
+/** The end of a text that was cut off. */
+export interface CutEnd {
+  /** The held text that is no part of a citation. */
+  readonly rest: string
+  /** The number of characters at the end of the input that were dropped. */
+  readonly dropped: number
 }
 
 const backtick = 96
@@ -148,6 +158,11 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
       if (ended) return ''
       ended = true
       return read('')
+    },
+    cut() {
+      if (ended) return { rest: '', dropped: 0 }
+      ended = true
+      return { rest: mark, dropped: pending.length - sent }
     },
     held: () => pending.length - sent + mark.length,
   }

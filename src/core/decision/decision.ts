@@ -112,6 +112,8 @@ export interface FinalDecision {
   readonly followups: readonly string[]
   /** True when the output limit or a content filter cut the answer off. */
   readonly truncated: boolean
+  /** Set when the user stopped the turn while the model was writing the answer. `answer` is the part that users saw. */
+  readonly stopped?: true
   /** The object in the `usage` channel as the model wrote it. It is meant for programs and is not shown to the user. */
   readonly usage?: JsonObject
   /** The questions to the user that the action lists. */

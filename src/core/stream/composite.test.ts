@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
+import type { BufferingReplacer, CitationFormat } from '../citations/replace.ts'
 import { type CompositeField, createCompositeReader } from './composite.ts'
 import type { LaneDelta } from './lane.ts'
 
 /** A replacer that knows one citation. It keeps text that may be the beginning of this citation. */
-function oneToken(format: CitationFormat): CitationReplacer {
+function oneToken(format: CitationFormat): BufferingReplacer {
   const token = '[[S:1]]'
   let held = ''
   return {
@@ -21,6 +21,8 @@ function oneToken(format: CitationFormat): CitationReplacer {
       held = ''
       return rest
     },
+    cut: () => ({ rest: '', dropped: held.length }),
+    held: 0,
     used: [],
     unresolved: [],
     usage: [],

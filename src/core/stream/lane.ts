@@ -1,4 +1,4 @@
-import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
+import type { BufferingReplacer, CitationFormat } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 
 /**
@@ -27,11 +27,14 @@ export interface LaneExtra {
 
 /** The fields that are equal in all deltas of a lane. */
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'extra'>
-/** How the text of a lane ended. `aborted` means that the text is not complete. */
-export type LaneEnd = 'whole' | 'aborted'
+/**
+ * How the text of a lane ended. `aborted`: the text is not complete. `cut`: the response broke off. If the lane still keeps text, because it
+ * may be the beginning of a citation, that text is not shown.
+ */
+export type LaneEnd = 'whole' | 'aborted' | 'cut'
 export type EmitDelta = (delta: LaneDelta) => void
 /** Replaces the citations in a text before it is shown. A lane without citations has a rewriter that changes nothing. */
-export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
+export type TextRewriter = Pick<BufferingReplacer, 'push' | 'flush' | 'cut'>
 /** Creates the rewriter that replaces citations in one lane. */
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
@@ -45,6 +48,8 @@ export interface Lane {
 export interface LazyLane extends Lane {
   /** True when the lane has emitted more than white space. */
   readonly visible: boolean
+  /** How many characters at the end of the text were not shown, because the lane was cut. */
+  readonly unshown: number
 }
 
 /** Creates a lane. If the model opens its channel again, the lane can be written to after its end, and its index continues. */
@@ -64,6 +69,7 @@ function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: Em
   let rewriter: TextRewriter | undefined
   let index = 0
   let visible = startVisible
+  let unshown = 0
   let blank = '' // the white space before the first visible text
 
   function show(text: string) {
@@ -81,16 +87,23 @@ function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: Em
     get visible() {
       return visible
     },
+    get unshown() {
+      return unshown
+    },
     write(text) {
       rewriter ??= createRewriter()
       show(rewriter.push(text))
     },
     end(ending) {
-      show(rewriter?.flush() ?? '')
+      if (ending === 'cut') {
+        const { rest, dropped } = rewriter?.cut() ?? nothingHeld
+        unshown = dropped
+        show(rest)
+      } else show(rewriter?.flush() ?? '')
       rewriter = undefined
       if (!visible) return
       const last = { ...style, index: index++, text: '', completed: true }
-      emit(ending === 'aborted' ? { ...last, aborted: true } : last)
+      emit(ending === 'whole' ? last : { ...last, aborted: true })
     },
   }
 }
@@ -157,5 +170,6 @@ export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): rea
   }
 }
 
-const identity: TextRewriter = { push: (text) => text, flush: () => '' }
+const nothingHeld = { rest: '', dropped: 0 }
+const identity: TextRewriter = { push: (text) => text, flush: () => '', cut: () => nothingHeld }
 export const withoutRewriting = (): TextRewriter => identity

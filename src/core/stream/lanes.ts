@@ -25,7 +25,7 @@ export interface LaneSettings {
 }
 
 /**
- * The answer that the user has seen, as the model wrote it. If the response is rejected for another reason, this answer is used and not
+ * The answer that the user has seen, as the model wrote it, with its citation marks. If the response is rejected for another reason, this answer is used and not
  * requested again.
  */
 export interface DeliveredAnswer {
@@ -56,7 +56,7 @@ export interface Lanes {
    * without an action is shown now, because such a response means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
-  /** Ends a response that was interrupted. Open lanes end as aborted. Text that lanes still keep is not shown. */
+  /** Ends a response that was interrupted. Open lanes end as aborted. Text that lanes still keep is not shown, such as half of a citation. */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
@@ -167,12 +167,13 @@ export function createLanes(settings: LaneSettings): Lanes {
       return take()
     },
     abort() {
-      for (const channel of open) finish(channel, 'aborted')
+      for (const channel of open) finish(channel, 'cut')
       action?.finish(true)
       return take()
     },
     answer() {
-      return delivered ?? (shownAnswer?.visible ? { source: 'channel', text: channelText } : undefined)
+      if (delivered || !shownAnswer?.visible) return delivered
+      return { source: 'channel', text: channelText.slice(0, channelText.length - shownAnswer.unshown) }
     },
   }
 }

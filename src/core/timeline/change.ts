@@ -211,13 +211,10 @@ const noBlocks: readonly Block[] = []
 
 /**
  * Whether an entry contains the output of a round that was shown live. A client then replaces the live output by the entry. This is true
- * for the blocks of a decision. It is also true for an interrupted response, because no block may follow it. It is false for other
- * responses, whose blocks come later.
+ * for the blocks of a decision. It is false for responses, whose blocks come later. The live output of an interrupted response stays until
+ * the next round begins or the turn ends. The end of a stopped turn contains the part of the answer that was shown.
  */
-export function endsLiveOutput(change: Change): boolean {
-  if (change.type === 'response.received') return change.role === undefined && change.finish_reason === 'interrupted'
-  return change.type === 'blocks.appended' && change.blocks.some(isOfDecision)
-}
+export const endsLiveOutput = (change: Change): boolean => change.type === 'blocks.appended' && change.blocks.some(isOfDecision)
 
 const isOfDecision = ({ type, meta }: Block): boolean => (type === 'react.notice' ? meta?.rel === 'call' : decisionTypes.has(type))
 

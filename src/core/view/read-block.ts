@@ -75,6 +75,7 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
     text,
     sourcesUsed: meta?.sources_used ?? [],
     truncated: meta?.truncated === true,
+    stopped: meta?.stopped === true,
     usage: isObject(meta?.usage) ? (meta.usage as JsonObject) : undefined, // blocks are parsed from JSON
     state,
     first: state !== 'attempt' && (meta?.completion_index ?? 1) === 1,

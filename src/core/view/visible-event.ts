@@ -121,6 +121,8 @@ interface AnswerEvent {
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
+  /** The user stopped the turn while this answer was being written. The text is the part that users saw. */
+  readonly stopped: boolean
   /** The object that the model wrote in the `usage` channel of this answer. */
   readonly usage: JsonObject | undefined
   /**

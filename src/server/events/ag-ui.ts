@@ -57,9 +57,10 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
         return [{ type: 'CUSTOM', name: 'file', value: { filename, mime, url: resourceUrl(rn) } }]
       }
       case 'turn.end': {
-        const { ok, exitReason } = event
+        const { ok, exitReason, stopped } = event
         if (!ok) return [{ type: 'RUN_ERROR', message: 'The turn could not be finished.', code: exitReason }]
-        return [{ type: 'RUN_FINISHED', threadId: conversationId, runId, result: { exit_reason: exitReason } }]
+        const outcome = stopped ? { outcome: { type: 'cancelled' } } : {}
+        return [{ type: 'RUN_FINISHED', threadId: conversationId, runId, ...outcome, result: { exit_reason: exitReason } }]
       }
       default:
         return event satisfies never

@@ -198,11 +198,14 @@ function fileEvent(event: BlockEventOf<'file'>): ChatEvent {
 
 function completeEvent(event: BlockEventOf<'answer'>, entry: readonly VisibleEvent[], sources: KnownSources): ChatEvent {
   const followups = entry.find(({ kind }) => kind === 'followups')
+  const earlier = entry.flatMap((each) => (each.kind === 'answer' && each.state === 'superseded' ? [each] : []))
   const data = {
     final_answer: sources.linkCitations(event.text),
+    ...(earlier.length > 0 && { earlier_answers: earlier.map(({ text }) => sources.linkCitations(text)) }),
     sources_used: event.sourcesUsed,
     ...(followups?.kind === 'followups' && { followups: sources.linkPhrases(followups.items) }),
     ...(event.truncated && { truncated: true }),
+    ...(event.stopped && { stopped: true }),
     ...(event.usage && { usage: event.usage }),
   }
   return chatEvent('chat.complete', ['turn', 'completed'], event, data, 'chat_complete')

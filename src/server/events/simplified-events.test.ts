@@ -4,6 +4,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
 import { afterEach, describe, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
+import { answering, runTurnWith, stopTurn } from '../../../test/support/watch-turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { type Reply, reply } from '../../testing/scripted-model.ts'
@@ -22,6 +23,12 @@ const context = { conversationId: 'c1', sources: [], resourceUrl: (rn: string) =
 
 const good: readonly Reply[] = [reply.call('weather.today', { city: 'Rome' }), reply.answer('It is **clear** in Rome.')]
 const hopeless: readonly Reply[] = Array.from({ length: 3 }, () => '<channel:answer>of no use')
+
+const unfinished: Reply = { text: reply.answer('It is clear').replace('</channel:answer>', ''), stall: true }
+
+async function stoppedEvents(): Promise<readonly TurnEvent[]> {
+  return (await runTurnWith(createHarness({ replies: [unfinished] }), 'Rome?', { when: answering, act: stopTurn })).events
+}
 
 async function eventsOf(replies: readonly Reply[]): Promise<readonly TurnEvent[]> {
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
@@ -48,16 +55,18 @@ describe('the AG-UI client', () => {
     const agent = new HttpAgent({ url: await serve(events, () => createAgUiFormat(context)), threadId: 'c1' })
     const seen: string[] = []
     const failed: string[] = []
+    const finished: unknown[] = []
     const outcome = await agent
       .runAgent(
         {},
         {
           onEvent: ({ event }) => void seen.push(event.type),
+          onRunFinishedEvent: ({ event }) => void finished.push(event.outcome),
           onRunErrorEvent: ({ event }) => void failed.push(event.message),
         },
       )
       .catch((error: unknown) => ({ error }))
-    return { seen, failed, messages: agent.messages, outcome }
+    return { seen, failed, finished, messages: agent.messages, outcome }
   }
 
   it('reads a turn: thinking, a tool call and its result, the answer, the end', async () => {
@@ -75,6 +84,16 @@ describe('the AG-UI client', () => {
     const entries = (await eventsOf(good)).filter(({ type }) => type === 'entry')
     const { messages } = await run(entries)
     expect(messages).toContainEqual(expect.objectContaining({ role: 'assistant', content: 'It is **clear** in Rome.' }))
+  })
+
+  it('is told that the run was cancelled when the user stops it, and keeps the text', async () => {
+    const events = await stoppedEvents()
+    for (const stream of [events, events.filter(({ type }) => type === 'entry')]) {
+      const { messages, finished, failed } = await run(stream)
+      expect(messages).toContainEqual(expect.objectContaining({ role: 'assistant', content: 'It is clear' }))
+      expect([finished, failed]).toEqual([[{ type: 'cancelled' }], []])
+    }
+    expect((await run(await eventsOf(good))).finished).toEqual([undefined])
   })
 
   it('is sent an error when the turn fails', async () => {
@@ -110,6 +129,16 @@ describe('the AI SDK', () => {
       { toolName: 'weather.today', input: { city: 'Rome' }, output: { sky: 'clear' }, state: 'output-available' },
     ])
     expect(parts.some(({ type }) => type === 'reasoning')).toBe(true)
+  })
+
+  it('keeps the text of a turn that the user stops, and its metadata says so', async () => {
+    const events = await stoppedEvents()
+    for (const stream of [events, events.filter(({ type }) => type === 'entry')]) {
+      const { message, errors } = await read(stream)
+      expect(errors).toEqual([])
+      expect(message?.parts.filter(({ type }) => type === 'text')).toMatchObject([{ text: 'It is clear', state: 'done' }])
+      expect(message?.metadata).toEqual({ stopped: true })
+    }
   })
 
   it('is sent an error when the turn fails', async () => {

@@ -18,7 +18,8 @@ export type SimplifiedEvent =
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
-  | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean }
+  /** `stopped`: the user stopped the turn before it had its answer. */
+  | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean; readonly stopped: boolean }
 
 /**
  * Returns a function that maps each event of a stream to simplified events. Call it with the events in order. Text comes from deltas. A
@@ -31,6 +32,7 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
   const answeredCalls = new Set<string>()
   let open: { readonly of: TextLane; readonly id: string } | undefined
   let started = false
+  let stopped = false
 
   function textPiece(of: TextLane, id: string, text: string): SimplifiedEvent {
     const first = !begunTexts.has(id)
@@ -69,12 +71,17 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
   function fromVisible(event: VisibleEvent): readonly SimplifiedEvent[] {
     switch (event.kind) {
       case 'turn.started':
+        stopped = false
         return [...closeText(), { kind: 'turn.start', turnId: event.turnId }]
       case 'turn.ended':
-        return [...closeText(), { kind: 'turn.end', exitReason: event.exitReason, ok: !event.failed }]
+        return [...closeText(), { kind: 'turn.end', exitReason: event.exitReason, ok: !event.failed, stopped }]
+      case 'message':
+        stopped ||= event.from === 'steer' && event.text.trim() === ''
+        return []
       case 'thinking':
         return wholeText('thinking', event, event.text)
       case 'answer':
+        stopped ||= event.stopped
         return event.state === 'attempt' ? [] : wholeText('answer', event, sources.linkCitations(event.text))
       case 'tool.call': {
         const { call } = event

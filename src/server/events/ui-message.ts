@@ -37,6 +37,7 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
       case 'file':
         return [{ type: 'file', url: resourceUrl(event.rn), mediaType: event.mime }]
       case 'turn.end':
+        if (event.ok && event.stopped) return [{ type: 'abort' }, { type: 'finish', messageMetadata: { stopped: true } }]
         return event.ok ? [{ type: 'finish' }] : [{ type: 'error', errorText: 'The turn could not be finished.' }, { type: 'finish' }]
       default:
         return event satisfies never

@@ -103,9 +103,13 @@ const handlers = {
   },
   'chat.complete': ({ data }, turn) => {
     for (const lane of turn.box.querySelectorAll('.answer')) lane.remove()
-    const answer = make('div', 'answer')
-    answer.append(...markdown(data.final_answer))
-    add(turn, answer)
+    for (const words of [...(data.earlier_answers ?? []), data.final_answer]) {
+      const answer = make('div', 'answer')
+      answer.append(...markdown(words))
+      add(turn, answer)
+    }
+    if (data.stopped) add(turn, make('p', 'quiet', 'Stopped here.'))
+    else if (data.truncated) add(turn, make('p', 'quiet', 'Cut off here.'))
   },
   'chat.citations': ({ data }, turn) => {
     for (const { sid, title, url } of data.items) {

@@ -24,9 +24,15 @@ export default {
     ],
   }),
   run: async (harness) => {
-    for (const when of [toolStarted, answering, answered]) {
+    const stopped = 'I stopped as you asked. What was done so far is kept.'
+    const states = [
+      { when: toolStarted, kept: stopped },
+      { when: answering, kept: 'The house is' },
+      { when: answered, kept: stopped },
+    ]
+    for (const { when, kept } of states) {
       const { exitReason, answer } = await runTurnWith(harness, 'Which colour has the house?', { when, act: followUpAndStop })
-      expect([exitReason, answer]).toEqual(['steer', 'I stopped as you asked. What was done so far is kept.'])
+      expect([exitReason, answer]).toEqual(['steer', kept])
     }
     await harness.agent.drain(5_000)
     expect(harness.model.left).toBe(1)

@@ -97,6 +97,7 @@ function renderCompletion(block: Block, { caps }: RenderContext): readonly Part[
         '[ASSISTANT MESSAGE]',
         pathLine(block, caps),
         typeof index === 'number' && typeof count === 'number' && count > 1 ? `[completion: ${index}/${count}]` : undefined,
+        block.meta?.stopped === true ? '[stopped by the user: only this part was shown]' : undefined,
         sids.length === 0 ? undefined : `[sources_used: [${sids.slice(0, caps.sourcesUsed).join(',')}${more}]]`,
         clip(scrubBase64(block.text ?? ''), caps.completion, shownPath(block, caps)),
       ),
