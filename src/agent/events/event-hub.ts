@@ -84,7 +84,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
 
   /**
    * Adds `seq` to an event. When the blocks of a decision are journaled, the live events of its response are discarded, because the blocks
-   * contain the same text.
+   * contain the same text. The live events of an interrupted response are discarded when the next round begins.
    */
   function toPublished(live: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
@@ -96,7 +96,10 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       return { event, seq: event.seq }
     }
     const published = { event, seq: live?.seq ?? 0 }
-    live?.inFlight.push(published)
+    if (!live) return published
+    const [first] = live.inFlight
+    if (first && first.event.iteration !== event.iteration) live.inFlight = []
+    live.inFlight.push(published)
     return published
   }
 

@@ -252,6 +252,26 @@ describe('an answer that something else interrupts', () => {
     expect((await completionsOf(harness, turn.turnId)).map(({ text }) => text)).toEqual(['By two brothers.'])
   })
 
+  it('by a redirection is not sent to clients that join in the next round', async () => {
+    const harness = createHarness({ replies: [unfinished(rome), unfinished('Paris is', 1_000)] })
+    const joined: TurnEvent[] = []
+    const join = async (at: Harness) => {
+      for await (const event of at.agent.follow('c1')) {
+        joined.push(event)
+        if (event.type === 'lane.delta' && event.delta.text === 'Paris is') break
+      }
+      await stopTurn(at)
+    }
+    const turn = await runTurnWith(
+      harness,
+      'Rome?',
+      { when: whenShown(rome), act: steerWith('Paris instead.') },
+      { when: (event) => answering(event) && 'iteration' in event && event.iteration === 1, act: join },
+    )
+    expect(deltasOf(joined, 'answer').map(({ iteration }) => iteration)).toEqual([1])
+    expect(turn.answer).toBe('Paris is')
+  })
+
   it('by a redirection stays beside the fixed words when no other answer follows', async () => {
     const harness = createHarness({ replies: [unfinished(rome), reply.call('slow.work'), reply.answer('x')], tools: [slowTool()] })
     const turn = await runTurnWith(
