@@ -3,8 +3,7 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { caps } from '../../core/render/caps.ts'
 import { createRenderer, type Renderer } from '../../core/render/render.ts'
 import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/runs.ts'
-import { createSourcesTail, type SourcesTail, type SourcesTailRenderer } from '../../core/render/sources-tail.ts'
-import { emptyPool } from '../../core/sources/pool.ts'
+import { createSourcesTail, noSourcesTail, type SourcesTail, type SourcesTailRenderer } from '../../core/render/sources-tail.ts'
 
 /** Objects that read the timeline of one conversation. They keep their results, so that each round processes only new blocks. */
 export interface Renderers {
@@ -19,13 +18,12 @@ export interface Renderers {
 
 export function createRenderers(count: TokenCounter, hasTool: (id: string) => boolean): Renderers {
   const estimator = createEstimator(count)
-  const sourcesTail = createSourcesTail(estimator, hasTool)
   return {
     renderer: createRenderer({ caps, hasTool }),
     estimator,
     meter: createMeter(estimator),
     fingerprints: createFingerprintRecorder(),
-    sourcesTail,
-    noSources: sourcesTail(emptyPool, '', Number.POSITIVE_INFINITY),
+    sourcesTail: createSourcesTail(estimator, hasTool),
+    noSources: noSourcesTail(estimator),
   }
 }

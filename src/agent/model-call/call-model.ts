@@ -85,7 +85,7 @@ export async function callModel(
       const { error } = response
       const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
-      if (interrupted || !error || response.showedAnything()) return call
+      if (interrupted || !error || response.liveOutput().showedAnything()) return call
       if (isOverflowError(error)) {
         overflows = await compactUntilSmaller(turn, promptTails(turn, progress, origin.ts, wrapUp), overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call

@@ -14,7 +14,7 @@ import type { ReadOptions } from './read-response.ts'
  * The output of a response in lanes, for clients that watch the turn. The lanes are computed only when they are needed. While a client
  * watches, this is at once. Otherwise it is when a client joins, or when a function below is called. The output is the same in all cases.
  */
-interface LiveOutput {
+export interface LiveOutput {
   /** Adds events of the channel parser, without emitting them. */
   add(events: readonly ChannelEvent[]): void
   /**

@@ -37,7 +37,8 @@ async function readWith(watcher: 'present' | 'late' | 'absent', text: string, ea
   if (watcher === 'absent') expect(deltas).toEqual([])
   if (watcher === 'late') for (let time = 0; time < 2; time++) join()
   const { raw, channels, preamble, finish, violation } = response
-  const output = [response.showedAnything(), response.showedContent(), response.answer()]
+  const live = response.liveOutput()
+  const output = [live.showedAnything(), live.showedContent(), live.answer()]
   const lanes = Object.groupBy(deltas, ({ artifact_name, marker }) => artifact_name ?? marker)
   const shown = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
   return { raw, channels, preamble, finish, violation, output, shown }

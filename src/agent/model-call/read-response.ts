@@ -7,11 +7,11 @@ import { type FinishReason, type ModelEvent, type ModelUsage, parseModelEvent, t
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { LaneEnd } from '../../core/stream/lane.ts'
-import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
+import type { Lanes } from '../../core/stream/lanes.ts'
 import type { Usage } from '../../core/timeline/change.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
-import { type ChannelReader, createChannelReader } from './live-output.ts'
+import { type ChannelReader, createChannelReader, type LiveOutput } from './live-output.ts'
 
 /** One response of the model, split into channels. */
 export interface ModelResponse {
@@ -28,13 +28,9 @@ export interface ModelResponse {
   /** The error that the adapter threw. It is never journaled, because its message may contain secrets such as a key. */
   readonly thrown: unknown
   /**
-   * Whether the user has seen a part of the response. If so, the call must not be repeated, because the user would see two different
-   * beginnings.
+   * The output that users have seen. If it is not empty, the call must not be repeated, because users would see two different beginnings.
    */
-  showedAnything(): boolean
-  /** Whether the user has seen more than the model's thinking. */
-  showedContent(): boolean
-  answer(): DeliveredAnswer | undefined
+  liveOutput(): LiveOutput
   /** The rule that the start of the response broke. The call was then ended early. */
   readonly violation: Notice | undefined
   /**
@@ -162,9 +158,7 @@ export async function readResponse(
     thrown,
     interrupted,
     endedAfterAbort,
-    showedAnything: () => liveOutput().showedAnything(),
-    showedContent: () => liveOutput().showedContent(),
-    answer: () => liveOutput().answer(),
+    liveOutput,
   }
 }
 

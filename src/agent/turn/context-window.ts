@@ -22,12 +22,12 @@ const RETRY_GROWTH = 1.1
  * Hides old blocks if the provider's cache has expired. Compacts the timeline if the prompt would be too long. Must be called before every
  * call of the decision model.
  */
-export async function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedLimit): Promise<Progress> {
+export function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedLimit): Progress | Promise<Progress> {
   const now = turn.agent.clock.now()
   const expired = expiredContent(turn, now)
-  if (expired.length > 0) await turn.conversation.ledger.commit(expired)
   const tails = () => promptTails(turn, progress, now, wrapUp)
-  return exceedsContext(turn, progress, tails()) ? fitContext(turn, progress, tails) : progress
+  if (expired.length === 0 && !exceedsContext(turn, progress, tails())) return progress
+  return fitContext(turn, progress, tails, expired)
 }
 
 /** Whether the prompt would be too long. Tokens are counted only if an upper bound of them exceeds the limit. */
@@ -47,14 +47,18 @@ const sizesOf = ({ settings, models, system }: TurnServices, timeline: Timeline)
 })
 
 /**
- * Compacts the timeline until the prompt is short enough, and removes more with each attempt. After the last attempt only the request and a
+ * Commits the changes that hide old blocks. Then compacts the timeline until the prompt is short enough, and removes more with each attempt. After the last attempt only the request and a
  * list of the work done are left. A message that is too long is replaced by its beginning and its path.
  * An image or document of this turn may be larger than the limit. It is sent nevertheless. If the provider refuses it,
  * `compactAfterOverflow` removes it from the prompt.
  */
-async function fitContext(turn: Turn, progress: Progress, tails: () => Tails): Promise<Progress> {
+async function fitContext(turn: Turn, progress: Progress, tails: () => Tails, expired: readonly Change[]): Promise<Progress> {
   const { turnId, conversation } = turn
   const { ledger, inbox, renderers } = conversation
+  if (expired.length > 0) {
+    await ledger.commit(expired)
+    if (!exceedsContext(turn, progress, tails())) return progress
+  }
   for (const attempt of attempts) {
     const outcome = await compact(turn, tails().tokens(), { attempt })
     if (inbox.hasSteer || inbox.timeUp || conversation.signal.aborted) return progress

@@ -178,7 +178,7 @@ function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, a
   const emit = () => {
     if (emitted) return
     emitted = true
-    if (!response.answer()) emitAnswer(turn, iteration, answer, attempt)
+    if (!response.liveOutput().answer()) emitAnswer(turn, iteration, answer, attempt)
   }
   if (live.hasWatchers()) emit()
   else live.onJoin(emit)

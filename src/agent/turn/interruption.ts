@@ -22,7 +22,7 @@ export async function handleInterruption(
     blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
   })
   await conversation.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
-  return { kind: 'next', progress: withUnfinished(progress, call.response.answer()?.text, origin.iteration) }
+  return { kind: 'next', progress: withUnfinished(progress, call.response.liveOutput().answer()?.text, origin.iteration) }
 }
 
 /** The progress after an interrupted response. `shown` is the part of its answer that users saw. */

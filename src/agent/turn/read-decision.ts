@@ -40,10 +40,10 @@ export function readResponseDecision(
   }
   const first = readDecision(parsed, options)
   if (first.ok) return { decision: first.decision, notices: first.warnings }
-  const shown = response.answer()?.text ?? ''
+  const shown = response.liveOutput().answer()?.text ?? ''
   const answered = hasReadableText(shown, isSource) // false if the user has seen only citations of unknown sources
   // If the user saw a part of the response, the response is read again, so that the violation says that the user saw it.
-  const reading = response.showedContent() ? readDecision(parsed, { ...options, shown: true, answered }) : first
+  const reading = response.liveOutput().showedContent() ? readDecision(parsed, { ...options, shown: true, answered }) : first
   if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
   const { violation } = reading
   const notices = [...reading.warnings, violation]

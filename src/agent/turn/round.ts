@@ -63,7 +63,8 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'unpriced', fallback: 'unpriced' })
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, reachedLimits[budget])
 
-  const progress = await prepareContext(turn, withEvents)
+  const prepared = prepareContext(turn, withEvents)
+  const progress = prepared instanceof Promise ? await prepared : prepared
   // a steer or the time limit came meanwhile: the next round handles it
   if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)

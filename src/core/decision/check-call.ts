@@ -32,21 +32,21 @@ interface CallIssue {
  * Checks a call against the signature of its tool. If a required parameter is missing or has the wrong type, the call is rejected. Unknown
  * parameters are dropped with a warning, and so are optional parameters of the wrong type.
  *
- * `response.showedContent` tells whether the user has seen a part of the response. It may take long, so it is called only if the call is
+ * `response.liveOutput` tells whether the user has seen a part of the response. It may take long, so it is called only if the call is
  * rejected.
  */
-export function checkCall(decision: CallDecision, tools: ToolSignatures, response: { showedContent(): boolean } = nothingShown): CallCheck {
+export function checkCall(decision: CallDecision, tools: ToolSignatures, response: ShownResponse = nothingShown): CallCheck {
   const { toolId, code } = decision
   const signature = tools.find(toolId)
-  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, response.showedContent()))
-  if (signature.onlyInCode) return refuse(notCallableDirectly(toolId, response.showedContent()))
-  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, response.showedContent()))
+  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, response.liveOutput().showedContent()))
+  if (signature.onlyInCode) return refuse(notCallableDirectly(toolId, response.liveOutput().showedContent()))
+  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, response.liveOutput().showedContent()))
   const params = toParams(decision.params, signature)
-  if (params === undefined) return refuse(paramsNotObject(decision, signature, response.showedContent()))
+  if (params === undefined) return refuse(paramsNotObject(decision, signature, response.liveOutput().showedContent()))
 
   const order = checkOrder(signature, decision.paramKeys)
   const issues = findIssues(params, signature, order)
-  if (issues.length > 0) return refuse(invalidCall(signature, issues, order, response.showedContent()))
+  if (issues.length > 0) return refuse(invalidCall(signature, issues, order, response.liveOutput().showedContent()))
 
   const { kept, dropped } = splitParams(params, signature)
   const warnings: Notice[] = []
@@ -56,7 +56,11 @@ export function checkCall(decision: CallDecision, tools: ToolSignatures, respons
   return { ok: true, params: kept, signature, warnings }
 }
 
-const nothingShown = { showedContent: () => false }
+interface ShownResponse {
+  liveOutput(): { showedContent(): boolean }
+}
+
+const nothingShown: ShownResponse = { liveOutput: () => ({ showedContent: () => false }) }
 
 /**
  * The problems that reject a call: an invalid contract, a wrong order of parameters if the tool requires the order, and missing or wrong

@@ -1,7 +1,7 @@
 import { oncePerBlock } from '../block/reader.ts'
 import { type Estimator, tokenUpperBound } from '../estimate/estimate.ts'
 import { shortSourcesPath, sourcesPath } from '../path/build.ts'
-import type { SourcePool } from '../sources/pool.ts'
+import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import { isCitable, type SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { oneLine } from './text.ts'
@@ -32,6 +32,11 @@ export function createSourcesTail(estimator: Estimator, hasTool: (id: string) =>
 }
 
 const exceeds = (tail: SourcesTail, maxTokens: number) => tokenUpperBound(tail.text) > maxTokens && tail.tokens() > maxTokens
+
+const noSourcesText = sourcesTail(emptyPool)
+
+/** The tail of an empty pool. */
+export const noSourcesTail = (estimator: Estimator): SourcesTail => createTail(noSourcesText, estimator)
 
 function createTail(text: string, estimator: Estimator): SourcesTail {
   let tokens: number | undefined

@@ -142,7 +142,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       }),
 
     append: (claim, given) =>
-      write(async () => {
+      write(() => {
         const conversation = claimedConversation(claim)
         const changes = validateChangesFast(given)
         return involvesBlobs(changes) ? appendWithBlobs(conversation, changes) : appendChanges(conversation, changes)
