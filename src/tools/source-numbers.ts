@@ -56,7 +56,7 @@ function itemsOf(output: Json | undefined): readonly unknown[] {
 }
 
 /**
- * The rows with an address. If a row without an address has the same number as one with an address, this number is removed: its citations
+ * The rows with an address. If a row with an address and a row without one have the same number, this number is removed, because a citation
  * may mean either row.
  */
 function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {

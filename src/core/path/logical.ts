@@ -6,14 +6,14 @@ import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
 /**
  * A logical path: the address of a block, file, source or skill that the agent can name.
  *
- *   ar:<turn>.<record>                     records of a turn            fi:<turn>.files/<rel>             files of the turn
- *   ar:plan.latest:<plan id>               the newest plan snapshot     fi:<turn>.outputs/<rel>           files that tools produced
- *   tc:<turn>.<call>.call|result|…         a tool call's records        fi:<turn>.user.attachments/<name> the user's files
+ *   ar:<turn>.<record>                     blocks of a turn             fi:<turn>.files/<rel>             files of the turn
+ *   ar:plan.latest:<plan id>               the newest block of a plan   fi:<turn>.outputs/<rel>           files that tools produced
+ *   tc:<turn>.<call>.call|result|…         blocks of a tool call        fi:<turn>.user.attachments/<name> the user's files
  *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           sources of the pool
  *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
  *
- * The part after the colon may begin with `conv_<id>.`. Then the path leads into the conversation with this id, and a turn id may not begin
- * with `conv_`. `dropOwnConversation` removes the prefix from paths into the own conversation.
+ * The part after the colon may begin with `conv_<id>.`. Then the path leads into the conversation with this id. Therefore a turn id may not
+ * begin with `conv_`. `dropOwnConversation` removes the prefix from paths into the own conversation.
  */
 export type LogicalPath =
   | RecordPath
@@ -26,7 +26,7 @@ export type LogicalPath =
   | KnowledgePath
   | SkillPath
 
-/** The member that all paths have which can lead into another conversation. */
+/** The base of all paths that can lead into another conversation. */
 export interface InConversation {
   /** The id of the other conversation. Undefined for a path into the own conversation. */
   readonly conversationId?: string
@@ -115,8 +115,7 @@ export function parsePath(text: string): LogicalPath | undefined {
 }
 
 /**
- * Parses a logical path, but also accepts a file path with `..` or another danger. Callers pass the result to `unsafeReason`, which tells
- * why the path is unsafe.
+ * Parses a logical path, but also accepts a file path with `..` or another danger. Callers use it to tell the model why a path is unsafe.
  */
 export function parsePathUnchecked(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
@@ -127,7 +126,7 @@ export function parsePathUnchecked(text: string): LogicalPath | undefined {
   return parseBody?.(plain.slice(colon + 1))
 }
 
-/** The canonical form of a path. Blocks and prompts contain paths only in this form. */
+/** The canonical form of a path. New blocks contain paths only in this form. */
 export function formatPath(path: LogicalPath): string {
   switch (path.space) {
     case 'ar':

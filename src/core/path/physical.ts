@@ -3,7 +3,7 @@ import { type Area, formatPath, parsePath, parsePathUnchecked } from './logical.
 import { isTurnFolder, unsafeReason, unwritableReason } from './safety.ts'
 
 /**
- * The physical path of a file: for `fi:T.files/R` it is `T/files/R`. Undefined when the logical path is not that of a file in this
+ * The physical path of a file: for `fi:T.files/R` it is `T/files/R`. Undefined when the text is not the logical path of a file in this
  * conversation.
  */
 export function toPhysical(logical: string): string | undefined {
@@ -66,8 +66,7 @@ interface Placement {
   readonly moved: boolean
 }
 
-// A longer input can not be valid. The relative path has at most 1,024 bytes, and the prefix (`fi:`, a turn id, the area) is much shorter
-// than the remaining 3,072.
+// A longer input can not be valid: a relative path has at most 1,024 bytes, and the prefix before it (`fi:`, a turn id, the area) is short.
 const maximumInput = 4096
 
 /**
@@ -101,8 +100,8 @@ const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
 /**
- * Resolves a logical path to the same relative path in the current turn. `moved` is always true, because a logical path names a file that
- * exists already. The model must be told that the file is written to another place.
+ * Resolves a logical path to the same relative path in the current turn. `moved` is always true: a logical path addresses existing content,
+ * so the model must be told at which path the file is written.
  */
 function placeLogical(path: string): Placement | undefined {
   const file = parsePathUnchecked(path)

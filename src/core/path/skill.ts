@@ -1,7 +1,7 @@
 import { isId } from './safety.ts'
 
 /**
- * The path of a skill. `named` has the full id, `listed` the number in the list of skills, and `hidden` a key that stands for an id which
+ * The path of a skill. `named` has the full id. `listed` has the number in the list of skills. `hidden` has a key that replaces an id which
  * the agent may not see.
  */
 export type SkillPath =

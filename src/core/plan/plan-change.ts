@@ -132,7 +132,7 @@ type Target = { readonly ok: true; readonly target: Plan } | (PlanChange & { rea
 function findTarget(timeline: Timeline, planId: Json | undefined, mode: PlanMode): Target {
   const prefix = latestPlanPath('')
   const given = typeof planId === 'string' ? planId.trim() : ''
-  // The announce shows the plan id and also the path of the plan, so the model may send either of them.
+  // The announce shows the id and the path of a plan, so the model may send the path instead of the id.
   const id = given.startsWith(prefix) ? given.slice(prefix.length) : given
   const open = openPlans(timeline).map(({ plan_id }) => plan_id)
   const choice = open.length === 0 ? 'There is no open plan: use mode "new".' : `Open plans: ${open.slice(-8).join(', ')}.`

@@ -25,7 +25,7 @@ export interface CachePoints {
   /**
    * The end of the user input after the last round: the request of a new turn, or a followup or attachments during a turn. An input may
    * contain many images, each of which is a part. A provider looks for a cached beginning only a limited number of parts before a mark.
-   * With the mark at this point, the next call finds it, however many parts the input has.
+   * With a mark at this point, the next call finds the cached beginning, however many parts the input has.
    */
   readonly userInput: number | undefined
   /** The points that get a mark: the last three of the points above, ascending and without duplicates. */
@@ -55,8 +55,8 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits =
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
   const prevTurn = turn.hasHidden && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
   const userInput = policy.markUserInput ? userInputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
-  // Only three points get a mark, so a useless one must not take a place. If a user input comes later, a tail at or before `prevTurn` is
-  // useless.
+  // At most three points get a mark. If the tail is not after `prevTurn`, the mark at `prevTurn` already covers it. So with a later user
+  // input, the tail gets no mark and leaves the place to another point.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
   return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, usefulTail, userInput) }
 }

@@ -1,6 +1,6 @@
 /**
- * Upper limits for the texts and lists in a prompt. Most limits count characters. A name ending in `Bytes` counts bytes, a plural noun
- * counts items. Every text that a renderer prints has one of these limits; caps.test.ts checks it.
+ * Upper limits for the texts and lists in a prompt. Most limits count characters. A name that ends in `Bytes` counts bytes. The limits for
+ * lists, such as `paramItems`, count items. Every text that a renderer prints has one of these limits; caps.test.ts checks it.
  */
 export const caps = {
   // names and addresses
@@ -40,7 +40,7 @@ export const caps = {
   shapeItems: 10,
   shapeDepth: 4,
 
-  // memory
+  // notes, plans and summaries
   note: 2_000,
   planSteps: 40,
   planStep: 400,

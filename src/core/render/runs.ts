@@ -49,7 +49,7 @@ export interface Fingerprints {
   count(): number
   /** The hash of the block at `position` alone. */
   block(position: number): number
-  /** One hash of the first `count` blocks together, without separators. */
+  /** One hash of the first `count` blocks together. */
   chain(count: number): number
   /** The shortened hash of each block from position `from` on. */
   blocks(from: number): readonly number[]
@@ -152,9 +152,9 @@ const shownText = (parts: readonly Part[]): string => (parts.length === 1 ? part
 const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
 
-/** Makes the record of a prompt for the journal. The record contains only the hashes of blocks that differ from the prompt before. */
+/** Makes the record of a prompt for the journal. The record contains only the hashes of blocks that differ from the previous prompt. */
 export interface FingerprintRecorder {
-  /** `before` is the record of the prompt before. With `texts`, the record also contains the texts of these blocks. */
+  /** `before` is the record of the previous prompt. With `texts`, the record also contains the texts of these blocks. */
   record(current: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
 }
 

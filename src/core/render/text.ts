@@ -246,7 +246,9 @@ function base64Groups(text: string): readonly Base64Group[] {
   return groups
 }
 
-/** Finds lines of base64. It is enough to test every 60th character, because a line with at least 60 characters contains one of those. */
+/**
+ * Finds lines of base64. It is enough to test every 60th character, because every line with at least 60 characters contains a tested one.
+ */
 function* base64Lines(text: string): Generator<{ readonly start: number; readonly end: number }> {
   let floor = 0
   for (let probe = minLineChars - 1; probe < text.length; probe += minLineChars) {

@@ -48,7 +48,8 @@ export interface Slice {
   readonly turnStart: number | undefined
   /**
    * For each round, the position of its last block. Rounds are in the order of their first blocks. The blocks of two rounds may be mixed,
-   * for example in imported timelines. Then the earlier round counts as finished first, so these positions never decrease.
+   * for example in imported timelines. Then the end of the later round is at least the end of the earlier one, so these positions never
+   * decrease.
    */
   readonly roundEnds: readonly number[]
 }
@@ -71,8 +72,8 @@ export interface RenderContext extends RenderSettings {
   readonly callId: string | undefined
   readonly toolId: string | undefined
   /**
-   * Set when the block before ends a summary of tool results to which this block adds one line. It is the status in the heading of that
-   * summary.
+   * Consecutive digests of one call become lines under one heading. Set when this block is such a line and the heading is already shown:
+   * the status in the heading.
    */
   readonly continuedStatus: string | undefined
   /** True when the prompt already shows the plan with exactly these steps and states. Then it is not shown again. */

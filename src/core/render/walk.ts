@@ -21,8 +21,8 @@ export interface RenderedBlock extends ShownBlock {
 }
 
 /**
- * Renders the blocks of a timeline, oldest first. It remembers what the rendering of later blocks depends on, such as the tool of each
- * call, the plans that were shown and the number of images. When the timeline has grown, `extend` continues after the last rendered block.
+ * Renders the blocks of a timeline, oldest first. It remembers values that later blocks need: the tool of each call, the plans that were
+ * shown, the number of images. When the timeline has grown, `extend` continues after the last rendered block.
  */
 export interface Walk {
   readonly buffer: BlockBuffer
@@ -57,7 +57,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     repeatsPlan: false,
     attachment: undefined,
   }
-  let openSummary: SummaryLine | undefined // the last shown heading of a summary, until a block follows that is not a line of this summary
+  let openSummary: SummaryLine | undefined // the heading of the artifact list to which the last shown block belongs
   let lastWasStub = false
   let inSummary = false // true from a summary to the last block that the compaction preserved after it
   let copied: Slice | undefined

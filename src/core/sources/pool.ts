@@ -18,8 +18,7 @@ export interface MergeResult {
   /** The SID of each incoming row, in the same order. */
   readonly sids: readonly number[]
   /**
-   * Maps the number that the tool gave to a row to the SID of the row in the pool. If the tool used one number for two rows, the first row
-   * counts.
+   * Maps each number that the tool gave to the SID of the row in the pool. If the tool used one number for two rows, the first row counts.
    */
   readonly renumbered: ReadonlyMap<number, number>
 }
@@ -87,7 +86,10 @@ export function selectSources(pool: SourcePool, sids: Iterable<number>): Selecte
 
 export const sourcesBySid = (pool: SourcePool): ReadonlyMap<number, SourceRow> => new Map(pool.rows.map((row) => [row.sid, row]))
 
-/** The rows that an exported timeline contains: without `content` and hosting fields, and with a shortened `text`. */
+/**
+ * The rows that an exported timeline contains: without `content` and the fields about hosting (`rn`, `hosted_uri`, `key`), and with a
+ * shortened `text`.
+ */
 export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool.rows.map(compactRow)
 
 /** The next SID. It is higher than the SID of every row, even if `counter` is too low. An imported pool may have no counter. */

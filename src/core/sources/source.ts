@@ -192,7 +192,7 @@ const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map<st
   ['base64', (value) => typeof value === 'string' && value.length <= maximumBase64],
   ['used', (value) => typeof value === 'boolean'],
   ...['content', 'mime', 'artifact_path', 'turn_id', 'domain', 'favicon', 'authority', 'provider'].map(asText),
-  ...['rn', 'hosted_uri', 'key'].map((field) => [field, () => false] as const), // a pool row has no hosting fields
+  ...['rn', 'hosted_uri', 'key'].map((field) => [field, () => false] as const), // a row of the pool does not say where a file is hosted
   ...['published_time_iso', 'modified_time_iso', 'fetched_time_iso', 'fetch_status'].map(asText),
   ...['content_length', 'size_bytes', 'provider_rank', 'weighted_rank', 'objective_relevance', 'query_relevance'].map(asNumber),
 ])

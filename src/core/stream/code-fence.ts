@@ -41,7 +41,7 @@ export function advanceCode(context: CodeContext, text: string, from: number, to
   let midLine = isMidLine(context)
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (midLine && code !== newline && code !== backtick) continue // in the middle of a line, only these two matter
+    if (midLine && code !== newline && code !== backtick) continue // in the middle of a line, only line breaks and backticks matter
     readCharacter(context, code)
     midLine = isMidLine(context)
   }

@@ -51,7 +51,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let notesText = ''
   let toolId: string | undefined
   const params: ContentParams = { path: undefined, channel: undefined, format: undefined }
-  const decided = new Map<string, string>() // the first value of each deciding key, as JSON
+  const decided = new Map<string, string>() // the first value of each key of `decidingKey`, as JSON
   let text = ''
   let actionEnded = false
   let callBegan = false
@@ -191,7 +191,10 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     if (content !== undefined) content.ending = 'whole'
   }
 
-  /** Rejects the action when a deciding key gets a second, different value. Repeated `params` are compared when the action is complete. */
+  /**
+   * Rejects the action when a key of `decidingKey` gets a second, different value. Repeated `params` are compared when the action is
+   * complete.
+   */
   function checkRepeated(path: JsonPath, value: JsonValue) {
     const key = decidingKey(path)
     if (key === undefined || key === 'tool_call.params') return

@@ -244,7 +244,7 @@ const closingTypes: ReadonlySet<BlockType | 'react.turn.finalize' | 'react.exit'
  *
  *   turn#iteration   most blocks
  *   turn@call        imported tool blocks, which have no iteration
- *   turn#end         imported blocks that end a turn
+ *   turn#end         blocks without an iteration that end a turn
  *
  * Undefined for blocks that no decision of the model made: headers, user input, summaries.
  */

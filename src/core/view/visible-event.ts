@@ -6,8 +6,8 @@ import type { SourceRow } from '../sources/source.ts'
 import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
 
 /**
- * What people see of a journal entry. The terminal, the view of the client and the event formats of the server are made from these events.
- * They read no blocks.
+ * What people see of a journal entry. The terminal, the view of the client and the event formats of the server use these events and read no
+ * blocks.
  */
 export type VisibleEvent = ConversationEvent | BlockEvent
 

@@ -60,8 +60,8 @@ interface Entry extends ZipEntry {
 const damagedArchive = refusal('damaged', 'is damaged: its parts can not be separated. Save it again and send that')
 
 /**
- * The entries of an archive. Rejects a split archive. Also rejects data before the first entry, between the entries and the directory, or
- * after the end record.
+ * The entries of an archive. Rejects a split archive. Also rejects data before the first entry, between the directory and the end record,
+ * or after the end record.
  */
 function readEntries(bytes: Uint8Array, limits: AttachmentLimits): readonly Entry[] | Refusal {
   const end = findZipEnd(bytes)

@@ -43,7 +43,10 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
     extra: { original, normalized, tool_id: toolId },
   })
 
-/** Tells the model where relative paths in its program lead. The program itself is not changed, because such a text may be data. */
+/**
+ * Tells the model where relative paths in its program lead. The program itself is not changed, because a text that looks like a path may be
+ * data.
+ */
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned
   return violation('exec_code_rewritten', {

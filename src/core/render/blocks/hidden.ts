@@ -9,7 +9,7 @@ import { shownTypes } from './index.ts'
 
 interface Replacement {
   readonly text: string
-  /** True for one line that stands for a block of an old turn. No blank line separates two such lines. */
+  /** True for the single line that replaces a block of an old turn. No blank line separates two such lines. */
   readonly stub: boolean
 }
 
