@@ -73,7 +73,7 @@ type Replacer = (this: unknown, key: string, value: unknown) => unknown
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
 /**
- * Leaves out the fields that tell where files are hosted. Programs that the model writes read these files, and the model must not learn it.
+ * Leaves out the fields that tell where files are hosted. The model must not learn these fields, and its programs read the context files.
  */
 function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value

@@ -36,8 +36,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    */
   readonly repeatable?: boolean
   /**
-   * How many milliseconds a call may take. After that, `call.signal` is aborted and the call fails with `tool_timeout`. If the tool returns
-   * within `stopGraceMs` (a setting of the agent) after the abort, its result still counts. Later results are ignored.
+   * How many milliseconds a call may take. After that, `call.signal` is aborted. The tool then has `stopGraceMs` milliseconds (a setting of
+   * the agent) to return a result that still counts. Otherwise the call fails with `tool_timeout`.
    */
   readonly timeoutMs?: number
   /**

@@ -33,7 +33,7 @@ export interface Envelope {
   readonly ret?: unknown
 }
 
-/** The prototype of all outcomes. By it, `outcomeOf` recognises them among other objects with a field `ok`. */
+/** The prototype of all outcomes. `outcomeOf` recognises outcomes by it, because other objects may have a field `ok` too. */
 const outcomePrototype = Object.freeze({})
 
 /** The fields of an outcome besides `ok` and `error`. */

@@ -157,8 +157,8 @@ export interface MadeArtifact {
   /** Set when `text` is a diff and not the content. */
   readonly isPatch?: true
   /**
-   * The visibility of the artifact, if it differs from that in the digest. The digest of a patch is internal, but the patched file may be
-   * external.
+   * The visibility of the artifact, if it differs from the visibility in the digest. The digest of a patch may be internal although the
+   * patched file is external.
    */
   readonly visibility?: Visibility
 }

@@ -34,7 +34,10 @@ export interface TurnEnded {
   readonly turnId: string
   readonly ts: string
   readonly exitReason: string
-  /** True when the turn ended without a result because of an error. A turn that ended at a limit or by a steer has not failed. */
+  /**
+   * True when the turn ended without a result, for example because of an error or because it was cancelled. A turn that ended at a limit or
+   * by a steer has not failed.
+   */
   readonly failed: boolean
   readonly sourcesUsed: readonly number[]
 }

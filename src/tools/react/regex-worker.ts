@@ -24,12 +24,12 @@ export class RegexLimitError extends Error {
   override readonly name = 'RegexLimitError'
 }
 
-/** The time limit for one file. It is much longer than usual, because the thread may have to wait on a busy machine. */
+/** The time limit for one file. It is much longer than a search usually takes, because the thread may have to wait on a busy machine. */
 const BUDGET_MS = 1_000
 const MAX_LINE_LENGTH = 10_000
 const MAX_PREVIEW_LENGTH = 400
 
-// The program of the worker is a string and not a file, because the built package has no such file.
+// The program of the worker is a string and not a file, because a file would have another path and extension in the built package.
 const program = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { nameRegex, pattern, contextLines, maxLineLength, maxPreviewLength } = workerData

@@ -98,8 +98,8 @@ function withDigest(info: FileInfo, size: number): FileInfo & { readonly digest:
 }
 
 /**
- * If exactly these bytes are hosted, adds the hosting fields. A block with hosting fields refers to the blob that was hosted, so the hashes
- * can be compared.
+ * If exactly these bytes are hosted, adds the fields that tell where. A block with such fields refers to the blob that was hosted, so the
+ * hashes can be compared.
  */
 function withHosting(content: PresentContent, bytes: Uint8Array, blocks: readonly Block[]): PresentContent {
   const hosted = blocks.filter(isHosted)

@@ -33,7 +33,7 @@ export function revealContent(
   return { ...digest, row: { ...row, status: 'too_large_for_visible_context_bytes' }, content: marker }
 }
 
-/** Files up to this size are shown. Models do not accept larger ones. */
+/** Files up to this size are shown. The renderer of the prompt leaves out larger ones. */
 const maxShownBytes = (mime: string, { bytes }: ReadLimits) =>
   Math.min(bytes, mime.startsWith('image/') ? caps.imageBytes : caps.documentBytes)
 
