@@ -22,7 +22,10 @@ const scripts: Readonly<Record<string, CostScript>> = {
 
 const budget = 1.02
 
-/** Compares the cost of the input of 20 turns with the ideal cost. It counts tokens, so the numbers are the same on every machine. */
+/**
+ * Compares the cost of the prompts of 20 turns with the lowest possible cost. It counts tokens, so that the numbers are the same on every
+ * machine.
+ */
 export async function bench(): Promise<void> {
   for (const [name, script] of Object.entries(scripts)) {
     const { ideal, ours, automatic, tailOnly, lastPart, uncached } = costsOf(scriptedCalls(script))

@@ -11,7 +11,7 @@ import { minute, rounds } from '../src/testing/blocks.ts'
 import { decided } from '../test/support/decisions/responses.ts'
 import { someTools } from '../test/support/decisions/signatures.ts'
 
-/** Measures how long it takes to read a decision. Compares it with parsing the JSON alone, and short conversations with long ones. */
+/** Measures how long it takes to read a decision. Compares this with parsing its JSON alone, and a short conversation with a long one. */
 export async function bench(): Promise<void> {
   const search = {
     action: 'call_tool',
@@ -45,7 +45,7 @@ function planned(blocks: number): Timeline {
   return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 }
 
-/** Microseconds per run, in the fastest of seven series. */
+/** The microseconds per run, in the fastest of seven series. */
 function time(run: () => unknown, runs = 10_000): number {
   let kept: unknown
   const takes = Array.from({ length: 7 }, () => {

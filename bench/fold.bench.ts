@@ -8,7 +8,10 @@ import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds, emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
 
-/** Measures expiry and compaction. The time must be linear in the folded blocks, and constant while nothing is folded. */
+/**
+ * Measures expiry and compaction. The time must be proportional to the number of replaced blocks. While no block is replaced, it must not
+ * depend on the length of the timeline.
+ */
 export async function bench(): Promise<void> {
   report('meter, next round', ratio(meterRound(10_000), meterRound(100)), 1.5)
   report('expiry, cache warm', ratio(warmExpiry(10_000), warmExpiry(100)), 1.5)
@@ -20,7 +23,7 @@ function report(name: string, times: number, budget: number) {
   console.log(`${name.padEnd(24)} ${times.toFixed(2)} × floor  (budget ${budget})  ${times <= budget ? 'ok' : 'OVER'}`)
 }
 
-/** The shortest time of `many` divided by the shortest time of `few`. The two alternate, so that both run under the same conditions. */
+/** The shortest time of `many` divided by the shortest time of `few`. The two functions alternate, so that other load affects both. */
 function ratio(many: () => number, few: () => number): number {
   const best = { many: Number.POSITIVE_INFINITY, few: Number.POSITIVE_INFINITY }
   for (let i = 0; i < 15; i++) {

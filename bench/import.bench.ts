@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { median, report } from './measure.ts'
 
-/** Prints the processor time of an import in milliseconds. Unlike wall time, it depends little on other load on the machine. */
+/**
+ * A program that prints the processor time of an import in milliseconds. Other load on the machine changes this time less than the elapsed
+ * time.
+ */
 const program = `
 const before = process.cpuUsage()
 await import(process.argv[1])
@@ -12,10 +15,10 @@ console.log((user + system) / 1000)`
 
 const runs = 15
 
-/** Relative to `ai`. It is 80 ms on a machine where importing `ai` takes 54 ms. */
+/** The allowed time relative to importing `ai`. It is 80 ms on a machine where importing `ai` takes 54 ms. */
 const budget = 1.48
 
-/** Compares the time to import the published package with that of `ai`. Run `npm run build` first. */
+/** Compares the time to import the published package with the time to import `ai`. Run `npm run build` first. */
 export async function bench(): Promise<void> {
   const root = new URL('..', import.meta.url)
   const entries = {

@@ -1,7 +1,7 @@
 import { createJsonReader } from '../src/core/stream/json-reader.ts'
 import { createLanes } from '../src/core/stream/lanes.ts'
 
-/** A typical action of one megabyte, as JSON. It has a long document in `content` and a list of small objects. */
+/** A typical action of one megabyte, as JSON. It has a long document in `content`, and a list of small objects. */
 function action(): string {
   const paragraph =
     'The quick brown fox, "as they say", jumps over the lazy dog.\nIt costs 3.50 € and was seen [[S:1]] near \\ the river 😀. '
@@ -20,7 +20,7 @@ export async function bench(): Promise<void> {
   const floor = best(() => {
     let all = ''
     for (const chunk of chunks) all += chunk
-    return all.charCodeAt(all.length >> 1) // reading one character forces the engine to join the string
+    return all.charCodeAt(all.length >> 1) // reading one character makes the engine join the pieces of the string
   })
   const reading = best(() => {
     const reader = createJsonReader()
@@ -53,7 +53,7 @@ function readAll(text: string): number {
   return events + reader.end().length
 }
 
-/** The time per chunk at the end of a long string, relative to its beginning. It grows when text is scanned twice. */
+/** The time per chunk at the end of a long string, relative to the time at its beginning. It is above 1 if the reader scans text twice. */
 function growth(): number {
   const chunks = Array.from({ length: 60_000 }, () => 'twenty characters, \\n')
   const tenth = chunks.length / 10
@@ -73,7 +73,7 @@ function growth(): number {
 
 let kept = 0
 
-/** Milliseconds of the fastest of fifteen runs. */
+/** The milliseconds of the fastest of fifteen runs. */
 function best(run: () => number): number {
   let quickest = Number.POSITIVE_INFINITY
   for (let i = 0; i < 15; i++) {

@@ -21,7 +21,7 @@ import { reply } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
 import type { Call } from '../src/tools/tool.ts'
 
-/** Measures the overhead of a round: in memory, after a thousand rounds, on disk, and with two hundred conversations at once. */
+/** Measures the overhead of a round: in memory, after a thousand rounds, on disk, and with two hundred conversations at the same time. */
 export async function bench(): Promise<void> {
   await roundInMemory()
   await longTurn()
@@ -39,7 +39,7 @@ const add = defineTool({
   run: ({ a, b }) => ({ sum: a + b }),
 })
 
-/** A model that calls the tool in every round and then answers. Its stream costs the hand-written loop as much as the agent. */
+/** A model that calls the tool in every round and then answers. Its own time is the same for the agent and for `byHand`. */
 function steadyModel(rounds: number, options: { readonly latencyMs?: number; readonly onDecision?: () => void } = {}): Model {
   const call = eventsOf(reply.call('sum.add', { a: 1, b: 2 }, { thinking: 'The next number is added to what is there already.' }))
   const answer = eventsOf(reply.answer('Added up.'))
@@ -72,7 +72,7 @@ function eventsOf(text: string): readonly ModelEvent[] {
   ]
 }
 
-/** The baseline is the smallest useful loop. It parses the response, calls the tool and shows the model the result. */
+/** The baseline: a minimal loop without Daybook. It parses the response, calls the tool and adds the result to the prompt. */
 async function byHand(model: Model): Promise<number> {
   const { signal } = new AbortController()
   const parts: Part[] = [{ type: 'text', text: 'Add up.' }]
@@ -90,7 +90,7 @@ async function byHand(model: Model): Promise<number> {
     for await (const event of model.stream(request, signal)) if (event.type === 'text.delta') raw += event.text
     const action = JSON.parse(raw.slice(raw.indexOf('<channel:action>') + 16, raw.indexOf('</channel:action>')))
     if (action.action !== 'call_tool') return parts.length
-    const outcome = await add.run(action.tool_call.params, {} as Call) // the tool does not use its second argument
+    const outcome = await add.run(action.tool_call.params, {} as Call) // the tool does not read its second argument
     parts.push({ type: 'text', text: raw }, { type: 'text', text: JSON.stringify(outcome) })
   }
 }
@@ -142,8 +142,8 @@ function median(starts: readonly number[], from: number, to: number): number {
 }
 
 /**
- * Compares rounds on disk with their commits alone, made one after another. A commit within a round takes longer than a commit that
- * directly follows another one. Both times are printed.
+ * Compares rounds on disk with the same commits alone, one directly after another. A commit inside of a round takes longer, so that both
+ * times are printed.
  */
 async function durableRound(): Promise<void> {
   await withSqlite(async (store) => {
@@ -201,7 +201,7 @@ async function manyTurns(): Promise<void> {
   })
 }
 
-/** The bytes that this process has written so far, including the log of the database. 0 where there is no `/proc`. */
+/** The number of bytes that this process has written so far, including the log of the database. 0 on systems without `/proc`. */
 function bytesWritten(): number {
   try {
     return Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
@@ -258,7 +258,7 @@ async function withSqlite(work: (store: ConversationStore) => Promise<void>): Pr
   }
 }
 
-/** The shortest time of each work in milliseconds, after a warm-up. The works alternate, so that other load affects all of them. */
+/** The shortest time of each function in milliseconds, after a warm-up. The functions alternate, so that other load affects all of them. */
 async function bests<const Works extends readonly (() => Promise<void>)[]>(
   takes: number,
   works: Works,

@@ -1,9 +1,9 @@
-/** The median of the values. Other load on the machine affects it less than the mean. */
+/** The median of the values. Other load on the machine changes it less than the mean. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-/** How many milliseconds the work takes. */
+/** Returns how many milliseconds `work` takes. */
 export async function timed(work: () => unknown): Promise<number> {
   const start = performance.now()
   await work()

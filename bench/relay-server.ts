@@ -1,4 +1,4 @@
-// The server process of relay.bench.ts. Everything is in memory, and the model produces the load.
+// The server process of relay.bench.ts. Store and blobs are in memory, and the model produces the load.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
@@ -12,12 +12,15 @@ import { createMetrics, metricsHelp, observe } from '../src/server/metrics.ts'
 import { serve } from '../src/server/serve.ts'
 import { defaultServerSettings } from '../src/server/settings.ts'
 
-/** The time in milliseconds. It can be compared between processes of a machine, and it is more precise than `Date.now()`. */
+/** The time in milliseconds. Times of two processes of one machine can be compared. It is more precise than `Date.now()`. */
 const now = () => performance.timeOrigin + performance.now()
 
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 
-/** Answers `flood 20000` with that many chunks, as fast as they are read, and any other message slowly. Thinking starts with the time. */
+/**
+ * Answers `flood 20000` with 20,000 chunks, as fast as they are read. Answers any other message slowly. The thinking starts with the time
+ * at which it was sent.
+ */
 async function* speak(request: ModelRequest): AsyncGenerator<ModelEvent> {
   if (request.role === 'gate') yield { type: 'text.delta', text: '<channel:output>{"conversation_title":"Bench"}</channel:output>' }
   else {
@@ -28,7 +31,7 @@ async function* speak(request: ModelRequest): AsyncGenerator<ModelEvent> {
     yield { type: 'text.delta', text: '</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>' }
     for (let index = 0; index < flood; index++) {
       yield { type: 'text.delta', text: 'twenty characters... ' }
-      if (index % 10 === 9) await new Promise(setImmediate) // chunks come in small groups, as from a network
+      if (index % 10 === 9) await new Promise(setImmediate) // chunks arrive in small groups, as they do from a network
     }
     for (let index = 0; flood === 0 && index < 20; index++) {
       await sleep(20)

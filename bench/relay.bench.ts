@@ -12,12 +12,12 @@ const followers = 100
 const seconds = Number(process.env.RELAY_SECONDS ?? 6)
 const piecesATurn = 2_000
 
-/** Measures a server in a second process over the loopback interface. */
+/** Measures a server in a second process, over 127.0.0.1. */
 export async function bench(): Promise<void> {
   const child = fork(join(import.meta.dirname, 'relay-server.ts'), { execArgv: ['--expose-gc'] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   try {
-    await idle(url, child) // this must be first: memory that earlier work has freed would be used again
+    await idle(url, child) // first, because later measurements free memory, which would make this result too small
     await firstDelta(url)
     await relay(url, child)
   } finally {
@@ -34,14 +34,14 @@ const follow = (url: string, id: string) =>
     get(`${url}/v1/conversations/${id}/events?as=native`, { agent }, resolve).once('error', reject)
   })
 
-/** The memory of the server in megabytes, after a garbage collection, and the processor seconds that it has used so far. */
+/** The memory of the server in megabytes after a garbage collection, and the processor time in seconds that it has used so far. */
 async function stateOf(child: ChildProcess): Promise<{ readonly rss: number; readonly cpu: number }> {
   child.send('state')
   const [{ rss, cpu }] = (await once(child, 'message')) as [{ rss: number; cpu: number }]
   return { rss: rss / 1024 / 1024, cpu }
 }
 
-/** Measures how many deltas the server sends per second. For some seconds it streams turns to a hundred followers. */
+/** Measures how many deltas the server sends per second. For some seconds, it streams turns to a hundred followers. */
 async function relay(url: string, child: ChildProcess): Promise<void> {
   const client = createClient({ baseUrl: url })
   await client.conversations.create({ id: 'flood', title: 'Flood' })
@@ -71,13 +71,13 @@ async function relay(url: string, child: ChildProcess): Promise<void> {
   report(`relay to ${followers} followers (${Math.round(rate / 1000)}k deltas/s)`, 100_000 / rate, 1, '100k/s')
   report('relay, by processor time of the server', (100_000 * work) / (turns * piecesATurn * followers), 1, '100k/s')
   const late = memory.slice(Math.floor(memory.length / 3))
-  const kept = (turns * piecesATurn * 21 * 2) / 1024 / 1024 // the memory store keeps each text twice: in a block and in the raw response
+  const kept = (turns * piecesATurn * 21 * 2) / 1024 / 1024 // the memory store keeps each text twice: in a block, and in the raw response
   console.log(
     `  ${turns} turns in ${took.toFixed(1)} s; memory ${slope(late).toFixed(1)} MB/min, of which the store keeps ${((kept / took) * 60).toFixed(1)}`,
   )
 }
 
-/** The slope of a line through the points, by least squares. Times are in seconds, the result is per minute. */
+/** The slope of a line through the points, by least squares. Times are in seconds; the result is per minute. */
 function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map(([time]) => time)), mean(points.map(([, size]) => size))]
@@ -85,12 +85,12 @@ function slope(points: readonly (readonly [number, number])[]): number {
   return (above / points.reduce((sum, [time]) => sum + (time - x) ** 2, 0)) * 60
 }
 
-/** Measures the delay between the model's first token and its arrival at the client, while a hundred turns run. */
+/** Measures the delay from the model's first token to its arrival at the client, while a hundred turns run. */
 async function firstDelta(url: string): Promise<void> {
   const client = createClient({ baseUrl: url })
   const waits: number[] = []
   for (let repeat = 0; repeat < 4; repeat++) {
-    waits.length = repeat === 1 ? 0 : waits.length // discards the first run, which is the warm-up
+    waits.length = repeat === 1 ? 0 : waits.length // drops the first run, which is the warm-up
     const ids = Array.from({ length: followers }, (_, index) => `first-${repeat}-${index}`)
     await Promise.all(ids.map((id) => client.conversations.create({ id, title: 'First' })))
     const streams = await Promise.all(ids.map((id) => follow(url, id)))

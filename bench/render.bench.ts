@@ -33,7 +33,7 @@ function round(turnId: string, iteration: number): readonly Draft[] {
 const grown = (timeline: Timeline, drafts: readonly Draft[]) =>
   applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
 
-/** A timeline of turns with six rounds each, until it has this many blocks. Then comes an open turn. */
+/** A timeline of closed turns with six rounds each, with at least this many blocks, and an open turn after them. */
 function conversation(blocks: number): Timeline {
   let timeline = emptyTimeline()
   for (let turn = 1; timeline.size < blocks; turn++) {
@@ -67,7 +67,7 @@ const row = (sid: number): SourceRow => ({
 const pool: SourcePool = { rows: Array.from({ length: 20 }, (_, n) => row(n + 1)), next_sid: 21 }
 const plan = { plan_id: 'p', steps: ['search', 'compare', 'write'], status: { '1': 'done' as const }, current: true, last_ts: ts }
 
-/** Options of a complete render. It includes the tails, which are built anew in every round. */
+/** Render options with the tail, which is built anew in every round. */
 const withTails = (iteration: number): RenderOptions => ({
   ...bare,
   sources: sourcesTail(pool, 'now'),
@@ -78,7 +78,7 @@ const withTails = (iteration: number): RenderOptions => ({
   }),
 })
 
-/** The microseconds of a render after one more round. It is the median of 60 rounds, so that a garbage collection does not count. */
+/** The microseconds of a render after one more round. It is the median of 60 rounds, so that garbage collections have little effect. */
 function nextRound(before: Timeline, options: (iteration: number) => RenderOptions): number {
   const renderer = createRenderer()
   const spent: number[] = []
@@ -93,7 +93,10 @@ function nextRound(before: Timeline, options: (iteration: number) => RenderOptio
   return spent.sort((a, b) => a - b)[30] as number
 }
 
-/** The processor time of a first render, in microseconds per block. Several short timelines take as much memory as one long timeline. */
+/**
+ * The processor time of a first render, in microseconds per block. Several short timelines are rendered together, so that they need as much
+ * memory as one long timeline.
+ */
 function firstRender(timelines: readonly Timeline[]): number {
   const blocks = timelines.reduce((sum, { size }) => sum + size, 0)
   const start = process.cpuUsage()
@@ -102,9 +105,9 @@ function firstRender(timelines: readonly Timeline[]): number {
   return prompts.length > 0 ? (user + system) / blocks : 0
 }
 
-/** The shortest time of each. The two alternate, so that other load affects both. */
+/** The shortest time of each function. The two functions alternate, so that other load affects both. */
 function compare(times: number, one: () => number, other: () => number): readonly [one: number, other: number] {
-  const pairs = Array.from({ length: times + 2 }, () => [one(), other()] as const).slice(2) // the first two are the warm-up
+  const pairs = Array.from({ length: times + 2 }, () => [one(), other()] as const).slice(2) // the first two pairs are the warm-up
   return [Math.min(...pairs.map(([first]) => first)), Math.min(...pairs.map(([, second]) => second))]
 }
 

@@ -1,5 +1,5 @@
-// `npm run bench [-- name …]` runs all benches or the named ones, one after another in one process.
-// Compare ratios only within one run.
+// `npm run bench [-- name …]` runs all benchmarks or the named ones, one after another in one process. Compare ratios only within one run,
+// because the speed of the machine may change between runs.
 
 import { readdirSync } from 'node:fs'
 

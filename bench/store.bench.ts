@@ -20,7 +20,7 @@ const hash = (n: number) => (n * 2_654_435_761) % Number.MAX_SAFE_INTEGER
 const RAW = 1_024
 const RESULT = 3_072
 
-/** The changes of a typical round: 1 KB from the model and 3 KB from a tool, with realistic ids and paths. */
+/** The changes of a typical round: 1 KB from the model and 3 KB from a tool, with ids and paths of the usual length. */
 function round(n: number): readonly Change[] {
   const turnId = `turn_20260101120000_${hex(Math.floor(n / 10), 6)}`
   const place = { turnId, callId: hex(n + 1, 12), iteration: n % 10, ts: new Date(1.7672256e12 + n * 1_000).toISOString() }
@@ -91,7 +91,7 @@ async function benchAppend(): Promise<void> {
   report(`append of a 4 KB round (one durable insert: ${floor.toFixed(3)} ms)`, median(times.ours.slice(100)) / floor, 1.5)
 }
 
-/** Compares the time to load 500 visible blocks after a short and after a long history. */
+/** Compares the time to load 500 visible blocks after a short history with the time after a long one. */
 async function benchLoad(): Promise<void> {
   const short = await withHistory('short', 1_000)
   const long = await withHistory('long', 100_000)
@@ -134,7 +134,7 @@ async function benchBytes(): Promise<void> {
   }
 }
 
-/** Merges the log into the database file and returns the size of the file. */
+/** Merges the write-ahead log into the database file, and returns the size of the file. */
 function merged(file: string): number {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -16,8 +16,8 @@ const untagged = filled('Plain words without anything that looks like a tag or a
 const hostile = `<channel:answer>${filled('<<<<[[[[')}`
 
 /**
- * Measures what happens to every token: text is split into channels, citations are replaced, and the result is collected. One megabyte
- * comes in chunks of 20 characters. The baseline only concatenates the chunks.
+ * Measures the work for every token: text is split into channels, citations are replaced, and the result is collected. A text of one
+ * megabyte arrives in chunks of 20 characters. The baseline only joins the chunks.
  */
 export async function bench(): Promise<void> {
   const texts = [ordinary, oneChannel, untagged, hostile].map(cut)
@@ -34,14 +34,14 @@ export async function bench(): Promise<void> {
   report('<<<<[[[[ / ordinary', best(() => run(hostileChunks)) / cost, 3)
 }
 
-/** Processes a whole message. Reads raw text and shown text at the end, so that the engine has to join the strings. */
+/** Processes a whole message. At the end it reads the raw text and the shown text, so that the engine has to join their pieces. */
 function run(chunks: readonly string[]): number {
   const state = start()
   runPart(chunks, 0, chunks.length, state)
   return read(state.raw) + read(state.shown)
 }
 
-/** Processes some chunks of a message, as an agent does during a model call. */
+/** Processes some chunks of a message. An agent does the same during a model call. */
 function runPart(chunks: readonly string[], from: number, to: number, state: ReturnType<typeof start>): number {
   for (let at = from; at < to; at++) {
     for (const event of state.parser.push(chunks[at] as string)) {
@@ -70,10 +70,10 @@ function concatenate(chunks: readonly string[]): number {
   return read(text)
 }
 
-/** Reads one character. This forces the engine to join the string, of which it has kept only the parts. */
+/** Reads one character of a text. The engine has kept only the pieces of the text, and now has to join them. */
 const read = (text: string): number => (text === '' ? 0 : text.charCodeAt(text.length - 1))
 
-/** The time for the last tenth of a message, relative to the first tenth. It is the median of 15 runs. */
+/** The time for the last tenth of a message, relative to the time for the first tenth. It is the median of 15 runs. */
 function lastToFirst(chunks: readonly string[]): number {
   const tenth = Math.floor(chunks.length / 10)
   const ratios = Array.from({ length: 15 }, () => {
@@ -104,7 +104,7 @@ function filled(piece: string): string {
 
 function cut(text: string): string[] {
   return Array.from({ length: Math.ceil(text.length / chunkLength) }, (_, index) =>
-    // Each chunk is a copy, as from a network. A slice alone would be a view into one large string.
+    // Each chunk is a copy, as if it came from a network. A slice would only refer to the large string.
     Buffer.from(text.slice(index * chunkLength, (index + 1) * chunkLength)).toString(),
   )
 }

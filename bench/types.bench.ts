@@ -4,7 +4,9 @@ import { join, relative } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** Measures the work of the compiler for an agent with many tools. It is to be little more than the work for their schemas. */
+/**
+ * Measures the work of the compiler for an agent with many tools. It should be little more than the work for the schemas of these tools.
+ */
 export async function bench(): Promise<void> {
   const [one, many] = [instantiations(1, tool), instantiations(50, tool)]
   const [oneInferred, manyInferred] = [instantiations(1, inferred), instantiations(50, inferred)]
@@ -19,7 +21,10 @@ const inferred = (index: number) =>
 const tool = (index: number) =>
   `export const tool${index} = defineTool({ id: 'sample.tool${index}', description: '', params: ${fields(index)}, run: ({ name${index}, often }) => name${index}.length + (often ?? 0) })`
 
-/** The number of type instantiations for a file with `count` lines. All files have the same imports, so that these do not count. */
+/**
+ * The number of type instantiations that the compiler makes for a file with `count` lines. All files have the same imports, so that
+ * differences come only from the lines.
+ */
 function instantiations(count: number, line: (index: number) => string): number {
   const folder = mkdtempSync(join(root, '.types-'))
   const defineModule = relative(folder, join(root, 'src/tools/define.ts'))

@@ -72,7 +72,7 @@ async function benchPublish(folder: string): Promise<void> {
   report(`git publish of 1 of ${files} files (by hand: ${floor.toFixed(1)} ms)`, median(times.ours.slice(3)) / floor, 1.5, 'by hand')
 }
 
-/** Counts how many blobs a pull fetches. Files that are already on the machine must not be fetched again. */
+/** Counts how many blobs a pull fetches. It must not fetch files again that are already on the machine. */
 async function benchPull(folder: string): Promise<void> {
   const blobs = createMemoryBlobs()
   let read = 0
@@ -96,7 +96,10 @@ async function benchPull(folder: string): Promise<void> {
   report(`custom pull of 500 files, all here: fetched (read ${read} blobs)`, fetched + read, 0, 'files')
 }
 
-/** Compares rounds of a turn with 10,000 files with rounds of a turn with 10 files. Their tool runs no program. The two alternate. */
+/**
+ * Compares the rounds of a turn with 10,000 files with those of a turn with 10 files. Their tool runs no program. The two alternate, so
+ * that other load affects both.
+ */
 async function benchRounds(folder: string): Promise<void> {
   for (const kind of ['custom', 'git'] as const) {
     const times = { few: [] as number[], many: [] as number[] }
@@ -109,7 +112,7 @@ async function benchRounds(folder: string): Promise<void> {
   }
 }
 
-/** How many milliseconds each round of a turn takes that has so many files in its folder. */
+/** The milliseconds of each round in a turn that has this many files in its folder. */
 async function roundTimes(place: string, kind: Workspaces['implementation'], files: number): Promise<readonly number[]> {
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() })
   const folders = foldersOnDisk(place)

@@ -1,5 +1,5 @@
-// Writes the JavaScript of the published package. Each entry of the package becomes one file, and code that entries share becomes chunks.
-// So an import opens a few files and not hundreds. The used part of zod is bundled. Other packages stay dependencies.
+// Writes the JavaScript of the published package. Each entry of the package becomes one file. Code that several entries use becomes further
+// files. So an import opens a few files and not hundreds. The code of zod that Daybook uses is included. Other packages stay dependencies.
 // `tsc` writes the types.
 
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { rolldown } from 'rolldown'
 
 const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-/** Files that are started or loaded by their path. They become files of their own, too. */
+/** Files that are started or loaded by their path. Each of them also becomes a file of its own. */
 const startedByPath = ['src/cli/main.ts', 'src/adapters/documents/pdf.ts', 'src/adapters/documents/pdf-thread.ts']
 
 const entries = Object.values<{ 'daybook-source'?: string }>(exports)

@@ -1,4 +1,4 @@
-// Prints the sizes of source files, folders and functions. It never fails, because a long file is not an error.
+// Prints the sizes of source files, folders and functions. It only informs and never fails.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -54,7 +54,7 @@ function print<T>(heading: string, items: readonly T[], row: (item: T) => readon
   for (const [size, text] of items.map(row)) console.log(`${String(size).padStart(6)}  ${text}`)
 }
 
-/** The functions over 60 lines. They are found by indentation: a function ends at the first closing brace as deep as its first line. */
+/** The functions with more than 60 lines. A function ends at the first closing brace with the indentation of its first line. */
 function functionsOf(path: string): readonly LongFunction[] {
   const lines = readFileSync(join('src', path), 'utf8').split('\n')
   return lines.flatMap((line, start) => {

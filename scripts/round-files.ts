@@ -1,4 +1,4 @@
-// Lists the source files whose code runs during one tool round, from one model call to the next. The store is in memory.
+// Lists the source files whose code runs during one round with a tool call, from one model call to the next. The store is in memory.
 
 import { Session } from 'node:inspector'
 import { relative } from 'node:path'
@@ -22,7 +22,7 @@ const { createSystemClock } = await import('../src/adapters/clock/system.ts')
 const { defineTool } = await import('../src/tools/define.ts')
 const { reply, scriptedModel } = await import('../src/testing/scripted-model.ts')
 
-/** The source files whose code runs in the second of three tool rounds. Files of `src/testing` do not count. */
+/** The source files whose code runs in the second of three rounds with a tool call. Files in `src/testing` are left out. */
 export async function filesOfToolRound({ watched }: { readonly watched: boolean }): Promise<readonly string[]> {
   const add = defineTool({
     id: 'sum.add',
@@ -35,7 +35,7 @@ export async function filesOfToolRound({ watched }: { readonly watched: boolean 
   const model = scriptedModel([
     call,
     () => {
-      coverage.take() // discards everything before the second round
+      coverage.take() // forgets everything before the second round
       return call
     },
     () => {
@@ -53,7 +53,7 @@ export async function filesOfToolRound({ watched }: { readonly watched: boolean 
   return files.filter((path) => !path.startsWith('testing/'))
 }
 
-/** Starts to count function calls with V8. `take` returns the files in which a function was called since the last `take`. */
+/** Starts counting function calls with V8. `take` returns the files in which a function was called since the `take` before. */
 function openCoverage() {
   const session = new Session()
   session.connect()
@@ -73,7 +73,10 @@ function openCoverage() {
   }
 }
 
-/** Whether a named function was called. A module is a function without a name. It runs at import and does not count. */
+/**
+ * Whether a named function was called. Functions without a name are left out, because one of them is the module itself, which runs at
+ * import.
+ */
 const wasCalled = ({ functionName, ranges }: FunctionCoverage) => functionName !== '' && (ranges[0]?.count ?? 0) > 0
 
 if (import.meta.main) for (const file of await filesOfToolRound({ watched: true })) console.log(file)

@@ -1,5 +1,5 @@
-// Installs system programs that test suites need, if it runs as root on Debian. Otherwise it prints which programs are missing.
-// With CI=true a missing program is a failure, because the suites that need the program would be skipped.
+// Installs the system programs that test suites need, if this script runs as root on Debian. Otherwise it prints which programs are
+// missing. With CI=true a missing program is a failure, because the suites that need it would be skipped.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,7 @@ interface Program {
   readonly neededBy: string
 }
 
-/** The programs that suites need. A suite that needs another program adds a line to this list. */
+/** The programs that test suites need. If a suite needs another program, add a line. */
 const programs: readonly Program[] = [
   { command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
   { command: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },

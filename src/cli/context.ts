@@ -7,20 +7,23 @@ import { importConfiguration, openArchive } from '../wiring.ts'
 import { type ConversationClient, localConversationClient, remoteConversationClient } from './conversation-client.ts'
 import { type Style, styleFor, type Terminal } from './terminal.ts'
 
-/** What every command works with. */
+/** The objects and functions that every command uses. */
 export interface CommandContext {
   readonly terminal: Terminal
   readonly style: Style
-  /** Merges settings from flags, environment, file and defaults; earlier ones win. `more` holds flags of the command itself. */
+  /**
+   * Merges the settings of all sources: flags, environment, configuration file, defaults. An earlier source wins. `more` are flags of the
+   * command.
+   */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
-  /** Opens the stored conversations, calls `use`, and closes them. They are local or those of a server. */
+  /** Opens the stored conversations of this machine or of a server, calls `use`, and closes them. */
   withConversations<T>(use: (client: ConversationClient) => Promise<T>): Promise<T>
 }
 
 const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
 
-/** `given` holds settings of a program that embeds the command line. They win over flags. */
+/** `given` are settings of a program that calls `main` itself. They win over flags. */
 export function createContext(terminal: Terminal, flags: () => SettingsLayer['values'], given: SettingsLayer['values']): CommandContext {
   async function fromFile(): Promise<readonly SettingsLayer[]> {
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))

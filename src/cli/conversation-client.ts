@@ -9,9 +9,9 @@ import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 
-/** The stored conversations, of a local data folder or of a server. */
+/** The stored conversations of a local data folder or of a server. */
 export interface ConversationClient {
-  /** Lists conversations, most recently active first. `more` is true when there are more than `limit`. */
+  /** Lists conversations, most recently active first. `more` says whether there are more than `limit`. */
   list(query: { readonly limit: number; readonly search?: string }): Promise<{
     readonly conversations: readonly ConversationSummary[]
     readonly more: boolean
@@ -77,7 +77,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
 /** A random name for a new conversation. */
 export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
 
-/** The timeline of a conversation. It is undefined before the first message, which creates the conversation. */
+/** The timeline of a conversation. Undefined before the first message, because this message creates the conversation. */
 export async function timelineIfExists(client: ConversationClient, id: string): Promise<TimelinePayload | undefined> {
   try {
     return await client.timeline(id)

@@ -2,7 +2,7 @@ import { RequestRefused } from '../client/request.ts'
 import { Failure, missingPackageText } from '../core/failure.ts'
 import { plainLine } from './terminal.ts'
 
-/** One line about an error that the user can fix, with advice. Undefined for any other error: that is a bug, and its stack is needed. */
+/** A line about an error that the user can fix, with advice. Undefined for other errors: they are bugs, and their stack is printed. */
 export function describeError(error: unknown): string | undefined {
   const line = describeKnown(error)
   return line === undefined ? undefined : plainLine(line)
@@ -24,7 +24,7 @@ function describeKnown(error: unknown): string | undefined {
   return undefined
 }
 
-/** What the user can do, by error code. Errors whose message already says it are not listed. */
+/** What the user can do, by error code. Errors whose message contains the advice are not listed. */
 const advice: Readonly<Record<string, string>> = {
   'conversation.missing': 'daybook list shows the conversations',
   'conversation.exists': 'choose another name with --as',
@@ -42,7 +42,7 @@ function withAdvice(code: string, message: string): string {
 const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** The package that could not be imported. Undefined for other errors, and for a missing file: that is a bug. */
+/** The name of a package that could not be imported. Undefined for other errors. A missing file is such an error, because it is a bug. */
 function missingPackageOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || codeOf(error) !== 'ERR_MODULE_NOT_FOUND') return undefined
   return /^Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(error.message)?.[1]
@@ -61,7 +61,7 @@ const readFailures: Readonly<Record<string, string>> = {
   ERR_FS_FILE_TOO_LARGE: 'it is larger than 2 GiB',
 }
 
-/** Explains why a file could not be read. */
+/** Explains to the user why a file could not be read. */
 export const readFailureText = (error: NodeJS.ErrnoException): string => readFailures[error.code ?? ''] ?? error.message
 
 const writeFailures: Readonly<Record<string, string>> = {
@@ -74,5 +74,5 @@ const writeFailures: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space, or name a file on another disk with --out',
 }
 
-/** Explains why a file could not be written, and what to do. */
+/** Explains to the user why a file could not be written, and what to do. */
 export const writeFailureText = (error: NodeJS.ErrnoException): string => writeFailures[error.code ?? ''] ?? error.message

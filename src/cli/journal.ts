@@ -6,8 +6,8 @@ import type { CommandContext } from './context.ts'
 type Store = Awaited<ReturnType<typeof openStore>>
 
 /**
- * Opens the local store, reads the whole journal of a conversation and calls `use`. Throws when the settings name a server, because a
- * server does not expose journals.
+ * Opens the local store, reads the whole journal of a conversation, and calls `use`. Throws if the settings contain a server, because
+ * servers do not send journals.
  */
 export async function withJournal<T>(
   context: CommandContext,

@@ -18,7 +18,7 @@ const daybook = async (...args: readonly string[]) => {
   return { exitCode, text }
 }
 
-/** A bare timeline as other programs write it: no ids, no turn logs, a time in seconds. */
+/** A timeline as other programs may write it: without ids and turn logs, and with a time in seconds. */
 const bareTimeline = {
   version: 1,
   ts: '2026-02-09T02:14:32.676425Z',
@@ -129,7 +129,7 @@ it('reads conversations of a folder in which it can not write, and changes need 
   expect((await daybook('list')).text).toContain('dinner  Dinner in Wuppertal')
 })
 
-/** Makes a folder and its files read-only. Permissions do not apply to root, so root becomes another user meanwhile. */
+/** Runs `work` while a folder and its files are read-only. Root could still write to them, so that root becomes another user meanwhile. */
 async function withReadOnlyFolder(name: string, work: () => Promise<void>): Promise<void> {
   const isRoot = process.getuid?.() === 0
   const names = [name, ...readdirSync(name, { recursive: true, encoding: 'utf8' }).map((each) => join(name, each))]

@@ -27,8 +27,8 @@ import { printLine, processTerminal, type Terminal } from './terminal.ts'
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
- * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, above 128 for a
- * signal. `given` holds settings of a program that embeds the command line. They win over all others.
+ * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, above 128 for a signal.
+ * `given` are settings of a program that calls this function. They win over all other settings.
  */
 export async function main(
   args: readonly string[],
@@ -76,7 +76,7 @@ export async function main(
     upgradeCommand(context),
     completionCommand(terminal, program),
   ]
-  // Extra arguments are an error, because they are a sign of missing quotes, as in `daybook run what is this`.
+  // Additional arguments are an error, because they usually mean that quotes are missing, as in `daybook run what is this`.
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
 
   try {
@@ -91,7 +91,7 @@ export async function main(
   }
 }
 
-/** Prints version, data folder and first commands. The user sees this when no command is given. */
+/** Prints the version, the data folder and commands to start with. It runs when the user gives no command. */
 async function printWelcome(context: CommandContext, version: string): Promise<void> {
   const { terminal } = context
   const { data, store, server } = await context.settings()

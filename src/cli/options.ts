@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { Settings } from '../config.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 
-// The parsers of options throw `InvalidArgumentError`. Commander prints it with the name of the option.
+// Parsers of option values. They throw `InvalidArgumentError`, which commander prints with the name of the option.
 
 export function positiveInteger(text: string): number {
   const number = Number(text)
@@ -27,14 +27,14 @@ export function folderName(text: string): string {
   return text
 }
 
-/** Parses the name of a conversation. The rule is that of the server: no valid name reaches the conversations of another user. */
+/** Parses the name of a conversation, by the same rule as the server. Names that could lead to conversations of other users are invalid. */
 export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
   if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')
   return text
 }
 
-/** Parses an option that may be given several times. It collects the values. */
+/** Parses an option that may be given several times, and collects its values. */
 export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
 /** Adds examples to the help of a command. */

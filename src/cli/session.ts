@@ -11,13 +11,13 @@ import { openAgent } from '../wiring.ts'
 import { type ConversationClient, localConversationClient, newConversationId, remoteConversationClient } from './conversation-client.ts'
 import { readFailureText } from './errors.ts'
 
-/** An open conversation, of a local agent or of a server. The session also gives access to the other stored conversations. */
+/** An open conversation of a local agent or of a server. The session also gives access to the other stored conversations. */
 export interface Session {
   readonly conversation: ConversationSession
   readonly conversations: ConversationClient
-  /** Whether the conversation is at a server. There a turn goes on after the session is closed. */
+  /** Whether the conversation is on a server. A turn on a server goes on after the session is closed. */
   readonly remote: boolean
-  /** Ends the session. A local turn that is still running is interrupted, and the next session can resume it. */
+  /** Ends the session. A local turn that is still running is interrupted. The next session can resume it. */
   close(): Promise<void>
 }
 
@@ -30,16 +30,16 @@ export interface AttachedFile {
 /** The operations on one open conversation. */
 interface ConversationSession {
   readonly id: string
-  /** The seq of the latest entry. */
+  /** The `seq` of the latest entry. */
   lastSeq(): Promise<number>
-  /** Sends a message. Resolves when the message is stored, to the id of its turn if that is known. */
+  /** Sends a message. Resolves when the message is stored. The result is the id of its turn, or undefined if it is not known yet. */
   submit(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
-  /** Redirects the running turn. Resolves to false when no turn is running. */
+  /** Sends a message that interrupts the running turn. Resolves to false when no turn is running. */
   steer(text: string): Promise<boolean>
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /** Rejects when a turn fails and no event reports it. Never resolves. */
+  /** Rejects when a turn fails and no event tells it. Never resolves. */
   readonly broken: Promise<never>
 }
 
@@ -48,21 +48,21 @@ interface SessionOptions {
   readonly conversation?: string | undefined
   /** Whether to open the conversation that was active last, if there is one. */
   readonly latest?: boolean | undefined
-  /** Called when something fails outside a turn. */
+  /** Called when an error occurs outside of a turn. */
   readonly onProblem: (where: string, error: unknown) => void
 }
 
-/** Opens a conversation at `settings.server`. Without that setting, an agent in this process opens it. */
+/** Opens a conversation on the server in `settings.server`. Without this setting, an agent in this process opens it. */
 export async function openSession(settings: Settings, options: SessionOptions): Promise<Session> {
   return settings.server === undefined ? openLocalSession(settings, options) : openRemoteSession(settings.server, settings.token, options)
 }
 
-/** Whether conversations outlive the command, so that a later command can continue them. */
+/** Whether conversations are still there after the command has ended, so that a later command can continue them. */
 export const isStored = ({ server, store }: Settings): boolean => server !== undefined || store !== 'memory'
 
 async function openLocalSession(settings: Settings, options: SessionOptions): Promise<Session> {
   const broken = Promise.withResolvers<never>()
-  broken.promise.catch(() => {}) // without this, a rejection that no command waits for would end the process
+  broken.promise.catch(() => {}) // a rejection without a handler would end the process
   const { agent, close } = await openAgent(settings, {
     onProblem: ({ where, error }) => (where === 'turn' ? broken.reject(error) : options.onProblem(where, error)),
   })
@@ -102,7 +102,7 @@ function localConversation(agent: Agent, id: string, broken: Promise<never>): Co
       try {
         return (await agent.archive.head(id)).lastSeq
       } catch (error) {
-        if (error instanceof Failure && error.code === 'conversation.missing') return 0 // the conversation does not exist before its first message
+        if (error instanceof Failure && error.code === 'conversation.missing') return 0 // the first message creates the conversation
         throw error
       }
     },
@@ -141,7 +141,7 @@ async function getOrCreate(client: Client, id: string) {
   }
 }
 
-/** Reads files to send with a message. Rejects when any of them can not be read. */
+/** Reads the files to send with a message. Rejects if one of them can not be read. */
 export async function readAttachments(names: readonly string[], folder: string): Promise<readonly AttachedFile[]> {
   return Promise.all(
     names.map(async (name) => {
@@ -153,7 +153,10 @@ export async function readAttachments(names: readonly string[], folder: string):
   )
 }
 
-/** Reads a file. Rejects pipes and devices, because reading one may never end. `O_NONBLOCK`: opening a pipe would wait for a writer. */
+/**
+ * Reads a file. Rejects pipes and devices, because reading them may never end. Without `O_NONBLOCK`, opening a pipe would wait for a
+ * writer.
+ */
 async function readRegularFile(file: string): Promise<Uint8Array> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -2,23 +2,23 @@ import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** What a command gets from its process: streams, environment variables, working folder and signals. */
+/** What a command uses of its process: streams, environment variables, working folder and signals. */
 export interface Terminal {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: Writable & { readonly isTTY?: boolean }
-  /** For progress, warnings and errors. Only people read it. */
+  /** The stream for progress, warnings and errors. Programs do not read it. */
   readonly errors: Writable & { readonly isTTY?: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The working folder. Paths that the user gives are relative to it. */
   readonly folder: string
-  /** Calls the listener when a signal asks the process to end. Returns a function that stops listening. */
+  /** Calls the listener when a signal asks the process to end. The returned function removes the listener. */
   onSignal(listener: (signal: EndSignal) => void): () => void
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export type EndSignal = (typeof signals)[number]
 
-/** The exit code that shells expect of a program ended by a signal. */
+/** The exit code that shells expect from a program that a signal has ended. */
 export const exitCodeOf = (signal: EndSignal): number => 128 + constants.signals[signal]
 
 /** The terminal of this process. */
@@ -31,7 +31,7 @@ export function processTerminal(): Terminal {
     folder: process.cwd(),
     onSignal(listener) {
       const onSignal = (signal: NodeJS.Signals) => listener(signal as EndSignal)
-      for (const signal of signals) process.once(signal, onSignal) // only the first signal is handled; a second one ends the process at once
+      for (const signal of signals) process.once(signal, onSignal) // `once`: a second signal ends the process at once
       return () => {
         for (const signal of signals) process.off(signal, onSignal)
       }
@@ -41,7 +41,7 @@ export function processTerminal(): Terminal {
 
 export const printLine = ({ output }: Pick<Terminal, 'output'>, line = ''): void => void output.write(`${line}\n`)
 
-/** Functions that style text for a terminal. They return it unchanged when colours are not wanted. */
+/** Functions that style text for a terminal. Without colours, they return the text unchanged. */
 export interface Style {
   dim(text: string): string
   bold(text: string): string
@@ -50,11 +50,14 @@ export interface Style {
   link(text: string): string
 }
 
-/** The style for a stream. Only a terminal gets colours. `NO_COLOR` (no-color.org), `FORCE_COLOR` and `TERM=dumb` override this. */
+/**
+ * The style for a stream. By default only terminals get colours. `NO_COLOR` (no-color.org), `FORCE_COLOR` and `TERM=dumb` override this.
+ */
 export function styleFor(stream: { readonly isTTY?: boolean }, environment: Readonly<Record<string, string | undefined>>): Style {
   const coloured = wantsColours(stream, environment)
   const styled = (format: Parameters<typeof styleText>[0]) => (text: string) =>
-    coloured ? styleText(format, text, { validateStream: false }) : text // `styleText` must not check the stream of the process instead
+    // without `validateStream: false`, `styleText` would check the standard output of the process, and not `stream`
+    coloured ? styleText(format, text, { validateStream: false }) : text
   return { dim: styled('dim'), bold: styled('bold'), success: styled('green'), failure: styled('red'), link: styled('cyan') }
 }
 
@@ -65,12 +68,12 @@ function wantsColours({ isTTY }: { readonly isTTY?: boolean }, environment: Read
 }
 
 /**
- * Makes text from models, files and users safe to print. A terminal executes control characters: they could move the cursor, rename the
- * window or write to the clipboard. This function replaces them by visible characters.
+ * Makes text of models, files and users safe to print. Control characters could move the cursor, rename the window or write to the
+ * clipboard. They are replaced by visible characters.
  */
 export const plainText = (text: string): string => text.replace(controlCharacters, visibleCharacter)
 
-/** Makes text from models, files and users safe to print, and puts it on one line. */
+/** Makes text of models, files and users safe to print, and puts it on one line. */
 export const plainLine = (text: string): string => plainText(text.replace(/\s+/g, ' ').trim())
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the subject of this expression
@@ -82,7 +85,7 @@ function visibleCharacter(character: string): string {
   return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd'
 }
 
-/** Shows the elapsed time while `work` runs, and clears it afterwards. Shows nothing when the error stream is not a terminal. */
+/** Shows the elapsed time while `work` runs, and then clears it. Shows nothing if the error stream is not a terminal. */
 export async function withProgress<T>(
   { errors }: Pick<Terminal, 'errors'>,
   style: Style,

@@ -13,7 +13,7 @@ export type Lines = readonly string[]
 const maxTextLength = 120
 const marks = { done: '✓', failed: '✗', in_progress: '…', pending: '□' } as const
 
-/** Dims text. Each line is dimmed by itself, because some terminals reset the style at the end of a line. */
+/** Dims text line by line, because some terminals reset the style at the end of a line. */
 export const dimLines = (text: string, style: Style): string =>
   text
     .split('\n')
@@ -33,7 +33,7 @@ export const modelErrorLine = ({ model_name, message }: ServiceError, style: Sty
 export const toolCallLine = ({ toolId, call }: BlockEventOf<'tool.call'>, style: Style): string =>
   `${style.bold(`→ ${plainLine(toolId ?? '?')}`)} ${style.dim(shorten(JSON.stringify(call?.params ?? {})))}`
 
-/** The line that shows whether a tool call succeeded. */
+/** The line that tells whether a tool call succeeded. */
 export const resultLine = ({ error }: BlockEventOf<'tool.result'>, style: Style): string =>
   error ? style.failure(`  ✗ ${plainLine(error.code)}: ${shorten(error.message)}`) : style.success('  ✓')
 

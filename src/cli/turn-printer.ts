@@ -28,18 +28,18 @@ export type TurnPrinter = ReturnType<typeof createTurnPrinter>
 
 type Write = (text: string) => void
 
-/** Where a turn is printed. */
+/** The functions to which a turn is printed. */
 export interface Outputs {
   readonly answer: Write
-  /** Thinking, tool calls, files, sources, suggested followups. */
+  /** For thinking, tool calls, files, sources and suggested followups. */
   readonly progress: Write
-  /** Failures of the model. */
+  /** For failures of the model. */
   readonly failures: Write
 }
 
 /**
- * Prints turns as they happen. Thinking and answers are printed while they stream. A text that was not streamed is printed when its entry
- * comes. Tool calls, plans, files, sources and suggested followups are printed as lines.
+ * Prints turns while they run. Thinking and answers are printed as the model writes them. A text that was not streamed is printed when its
+ * entry arrives. Tool calls, plans, files, sources and suggested followups are printed as lines.
  */
 export function createTurnPrinter(outputs: Outputs, style: Style) {
   const { line: lineOn, append, endStream } = createLineWriter()
@@ -86,7 +86,7 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
         break
       case 'tool.result': {
         const { callId = '' } = event
-        if (!finishedCalls.has(callId)) line(resultLine(event, style)) // a call may have several results, but it gets only one line
+        if (!finishedCalls.has(callId)) line(resultLine(event, style)) // a call may have several results, but only the first one is printed
         finishedCalls.add(callId)
         break
       }
@@ -121,7 +121,7 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
         for (const sid of event.sids) sourceLines(sources.get(sid), style).forEach(line)
         break
       default:
-        break // the user wrote it and knows it, or only other clients show it
+        break // not printed: the user wrote it, or only other clients show it
     }
   }
 
@@ -145,13 +145,13 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
 }
 
 /**
- * Writes lines, and texts that come in pieces. It knows which output has an unfinished line. The line end goes to that output, so that
- * several outputs look right on one screen and each is complete in a file of its own.
+ * Writes lines, and texts that arrive in pieces. Before it writes to another output, it ends the unfinished line of the output before. So
+ * the outputs look right together on one screen, and each is complete in a file of its own.
  */
 interface LineWriter {
   /** Writes text on a line of its own. */
   line(write: Write, text: string): void
-  /** Appends a piece to the text named `stream`. Another text begins on a new line. */
+  /** Appends a piece to the text with the name `stream`. If another text was written before, it begins a new line. */
   append(write: Write, stream: string, text: string): void
   /** Ends the current text and its line. */
   endStream(): void

@@ -19,10 +19,13 @@ import { type ClientOptions, createRequest, type RequestOptions } from './reques
 
 /** Options of `Client.send`. */
 export interface SendOptions {
-  /** What a message does to a running turn. `followup` (the default) adds to it, `steer` redirects it, `wrap_up` asks it to finish. */
+  /**
+   * What a message does to a running turn. A `followup` (the default) is read before the next decision. A `steer` interrupts the turn. A
+   * `wrap_up` asks it to finish.
+   */
   readonly mode?: NonNullable<TurnSubmission['mode']>
   readonly files?: readonly { readonly name: string; readonly content: Blob }[]
-  /** Makes it safe to send a message again: the server accepts only one message with the same key. */
+  /** A key with which sending a message may safely be repeated: the server accepts only one message with the same key. */
   readonly idempotencyKey?: string
 }
 
@@ -36,10 +39,14 @@ export interface FeedbackOptions {
 /** The client that `createClient` returns. */
 export type Client = ReturnType<typeof createClient>
 
-/** A client of a Daybook server. It needs `fetch`. Its functions reject with `RequestRefused` when the server answers with an error. */
+/**
+ * Creates a client of a Daybook server. It needs `fetch`. Its functions reject with `RequestRefused` when the server responds with an
+ * error.
+ */
 export function createClient(options: ClientOptions) {
   const request = createRequest(options)
-  const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T // not validated: the server uses the same types
+  // not validated, because the server is compiled with the same types
+  const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T
   const pathOf = (conversationId: string, rest = '') => `/v1/conversations/${encodeURIComponent(conversationId)}${rest}`
 
   return {
@@ -58,14 +65,14 @@ export function createClient(options: ClientOptions) {
       import: (bundle: unknown, as?: string) =>
         read<ConversationSummary>('/v1/conversations/import', { method: 'POST', json: bundle, query: { as } }),
     },
-    /** Resolves when the message is stored. The answer comes with the events of `follow`. */
+    /** Sends a message. Resolves when the message is stored. The answer arrives as events of `follow`. */
     send(conversationId: string, text: string, { files = [], mode = 'followup', idempotencyKey }: SendOptions = {}): Promise<TurnAccepted> {
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
       if (files.length === 0) return read(pathOf(conversationId, '/turns'), { method: 'POST', json: { text, mode }, headers })
       return read(pathOf(conversationId, '/turns'), { method: 'POST', form: formOf(text, mode, files), headers })
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
-    /** Sends the user's opinion about a past turn. */
+    /** Sends the opinion of the user about a past turn. */
     async feedback(conversationId: string, text: string, { turnId, ...options }: FeedbackOptions): Promise<void> {
       await request(pathOf(conversationId, '/feedback'), {
         method: 'POST',
@@ -85,9 +92,9 @@ export function createClient(options: ClientOptions) {
     /** Downloads a file by its resource name. */
     resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),
-    /** Resolves when the server is ready. Rejects while it shuts down, or when its store does not work. */
+    /** Resolves if the server is ready. Rejects if it is shutting down, or if its store does not work. */
     ready: () => read<{ readonly status: string }>('/ready'),
-    /** The server's metrics, in the text format of Prometheus. */
+    /** The metrics of the server, in the text format of Prometheus. */
     metrics: async () => (await request('/metrics')).text(),
     openapi: () => read<unknown>('/v1/openapi.json'),
   }

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { follow } from './follow.ts'
 import { createRequest, RequestRefused } from './request.ts'
 
-/** Starts a server that answers the nth connection with the nth function. */
+/** A server that answers the nth connection with the nth function. */
 let server: Server
 const requests: string[] = []
 async function startServer(...answers: readonly ((response: ServerResponse) => void)[]) {
@@ -58,7 +58,7 @@ it('keeps the connection while the server sends keep-alive comments', async () =
       if (writes === 60) clearInterval(timer)
     }, 20)
   })
-  const events = follow(request, '/events', { silenceMs: 1_000 }) // 60 × 20 ms is longer than that
+  const events = follow(request, '/events', { silenceMs: 1_000 }) // the server takes 60 × 20 ms, which is longer than this
   expect((await events.next()).value).toMatchObject({ seq: 1 })
   expect(requests).toHaveLength(1)
   await events.return(undefined)

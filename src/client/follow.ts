@@ -4,12 +4,15 @@ import { serverSentEvents } from './server-sent-events.ts'
 
 /** Options of `Client.follow`. */
 export interface FollowOptions {
-  /** Yields only entries after this seq. 0, the default, means all entries. */
+  /** Only entries with a `seq` above this are yielded. Default: 0, which yields all entries. */
   readonly after?: number
   readonly signal?: AbortSignal
-  /** Called whenever the connection is opened or lost. */
+  /** Called when the connection was opened or lost. */
   readonly onConnection?: (state: 'open' | 'lost') => void
-  /** Reconnects when nothing was received for this time. By default a server sends at least a comment every 3 seconds. */
+  /**
+   * The time in milliseconds without any data after which the client reconnects. By default a server sends at least a comment every 3
+   * seconds.
+   */
   readonly silenceMs?: number
 }
 
@@ -18,8 +21,8 @@ const maxRetryMs = 10_000
 const defaultSilenceMs = 30_000
 
 /**
- * Yields the entries after `after`, then new events until the signal is aborted. Reconnects when the connection is lost. After that no
- * entry is repeated or missing, but live text starts again from its beginning. Throws only when the server rejects the request for good.
+ * Yields the entries after `after`, and then new events until the signal is aborted. Reconnects when the connection is lost. No entry is
+ * then repeated or missing, but live text starts again from its beginning. Throws only for a rejection that a retry can not change.
  */
 export async function* follow(
   request: Request,
@@ -39,7 +42,7 @@ export async function* follow(
       onConnection('open')
       for await (const { data } of serverSentEvents(chunksOf(response, idle))) {
         failures = 0
-        const frame = JSON.parse(data) as NativeFrame // not validated: a Daybook server sends no other frames
+        const frame = JSON.parse(data) as NativeFrame // not validated, because a Daybook server sends no other data
         if (frame.type === 'resync' || frame.type === 'server_shutdown') break
         if (frame.type === 'ready' || (frame.type === 'entry' && frame.seq <= last)) continue
         if (frame.type === 'entry') last = frame.seq
@@ -66,24 +69,27 @@ async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Ui
     for (;;) {
       idle.start()
       const { done, value } = await reader.read()
-      idle.pause() // the time that the consumer takes must not count as silence of the server
+      idle.pause() // the time in which the caller handles the event is not silence of the server
       if (done) return
       yield value
     }
   } finally {
-    await reader.cancel().catch(() => {}) // a failed cancel needs no handling: the stream ends anyway
+    await reader.cancel().catch(() => {}) // if this fails, the stream has ended anyway
   }
 }
 
 interface IdleTimer {
-  /** Aborted when the server was silent for too long, or when the caller's signal is aborted. */
+  /** Aborted when the server has been silent for too long, or when the caller aborts its own signal. */
   readonly signal: AbortSignal
   start(): void
   pause(): void
   stop(): void
 }
 
-/** Starts a timer that aborts a silent connection. After a pulled cable or a sleep, only silence shows that the connection is lost. */
+/**
+ * Creates a timer that aborts a silent connection. After a network failure or a sleep of the machine, only silence shows that the
+ * connection is lost.
+ */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()
   const leave = () => silence.abort(outer?.reason)
@@ -106,7 +112,10 @@ function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): Idle
   }
 }
 
-/** Waits twice as long after each failure, up to a limit. The time is partly random, so that not all clients reconnect at once. */
+/**
+ * Waits before a retry. The time doubles with each failure, up to a limit. It is partly random, so that clients do not all reconnect
+ * together.
+ */
 function waitBeforeRetry(failures: number, signal: AbortSignal | undefined): Promise<void> {
   const delay = Math.min(maxRetryMs, minRetryMs * 2 ** failures)
   return new Promise((resolve) => {

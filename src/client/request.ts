@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../core/api/problem.ts'
 
-/** The error when a server rejects a request. Programs may rely on `code`. `message` is for people and may change. */
+/** The error when a server rejects a request. Programs may depend on `code`. `message` is for people and may change. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly status: number
@@ -15,7 +15,7 @@ export class RequestRefused extends Error {
   }
 }
 
-/** Where the server is, and how the client identifies itself. */
+/** The address of the server, and the token of the client. */
 export interface ClientOptions {
   /** The address of the server, such as `http://127.0.0.1:4127`. */
   readonly baseUrl: string
@@ -35,9 +35,10 @@ export interface RequestOptions {
 
 export type Request = (path: string, options?: RequestOptions) => Promise<Response>
 
-/** Creates a function that sends requests to one server. It resolves to a successful response and rejects otherwise. */
+/** Creates a function that sends requests to one server. It resolves to the response, and rejects if the response is an error. */
 export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Request {
-  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`) // an invalid address must throw now, because `follow` would retry for ever
+  // throws now for an invalid address; otherwise `follow` would retry without end
+  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`)
   return async (path, { method = 'GET', query = {}, json, form, headers, signal } = {}) => {
     const url = new URL(path.replace(/^\//, ''), base)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
@@ -63,6 +64,6 @@ async function parseProblem(response: Response): Promise<Partial<ProblemBody>> {
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? body : {}
   } catch {
-    return {} // the response may come from a proxy, without a problem in JSON
+    return {} // the response may come from a proxy, whose body is not JSON
   }
 }

@@ -2,13 +2,13 @@
 export interface ServerSentEvent {
   readonly event: string
   readonly data: string
-  /** The latest id of the stream so far, from which a client may resume. */
+  /** The latest id in the stream so far. A client can resume after it. */
   readonly id: string | undefined
 }
 
 const maxLineLength = 64 * 1024 * 1024
 
-/** Parses a stream of server-sent events. Chunks may end anywhere, even inside a character. Comments are skipped. */
+/** Parses a stream of server-sent events. Chunks may end anywhere, even inside of a character. Comments are skipped. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const reader = createEventReader()
   for await (const line of linesOf(body)) {
@@ -17,10 +17,11 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
   }
 }
 
-/** The lines of a stream. A line ends with LF, CR or CR LF. A CR at the end of a chunk may be the first half of CR LF. */
+/** The lines of a stream. A line ends with LF, CR or CR LF. If a chunk ends with CR, an LF may follow in the next chunk. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let partial: string[] = [] // pieces of the current line; they are joined once, so that a long line costs linear time
+  // the pieces of the current line; they are joined only once, because joining them for each chunk would take quadratic time
+  let partial: string[] = []
   let length = 0
   let afterReturn = false
   for await (const bytes of body) {

@@ -8,17 +8,17 @@ export interface Chat {
   readonly session: Session
   readonly screen: ChatScreen
   readonly style: Style
-  /** The folder to which file names that the user types are relative. */
+  /** The folder to which file names of the user are relative. */
   readonly folder: string
   exit(how: ChatExit): void
   running: boolean
-  /** True after Ctrl-C, until the next message or the end of the turn. A second Ctrl-C then leaves the chat. */
+  /** Whether Ctrl-C was pressed since the last message or the last end of a turn. If so, Ctrl-C leaves the chat. */
   interrupted: boolean
-  /** Files to send with the next message. */
+  /** The files that are sent with the next message. */
   attached: readonly AttachedFile[]
 }
 
-/** Why a chat ends: the user leaves, or wants a new conversation. */
+/** How a chat ends: the user leaves, or wants a new conversation. */
 export type ChatExit = 'quit' | 'new'
 
 /** A parsed line of input: a message, or a command that begins with a slash. */
@@ -80,7 +80,7 @@ export async function runChatCommand(chat: Chat, command: ChatCommand): Promise<
   }
 }
 
-/** Handles Ctrl-C. The first one stops the turn, the second one leaves the chat. */
+/** Handles Ctrl-C. The first Ctrl-C stops the turn, the second one leaves the chat. */
 export async function interrupt(chat: Chat): Promise<void> {
   if (chat.interrupted) return chat.exit('quit')
   chat.interrupted = true
@@ -95,7 +95,7 @@ async function submitMessage(chat: Chat, text: string): Promise<void> {
   try {
     await chat.session.conversation.submit(text, before.attached)
   } catch (error) {
-    Object.assign(chat, before) // the message was not accepted, so the state is as before
+    Object.assign(chat, before) // the message was not accepted, so restore the state
     throw error
   }
 }

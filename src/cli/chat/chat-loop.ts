@@ -9,8 +9,8 @@ import { type Chat, type ChatExit, interrupt, parseChatLine, runChatCommand } fr
 import { createChatScreen } from './screen.ts'
 
 /**
- * Runs one conversation in a terminal, until the user leaves it. Events are printed as they come. At the same time lines are read as
- * they are typed, and handled one after the other.
+ * Runs one conversation in a terminal, until the user leaves it. Events are printed as they arrive. Meanwhile the lines that the user types
+ * are read, and handled one after the other.
  */
 export async function runChat(session: Session, { terminal, style }: CommandContext): Promise<ChatExit> {
   const { conversation } = session
@@ -41,7 +41,10 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     interrupted: false,
     attached: [],
   }
-  /** Leaves the chat when the input has ended. If the input is a pipe, the running turn must end first. Otherwise shows the prompt. */
+  /**
+   * Called after each line and each turn. If the input has ended, it leaves the chat. If the input is a pipe, it waits for the running turn
+   * first. Otherwise it shows the prompt.
+   */
   function onIdle(): void {
     if (inputEnded && (!chat.running || terminal.input.isTTY)) exit.resolve('quit')
     else if (!chat.running) screen.showPrompt()
@@ -87,7 +90,8 @@ async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   if (timeline.conversation_title) screen.printLine(style.bold(plainLine(timeline.conversation_title)))
   if (earlier > 0) screen.printLine(style.dim(`… ${earlier} earlier turns: daybook show ${id}`))
   const blocks = timeline.blocks.filter(({ turn_id }) => turns.has(turn_id))
-  printer.printHistory(blocks, timeline.sources_pool as readonly SourceRow[]) // imported rows may lack fields, and those are not printed
+  // imported rows may lack fields, but only fields that are not printed
+  printer.printHistory(blocks, timeline.sources_pool as readonly SourceRow[])
   printer.endLine()
   const { open_turn } = await session.conversations.get(id)
   chat.running = open_turn !== null && session.remote

@@ -2,9 +2,9 @@ import { createInterface, type Interface } from 'node:readline'
 import type { Writable } from 'node:stream'
 import type { Terminal } from '../terminal.ts'
 
-/** A terminal that prints while the user types. */
+/** The terminal of a chat, to which output is printed while the user types. */
 export interface ChatScreen {
-  /** Prints text. While the user is typing a line, the text is held back until the line is finished. */
+  /** Prints text. While the user is typing a line, the text is stored and is printed when the line is finished. */
   write(text: string): void
   /** Prints text on a line of its own. */
   printLine(text: string): void
@@ -16,7 +16,7 @@ export interface ChatScreen {
 
 interface ChatEvents {
   line(text: string): void
-  /** Called when Ctrl-C is pressed on an empty line. On any other line Ctrl-C only clears the line. */
+  /** Called when Ctrl-C is pressed on an empty line. On other lines, Ctrl-C only clears the line. */
   interrupt(): void
   /** Called when the input has ended. */
   end(): void
@@ -24,7 +24,7 @@ interface ChatEvents {
 
 const prompt = '› '
 
-/** Creates the screen of a chat. Prompt and line editing are available only when input and output are terminals. */
+/** Creates the screen of a chat. It has a prompt and line editing only if input and output are terminals. */
 export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'output'>, events: ChatEvents): ChatScreen {
   const interactive = input.isTTY === true && output.isTTY === true
   const lines = createInterface({ input, output, terminal: interactive, prompt: interactive ? prompt : '', historySize: 500 })
@@ -52,7 +52,8 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
     if (key !== undefined && key >= ' ') showPrompt()
   }
 
-  if (interactive) input.prependListener('keypress', onKey) // the prompt must be shown before readline echoes the first character
+  // before readline's own listener, so that the prompt is shown before the first character
+  if (interactive) input.prependListener('keypress', onKey)
   lines.on('line', (text) => {
     promptShown = false
     writer.lineEnded()
@@ -80,13 +81,13 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
   }
 }
 
-/** Discards what the user has typed on the line, as a shell does. */
+/** Clears the line that the user is typing. Ctrl-C in a shell does the same. */
 function clearLine(lines: Interface): void {
   lines.write(null, { ctrl: true, name: 'e' })
   lines.write(null, { ctrl: true, name: 'u' })
 }
 
-/** A writer that can hold text back. It knows whether the output is at the start of a line. */
+/** A writer that can store text and write it later. It knows whether the output is at the start of a line. */
 function createBufferedWriter(output: Writable) {
   let lineStart = true
   let held = ''
@@ -103,12 +104,12 @@ function createBufferedWriter(output: Writable) {
       held += text
     },
     atLineStart: () => (held === '' ? lineStart : held.endsWith('\n')),
-    /** Writes held text and ends its line. */
+    /** Writes the stored text and ends its line. */
     endLine() {
       write('')
       if (!lineStart) write('\n')
     },
-    /** To be called when the user has pressed Enter, because the cursor is then at the start of a line. */
+    /** Call it when the user has pressed Enter, because the cursor is then at the start of a line. */
     lineEnded() {
       lineStart = true
       write('')

@@ -22,7 +22,7 @@ export function cacheCommand(context: CommandContext): Command {
   return withExamples(command, [['daybook cache costs', '']])
 }
 
-/** A table with a line for each round and a summary. The reason for a miss is below its round. */
+/** A table with a line for each round, and a summary. The line below a round gives the reason for its miss. */
 export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style: Style): string {
   if (rows.length === 0) return 'no model was called yet'
   const cells = rows.map((row, index) => cellsOf(row, rows[index - 1]))
@@ -42,7 +42,7 @@ export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style
   ].join('\n')
 }
 
-/** The cells of one round. The id of a turn is shown with its first round only. */
+/** The cells of one round. The id of a turn is shown only in its first round. */
 const cellsOf = ({ turnId, iteration, predicted, billed }: CacheRow, previous: CacheRow | undefined): readonly (string | number)[] => [
   previous?.turnId === turnId ? '' : plainLine(turnId),
   iteration,

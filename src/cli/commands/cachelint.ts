@@ -10,7 +10,7 @@ import { wholeNumber, withExamples } from '../options.ts'
 import { columns } from '../table.ts'
 import { plainLine, printLine } from '../terminal.ts'
 
-/** The command `cachelint`. It exits with 1 when it finds something that defeats the provider's cache. */
+/** The command `cachelint`. It exits with 1 when it finds a text that prevents the provider from using its cache. */
 export function cachelintCommand(context: CommandContext, exit: (code: number) => void): Command {
   const print = (text: string) => printLine(context.terminal, text)
   const command = new Command('cachelint')

@@ -4,7 +4,7 @@ import { printLine, type Terminal } from '../terminal.ts'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 
-/** The command `completion`. It generates the completion script of a shell from the commands of `program`. */
+/** The command `completion`. It prints a script that completes the commands and options of `program` in a shell. */
 export function completionCommand(terminal: Terminal, program: Command): Command {
   const command = new Command('completion')
     .description('print a script that completes commands and options in your shell')

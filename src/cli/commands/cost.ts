@@ -26,10 +26,10 @@ export function costCommand(context: CommandContext): Command {
   return withExamples(command, [['daybook cost costs --json | jq .total', '']])
 }
 
-/** How many blocks are shown. They are the most expensive ones. */
+/** How many blocks the table shows. They are the most expensive ones. */
 const shownBlocks = 10
 
-/** Tables of the cost by turn, by role, by model and of the most expensive blocks. A summary comes last. */
+/** Tables of the cost by turn, by role and by model, and of the most expensive blocks. A summary comes last. */
 export function costTable(report: CostReport, blocks: ReadonlyMap<string, Block>, style: Style): string {
   if (report.calls.length === 0) return 'no model was called yet: nothing was spent'
   const byCost = [...report.blocks].sort(([, a], [, b]) => b.money - a.money || promptTokens(b.tokens) - promptTokens(a.tokens))
@@ -55,7 +55,10 @@ function unpricedLines({ models, total: { unpriced, calls } }: CostReport): read
   return [unpriced === calls ? reason : `at least that: ${reason} (${plural(unpriced, 'call')})`]
 }
 
-/** The cells of one table. The columns `reasoning` and `share` are left out when they would be empty. */
+/**
+ * The cells of one table. The column `reasoning` is left out when no model reported reasoning tokens. The column `share` is left out when
+ * the total is 0.
+ */
 function cellsOf(title: string, sums: ReadonlyMap<string, Sum>, { money: totalMoney }: Sum) {
   const reasoned = [...sums.values()].some(({ tokens }) => tokens.reasoning > 0)
   const share = (sum: Sum) => (totalMoney > 0 ? [sum.unpriced === sum.calls ? '?' : formatPercent(sum.money / totalMoney)] : [])
@@ -70,7 +73,7 @@ function cellsOf(title: string, sums: ReadonlyMap<string, Sum>, { money: totalMo
 
 const blockLabel = (key: string, block: Block | undefined) => (block ? `${key} ${block.path ?? block.type}` : key)
 
-/** Formats a sum of money. It is `?` when no price is known, and begins with `≥` when only some prices are known. */
+/** Formats a sum of money. It is `?` if no price is known. It begins with `≥` if only some prices are known. */
 export function formatMoney({ money: billionths, calls, unpriced }: Sum): string {
   if (unpriced === calls) return '?'
   return `${unpriced > 0 ? '≥ ' : ''}$${(billionths / BILLION).toFixed(6)}`

@@ -22,7 +22,7 @@ const filesIn = (folder: string) =>
 
 const filesAndFoldersIn = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 
-/** Stores blobs as a process does that dies before it appends their entry. */
+/** Puts blobs and appends no entry for them. A process that dies between the two steps leaves the same state. */
 async function putBlobs(...texts: readonly string[]): Promise<readonly string[]> {
   const store = await openStore({ data: data() })
   const blobs = await Promise.all(texts.map((text) => store.blobs.put(new TextEncoder().encode(text))))

@@ -44,7 +44,7 @@ function sweepReport(removed: UnreferencedBlobs): string {
 interface Check {
   readonly name: string
   readonly ok: boolean
-  /** Whether Daybook can not work when this check fails. */
+  /** Whether Daybook needs this check to succeed. */
   readonly required: boolean
   readonly found: string
   /** What to do when the check fails. */
@@ -71,7 +71,7 @@ async function checkNode(): Promise<Check> {
   return { name: 'Node', ok, required: true, found: process.version, advice: 'install Node 24 or newer' }
 }
 
-/** Checks the optional packages. npm leaves them out, without a warning, when Node is too old. */
+/** Checks the optional packages. If Node is too old for a package, npm leaves it out without a warning. */
 async function checkPackages(): Promise<Check> {
   const { optionalDependencies } = createRequire(import.meta.url)('daybook/package.json') as {
     optionalDependencies: Readonly<Record<string, string>>
@@ -126,21 +126,24 @@ async function checkGit(): Promise<Check> {
   }
 }
 
-/** Checks which keys are set. The result has the names of variables but not their values. No provider is asked whether a key is valid. */
+/**
+ * Checks which keys are set. The result contains the names of the variables and not their values. No provider is asked whether a key is
+ * valid.
+ */
 async function checkModelKeys(environment: Environment): Promise<Check> {
   const set = modelKeys.flatMap(({ variables }) => variables).filter((name) => environment[name])
   const found = set.length > 0 ? `${set.join(', ')} set` : 'none set'
   return { name: 'model keys', ok: set.length > 0, required: false, found, advice: keyAdvice(modelKeys) }
 }
 
-/** Says which models work without a key, and which variable each of the other providers needs. */
+/** Tells which models need no key, and which variable each of the other providers needs. */
 function keyAdvice(keys: readonly ModelKey[]): string {
   const keyless = ['offline', ...keys.filter(({ required }) => !required).map(({ provider }) => `${provider}/…`)]
   const needs = keys.filter(({ required }) => required).map(({ provider, variables }) => `${provider}/… needs ${variables.join(' or ')}`)
   return `${keyless.join(', ')} need none; ${needs.join(', ')}`
 }
 
-/** Checks the data folder by writing a trial store. Permissions alone do not show whether a database works on the file system. */
+/** Checks the data folder by writing a temporary store. Permissions alone do not tell whether a database works on this file system. */
 async function checkDataFolder(data: string): Promise<Check> {
   const folder = resolve(data)
   const about = { name: 'data folder', required: true, advice: 'choose another folder with --data or DAYBOOK_DATA' }
@@ -155,7 +158,10 @@ async function checkDataFolder(data: string): Promise<Check> {
   }
 }
 
-/** Writes a store in a temporary subfolder. Also opens the folder's own database for writing, if there is one. Throws when either fails. */
+/**
+ * Writes a store in a temporary subfolder. If the folder already has a database, also opens this database for writing. Throws when a step
+ * fails.
+ */
 async function tryToWrite(folder: string): Promise<void> {
   const trial = join(folder, `trial-${randomBytes(6).toString('hex')}`)
   try {
@@ -172,12 +178,12 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** Returns the folder and its parents as far as they do not exist, innermost first. */
+/** Those of the folder and its parent folders that do not exist, innermost first. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
 
-/** Removes a folder that the check created, unless another process has put files into it meanwhile. */
+/** Removes a folder that the check has created. If another process has put files into it meanwhile, the folder stays. */
 async function removeIfEmpty(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   try {
@@ -187,12 +193,15 @@ async function removeIfEmpty(folder: string): Promise<void> {
   }
 }
 
-/** Why a trial store could not be opened. The message of the cause is used, because the store's own message names the temporary folder. */
+/**
+ * The reason why the temporary store could not be opened. It is the message of the cause, because the message of the store contains the
+ * temporary folder.
+ */
 function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }
 
-/** Counts blobs without an entry. A process that died may have left them. They do no harm but take space. */
+/** Counts the blobs to which no entry refers. A process that died may have left them. They only take space. */
 async function checkBlobs(settings: Settings): Promise<Check> {
   const about = { name: 'blobs', required: false, advice: 'daybook doctor --sweep removes those older than a day' }
   try {
@@ -200,7 +209,8 @@ async function checkBlobs(settings: Settings): Promise<Check> {
     const found = unreferenced ? unreferencedText(unreferenced) : 'nothing stored yet'
     return { ...about, ok: (unreferenced?.old.blobs ?? 0) === 0, found }
   } catch (error) {
-    return { name: 'blobs', required: true, ok: false, found: errorMessage(error) } // required, because a server could not open this database either
+    // `required`, because a server could not open this database either
+    return { name: 'blobs', required: true, ok: false, found: errorMessage(error) }
   }
 }
 

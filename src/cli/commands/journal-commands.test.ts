@@ -22,7 +22,7 @@ const daybook = async (...args: readonly string[]) => {
   return { exitCode, text }
 }
 
-/** Records two turns of a model with known prices; the second has a different system text. */
+/** Records two turns with a model whose prices are known. The second turn has another system text. */
 async function record(): Promise<void> {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
@@ -38,7 +38,7 @@ async function record(): Promise<void> {
   await store.close()
 }
 
-/** Keeps the width of the ids, so that the columns stay aligned. */
+/** Replaces the ids of turns by a text of the same length, so that the columns stay aligned. */
 const withoutIds = (text: string) => text.replace(/turn_\w+/g, (id) => 'turn_X'.padEnd(id.length, '·'))
 
 it('cache shows how much each call read from the cache, how much it should have read, and the reason for a miss', async () => {

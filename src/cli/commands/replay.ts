@@ -8,7 +8,7 @@ import { withExamples } from '../options.ts'
 import { columns, plural } from '../table.ts'
 import { plainLine, printLine, type Style } from '../terminal.ts'
 
-/** The command `replay`. It exits with 1 when a turn that is run again differs from its record. */
+/** The command `replay`. It exits with 1 when a replayed turn differs from the recorded one. */
 export function replayCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('replay')
@@ -29,7 +29,7 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
   return withExamples(command, [['daybook replay costs --agent ./agent.ts', '']])
 }
 
-/** A table with a line for each turn and a summary. The first difference of a turn is below its line. */
+/** A table with a line for each turn, and a summary. The line below a turn shows its first difference. */
 export function replayTable(turns: readonly Replayed[], style: Style): string {
   if (turns.length === 0) return 'there is no turn yet'
   const lines = columns([
@@ -55,7 +55,7 @@ function summary(turns: readonly Replayed[], style: Style): string {
   return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the present code does the same`)
 }
 
-/** Whether tools or system text differ. If so, the conversation was probably recorded with another agent. */
+/** Whether the tools or the system text differ. The conversation was then probably recorded with another agent. */
 const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 

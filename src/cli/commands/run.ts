@@ -17,7 +17,7 @@ interface RunOptions {
   readonly conversation?: string
 }
 
-/** The command `run`. Its exit code is 0 when the turn succeeded, 1 when it failed, and above 128 when a signal ended the command. */
+/** The command `run`. Its exit code is 0 if the turn succeeded and 1 if it failed. It is above 128 if a signal ended the command. */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
     .description('send one message; the answer is printed on the standard output, the rest of the turn on the error stream')
@@ -66,7 +66,10 @@ async function run(context: CommandContext, prompt: string, { attach, json, quie
   }
 }
 
-/** Sends a message and prints the events of its turn. Resolves to the turn when it has ended, or to undefined when aborted before. */
+/**
+ * Sends a message and prints the events of its turn. Resolves to the turn when it has ended. Resolves to undefined if the signal aborts
+ * before.
+ */
 async function submitAndFollow(
   { conversation }: Session,
   text: string,
@@ -88,7 +91,10 @@ async function submitAndFollow(
   return undefined
 }
 
-/** Prints the answer on the standard output, so that `daybook run … > file` writes nothing else into the file. */
+/**
+ * Prints the answer to the standard output, and everything else to the error stream. So `daybook run … > file` writes only the answer to
+ * the file.
+ */
 function turnPrinter({ terminal }: CommandContext, quiet: boolean): (event: TurnEvent) => void {
   const { output, errors, environment } = terminal
   const failures = (text: string) => void errors.write(text)
@@ -96,7 +102,7 @@ function turnPrinter({ terminal }: CommandContext, quiet: boolean): (event: Turn
   return createTurnPrinter({ answer: (text) => void output.write(text), progress, failures }, styleFor(errors, environment)).print
 }
 
-/** Prints events as the JSON that a server sends, so that a script need not know where the turn ran. */
+/** Prints events in the JSON that a server sends. So a script can treat a local turn and a turn of a server in the same way. */
 function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
   return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? publicEntry(event) : event))
 }
@@ -119,7 +125,7 @@ function resultLine(turn: TurnView | undefined, conversation: string) {
   }
 }
 
-/** Whether the turn succeeded. `turn` is undefined when the command ended before the turn did. */
+/** Whether the turn succeeded. `turn` is undefined when the command ended before the turn. */
 const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined && !turn.failed
 
 async function readText(input: AsyncIterable<unknown>): Promise<string> {

@@ -7,10 +7,10 @@ import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
-/** Log levels in order of severity. No event has the level `silent`, so this setting turns the log off. */
+/** Log levels, least severe first. No message has the level `silent`, so that this level turns the log off. */
 const levels = ['info', 'warn', 'error', 'silent'] as const
 
-/** How long a turn with a finished answer stays open, because the user may still be typing another message. */
+/** How long a turn stays open after its answer, in milliseconds. A message that the user sends in this time is still read by the turn. */
 const exitGraceMs = 750
 
 export function serveCommand(context: CommandContext): Command {

@@ -69,7 +69,7 @@ function fullBlock(block: Block, style: Style): string {
   return body === '' ? head : `${head}\n${plainText(body)}`
 }
 
-/** The lines of a prompt as the model read it. A line marks each place up to which the provider may cache the prompt. */
+/** The lines of a prompt, as the model read it. A line is inserted at each mark, up to which the provider may cache the prompt. */
 function promptLines({ turn_id, iteration, model, system, parts, usage, differs }: PromptView, style: Style): readonly string[] {
   const marks = parts.filter(({ marked }) => marked).length
   const lines = [style.bold(`── ${plainLine(turn_id)} round ${iteration}${model === null ? '' : ` · ${plainLine(model)}`}`)]

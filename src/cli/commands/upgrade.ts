@@ -6,7 +6,10 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
 
-/** The command `upgrade`. It opens the store, which upgrades the database in one transaction. Other commands that open it do so, too. */
+/**
+ * The command `upgrade`. It opens the store, which upgrades the database in one transaction. Every other command that opens the store does
+ * the same.
+ */
 export function upgradeCommand({ terminal, style, settings }: CommandContext): Command {
   const command = new Command('upgrade')
     .description('upgrade the database to the format of this version; a newer or damaged one is left unchanged')

@@ -7,9 +7,12 @@ import type { FileView } from '../../core/view/visible-event.ts'
 
 export type { FileView }
 
-/** A conversation as a person sees it. A view never changes: each event gives a new view, which shares the unchanged parts. */
+/**
+ * A conversation as a person sees it. A view is never modified. Each event gives a new view, which has the unchanged objects of the view
+ * before.
+ */
 export interface ConversationView {
-  /** The seq of the latest entry in this view. A follower resumes after it. */
+  /** The `seq` of the latest entry in this view. A follower resumes after it. */
   readonly lastSeq: number
   readonly title: string | undefined
   readonly turns: readonly TurnView[]
@@ -17,36 +20,36 @@ export interface ConversationView {
   readonly sources: ReadonlyMap<number, SourceRow>
   /** Accepted messages that no turn has read yet. */
   readonly waiting: readonly WaitingMessage[]
-  /** The round that is being streamed. It becomes undefined when the entry of the round comes. */
+  /** The round that is being streamed. It becomes undefined when the blocks of the round arrive. */
   readonly live: LiveRound | undefined
 }
 
-/** What a person sees of a turn. */
+/** A turn as a person sees it. */
 export interface TurnView {
   readonly id: string
   readonly startedAt: string
   readonly endedAt: string | undefined
   readonly exitReason: string | undefined
-  /** True when the turn ended without a result. False while it runs, and when a limit or the user ended it. */
+  /** Whether the turn ended without a result. False while it runs, and also when a limit or the user ended it. */
   readonly failed: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
-  /** What happened between the prompt and the answer, in order. */
+  /** The steps between the prompt and the answer, in order. */
   readonly steps: readonly StepView[]
-  /** The latest state of each plan that this turn created or changed. */
+  /** The latest state of each plan that this turn has created or changed. */
   readonly plans: readonly Plan[]
-  /** The last one is the answer. Earlier ones were superseded by a followup. */
+  /** The answers of the turn. The last one is the valid answer. Each earlier one was replaced because a followup arrived. */
   readonly answers: readonly AnswerView[]
   readonly followups: readonly string[]
   readonly questions: readonly string[]
-  /** Files that the agent delivered. */
+  /** The files that the agent has delivered. */
   readonly files: readonly FileView[]
   readonly usage: Required<Omit<Usage, 'cache_write_long'>>
 }
 
 /** An answer of the agent. */
 export interface AnswerView {
-  /** Markdown as the model wrote it, with its citation marks. */
+  /** Markdown as the model wrote it, with citations such as `[[S:1]]`. */
   readonly text: string
   readonly sourcesUsed: readonly number[]
   readonly truncated: boolean
@@ -63,7 +66,7 @@ export interface ThinkingStep {
   readonly iteration: number
   readonly text: string
 }
-/** Notes that the model wrote beside a call. */
+/** The sentence for the user that the model wrote with a tool call. */
 export interface NotesStep {
   readonly kind: 'notes'
   readonly iteration: number
@@ -81,25 +84,25 @@ export interface ToolStep {
   readonly notices: readonly { readonly code: string; readonly message: string }[]
   readonly results: readonly ResultView[]
 }
-/** A part of the result of a tool call. */
+/** One block of the result of a tool call. */
 export interface ResultView {
   readonly path: string | undefined
   readonly mime: string | undefined
   readonly text: string | undefined
 }
-/** A notice that the runtime gave the model. */
+/** A notice of the runtime to the model. */
 export interface NoticeStep {
   readonly kind: 'notice'
   readonly code: string
   readonly message: string
 }
-/** A message that came while the turn was running. */
+/** A message that arrived while the turn was running. */
 export interface MessageStep {
   readonly kind: 'message'
   readonly from: 'followup' | 'steer' | 'external'
   readonly text: string
 }
-/** A summary that has replaced older turns. */
+/** The text of a summary that has replaced older turns. */
 export interface SummaryStep {
   readonly kind: 'summary'
   readonly text: string
@@ -112,11 +115,11 @@ export interface WaitingMessage {
   readonly text: string
 }
 
-/** The round that is running, with the texts that the model has written so far. */
+/** The running round, with the texts that the model has written so far. */
 export interface LiveRound {
   readonly turnId: string
   readonly iteration: number
-  /** How often the model call was retried. The text of an attempt replaces that of earlier attempts. */
+  /** How often the model call was repeated. A new attempt replaces the text of the attempt before. */
   readonly attempt: number
   readonly status: TurnStatus | undefined
   readonly toolId: string | undefined
@@ -124,7 +127,7 @@ export interface LiveRound {
   readonly lanes: readonly LiveLane[]
 }
 
-/** A text that is being written. */
+/** A text that the model is writing. */
 export interface LiveLane {
   /** The kind of text: thinking, answer, canvas, timeline_text or subsystem. Later versions may add kinds. */
   readonly marker: string

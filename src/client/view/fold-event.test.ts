@@ -28,7 +28,7 @@ const fold = (events: readonly TurnEvent[], from: ConversationView = emptyView) 
 
 const entriesOf = (changes: readonly Change[]) => changes.map((change, index): TurnEvent => ({ type: 'entry', seq: index + 1, change }))
 const entriesAfter = (seq: number, events: readonly TurnEvent[]) => events.filter((event) => event.type === 'entry' && event.seq > seq)
-/** The live events of the current round: a server sends them again to a client that connects. */
+/** The live events of the current round. A server sends them again to a client that connects. */
 function inFlight(events: readonly TurnEvent[]): readonly TurnEvent[] {
   const last = events.findLastIndex((event) => event.type === 'entry' && endsLiveOutput(event.change))
   return events.slice(last + 1).filter(({ type }) => type !== 'entry')

@@ -6,8 +6,8 @@ import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversa
 import { newTurn, withBlockEvent } from './turn-view.ts'
 
 /**
- * The view after one more event. An entry that is already in the view changes nothing. Live text is shown until the blocks of its round
- * come, which may be later than the response:
+ * Returns the view after one more event. An entry that the view already contains changes nothing. Live text (~) stays until the blocks of
+ * its round arrive. These may arrive later than the response:
  *
  *   live     ~ ~ ~ ~ │           ~ ~ ~ ~ ~ ~ ~ ~ ~ │
  *   entries          ▼ response, call     response ▼ answer
@@ -41,8 +41,8 @@ function withVisibleEvent(view: ConversationView, event: VisibleEvent): Conversa
       return { ...view, waiting: view.waiting.filter(({ eventId }) => !event.eventIds.includes(eventId)) }
     case 'history':
       return withHistory(view, event)
-    case 'sources.cited': // the view shows the sources of each answer with the answer
-    case 'compaction': // the view shows the summary, which comes as another event
+    case 'sources.cited': // not needed: each answer contains its sources
+    case 'compaction': // not needed: the summary arrives as an event of its own
       return view
     default:
       return withBlockOfTurn(view, event)
@@ -53,7 +53,7 @@ function withTurnEnd(view: ConversationView, { turnId, ts, exitReason, failed }:
   return { ...changeTurn(view, turnId, ts, (turn) => ({ ...turn, endedAt: ts, exitReason, failed })), live: undefined }
 }
 
-/** Adds the usage of a model call. */
+/** Adds the usage of a model call to its turn. */
 function withResponse(view: ConversationView, { turnId, ts, usage }: ResponseEvent): ConversationView {
   if (!usage) return view
   return changeTurn(view, turnId, ts, (turn) => ({
@@ -68,7 +68,7 @@ function withResponse(view: ConversationView, { turnId, ts, usage }: ResponseEve
   }))
 }
 
-/** Adds imported blocks. An import may repeat turns that are in the view already. Of such turns only summaries are added. */
+/** Adds imported blocks. An import may repeat turns that the view already contains. Of these turns only summaries are added. */
 function withHistory(view: ConversationView, { title, events, imported }: HistoryEvent): ConversationView {
   const known = new Set(imported ? view.turns.map(({ id }) => id) : [])
   const added = events.filter(({ kind, turnId }) => kind === 'summary' || !known.has(turnId))
@@ -78,7 +78,7 @@ function withHistory(view: ConversationView, { title, events, imported }: Histor
 const withBlockOfTurn = (view: ConversationView, event: BlockEvent): ConversationView =>
   changeTurn(view, event.turnId, event.ts, (turn) => withBlockEvent(turn, event))
 
-/** Changes one turn, or adds it when it is new. The search starts at the end, because most events belong to the last turn. */
+/** Changes one turn, or adds a new one. The search starts at the end, because most events belong to the last turn. */
 function changeTurn(view: ConversationView, id: string, ts: string, change: (turn: TurnView) => TurnView): ConversationView {
   const at = view.turns.findLastIndex((turn) => turn.id === id)
   const before = view.turns[at]
@@ -103,7 +103,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
   return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, error: undefined, lanes: [] }
 }
 
-/** Appends a delta to its lane. A delta with index 0 replaces the text of the lane. */
+/** Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. */
 function withDelta(lanes: readonly LiveLane[], { delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta
   const at = lanes.findIndex((lane) => lane.marker === marker && lane.artifactName === artifactName && lane.format === format)

@@ -20,7 +20,7 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   usage: { uncached: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
 })
 
-/** The turn after one more event from its blocks. */
+/** The turn after one more event of its blocks. */
 export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
   switch (event.kind) {
     case 'header':
@@ -57,7 +57,8 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
       const { text, sourcesUsed, truncated, stopped } = event
-      const earlier = event.first ? [] : turn.answers // when a turn ends, all its answers come again, beginning with the first
+      // at the end of a turn all its answers arrive again, and the first of them replaces the earlier ones
+      const earlier = event.first ? [] : turn.answers
       return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated, stopped }] }
     }
     case 'followups':
@@ -86,7 +87,7 @@ function newToolStep({ callId, blockId, iteration = 0 }: BlockEventOf<'tool.code
   }
 }
 
-/** Adds a result to its tool call. The call has failed when any of its results has. */
+/** Adds a result to its tool call. The call has failed if one of its results has. */
 function withResult(turn: TurnView, event: BlockEventOf<'tool.result'>): TurnView {
   const { path, mime, text, failed } = event
   const changed = updateToolStep(turn, event, (step) => ({
@@ -112,7 +113,7 @@ const withPlan = (turn: TurnView, plan: Plan): TurnView => ({
   plans: [...turn.plans.filter(({ plan_id }) => plan_id !== plan.plan_id), plan],
 })
 
-/** Adds a file. A new version of a file replaces the earlier one. */
+/** Adds a file. A file with the same path replaces the earlier one. */
 function withFile(files: readonly FileView[], file: FileView): readonly FileView[] {
   const at = files.findIndex(({ path }) => path === file.path)
   if (at < 0) return [...files, file]
