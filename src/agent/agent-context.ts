@@ -49,6 +49,7 @@ export type TurnServices = Pick<
   readonly store: Pick<ConversationStore, 'blobs'>
 }
 
+/** The model for each kind of call. */
 export interface Models {
   readonly decision: Model
   readonly gate: Model

@@ -39,6 +39,7 @@ export interface StatusEvent {
   readonly error?: ServiceError
 }
 
+/** What a running turn is doing. */
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
 
 /**

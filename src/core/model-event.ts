@@ -73,6 +73,7 @@ const serviceErrorKinds = [
   'unknown',
 ] as const
 
+/** The kinds of errors of a model provider. */
 export type ServiceErrorKind = (typeof serviceErrorKinds)[number]
 
 const finishReasons: readonly FinishReason[] = ['stop', 'length', 'content_filter', 'error', 'other']

@@ -169,6 +169,7 @@ export const blockTypes = [
   'system.message',
 ] as const
 
+/** The type of a block. */
 export type BlockType = (typeof blockTypes)[number]
 
 /** The media type of a block, in lower case and without parameters such as `charset`. Empty when the block has no media type. */

@@ -11,6 +11,7 @@ export interface CacheFinding {
   readonly words: string
 }
 
+/** The name of a lint rule. */
 export type LintRule =
   | VolatileTextRule
   | 'unstable text'

@@ -6,6 +6,7 @@ import { applyChange } from '../timeline/apply.ts'
 import { blocksOfChange, type Change, type PromptRecord, type ResponseReceived, type ShownFingerprints } from '../timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 
+/** A change in the journal, with its number. */
 export interface JournalEntry {
   readonly seq: number
   readonly change: Change

@@ -3,6 +3,7 @@
 /** The JSON type of a parameter. */
 export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
 
+/** A parameter of a tool. */
 export interface Parameter {
   readonly name: string
   readonly type: ParameterType

@@ -12,6 +12,7 @@ export interface StoreFixture {
   readonly clock: FixedClock
   readonly blobs: BlobStore
 }
+/** Opens an empty store for one test. */
 export type CreateStore = () => Promise<StoreFixture>
 
 /** An owner on another host, so that the store can not check whether its process is alive. */

@@ -18,6 +18,7 @@ export interface WorkspaceFixture {
   elsewhere(): Promise<Workspaces>
 }
 
+/** Opens an empty workspace for one test. */
 export type CreateWorkspaceFixture = () => Promise<WorkspaceFixture>
 
 export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces'>, conversationId = 'c1'): Promise<Workspace> =>
