@@ -18,7 +18,7 @@ import { turnRoutes } from './routes/turns.ts'
 const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
 
 /**
- * The HTTP application. Every request passes these steps in order:
+ * Creates the HTTP application. Every request passes these steps in order:
  *
  *   request id, headers ─▶ authentication ─▶ known route? ─▶ rate limit ─▶ body size and depth ─▶ route ─▶ response
  *        └──────────────── every error becomes an `application/problem+json` with a code ──────────────────────┘
@@ -46,7 +46,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const startedAt = performance.now()
     c.set('requestId', parts.newId())
     await next()
-    if (c.req.method === 'HEAD') await c.res.body?.cancel() // the body of a HEAD request is not sent, and an event stream would stay open
+    if (c.req.method === 'HEAD') await c.res.body?.cancel() // a response to HEAD has no body, and an event stream would stay open
     for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
@@ -101,7 +101,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   return app
 }
 
-/** Whether a path is served without a token. Such paths reveal nothing about any user. */
+/** Whether a path is served without a token. These paths contain no data of users. */
 const isPublicPath = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
@@ -115,7 +115,7 @@ function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>,
   return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
 }
 
-/** Finds the methods that a path accepts. The app rejects an unknown path before it reads the body. */
+/** Makes a function that returns the methods that a path accepts. With it the app rejects an unknown path before it reads the body. */
 function createMethodLookup(app: Pick<App, 'routes'>): (path: string) => ReadonlySet<string> {
   const routes = app.routes
     .filter(({ method }) => method !== 'ALL')

@@ -10,14 +10,14 @@ import type { Metrics } from './metrics.ts'
 import { invalidRequest } from './problem.ts'
 import type { ServerSettings } from './settings.ts'
 
-/** The environment type of Hono: values that every authenticated request carries. */
+/** The environment type of Hono: the values that every authenticated request has. */
 export interface Env {
   readonly Variables: { caller: Caller; requestId: string }
 }
 
 export type App = OpenAPIHono<Env>
 
-/** Everything that route handlers work with. */
+/** The objects and functions that the routes use. */
 export interface ServerParts {
   readonly agent: Agent
   readonly settings: ServerSettings
@@ -29,7 +29,7 @@ export interface ServerParts {
   readonly shutdown: AbortSignal
 }
 
-/** A group of routes. A request that does not match a route's schema is answered with the problem `request.invalid`. */
+/** Makes a group of routes. A request that does not match the schema of its route gets the problem `request.invalid`. */
 export const createRoutes = (): App =>
   new OpenAPIHono<Env>({
     defaultHook: (result) => {
@@ -37,7 +37,10 @@ export const createRoutes = (): App =>
     },
   })
 
-/** The store's key of the conversation that the path names. The key is within the caller's scope, so no path reaches another user. */
+/**
+ * The key in the store of the conversation in the path. The key contains the scope of the caller, so that no path leads to data of another
+ * user.
+ */
 export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')

@@ -1,4 +1,4 @@
-/** Headers of every response. */
+/** The headers of every response. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -8,12 +8,12 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Content-Security-Policy of JSON and other data. A browser that shows the data runs and loads nothing. */
+/** The Content-Security-Policy of JSON and other data. A browser that shows the data runs no script and loads no other file. */
 export const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-/** Content-Security-Policy of files from users and from the agent. Their content is not trusted. */
+/** The Content-Security-Policy of files from users and from the agent, whose content is not trusted. */
 export const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
 
-/** Content-Security-Policy of the built-in page. */
+/** The Content-Security-Policy of the built-in page. */
 export const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

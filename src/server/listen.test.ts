@@ -8,14 +8,14 @@ import { noLog } from './log.ts'
 let server: Server
 afterEach(() => server.close())
 
-/** Serves a response of this many chunks that stays open until the client disconnects. */
+/** Serves a response with this many chunks. It stays open until the client disconnects. */
 async function serve(chunks: number) {
   const disconnected = Promise.withResolvers<void>()
   let sent = 0
   const body = () =>
     new ReadableStream<Uint8Array>({
       async pull(controller) {
-        await new Promise(setImmediate) // one chunk at a time, as events come
+        await new Promise(setImmediate) // one chunk at a time, as with events
         if (sent < chunks) controller.enqueue(Buffer.from(`data: ${++sent}\n\n`))
         else await disconnected.promise
       },
@@ -26,7 +26,7 @@ async function serve(chunks: number) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, disconnected: disconnected.promise }
 }
 
-/** Resolves to the open response once its last chunk has arrived. */
+/** Resolves to the open response when its last chunk has arrived. */
 function received(url: string, chunks: number): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(url, (response) => {

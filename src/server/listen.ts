@@ -19,8 +19,8 @@ interface ListenOptions {
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
 /**
- * Serves the app over Node's HTTP server. A malformed or slow request never reaches the app. It is answered here, with a problem in the
- * format of the app.
+ * Serves the app with Node's HTTP server. A malformed or slow request never reaches the app. This function answers it with a problem in the
+ * same format.
  */
 export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, requestMs, log }: ListenOptions): Promise<Server> {
   const { getRequestListener, RequestError } = await import('@hono/node-server')
@@ -33,7 +33,7 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   }
   const listener = getRequestListener(handle, {
     hostname: host,
-    overrideGlobalObjects: false, // otherwise the adapter replaces the global `Request` and `Response` of the process
+    overrideGlobalObjects: false, // otherwise the adapter would replace the global `Request` and `Response` of the process
     errorHandler(error) {
       if (error instanceof RequestError) return problemResponse(malformedRequest)
       log('error', 'request.failed', { error })
@@ -46,7 +46,7 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(headersMs, 30_000) / 2,
-      requireHostHeader: false, // authentication checks the header and answers with a problem
+      requireHostHeader: false, // authentication checks the header `Host` and answers with a problem
     },
     (request, response) => {
       responses.set(request.socket, response)
@@ -55,7 +55,8 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = responses.get(socket)
-    const midResponse = response?.headersSent === true && !response.writableEnded // a problem would end up inside the response that is being sent
+    // a problem would be written into the middle of another response
+    const midResponse = response?.headersSent === true && !response.writableEnded
     if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
   })
@@ -101,12 +102,12 @@ const isEventStream = (response: Response): boolean =>
   response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
 
 /**
- * Writes an event stream, which may last for days. The adapter's own writer is not used, because it keeps a promise for every chunk
- * until the stream ends. When the client disconnects, the stream is cancelled.
+ * Writes an event stream, which may last for days. The writer of the adapter is not used, because it keeps a promise for every chunk until
+ * the stream ends. If the client disconnects, the stream is cancelled.
  */
 async function sendStream(response: Response, outgoing: ServerResponse): Promise<void> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const onClose = () => void reader.cancel().catch(() => {}) // a failed cancel needs no handling: the stream ends anyway
+  const onClose = () => void reader.cancel().catch(() => {}) // if this fails, the stream has ended anyway
   outgoing.once('close', onClose)
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   try {
@@ -115,7 +116,7 @@ async function sendStream(response: Response, outgoing: ServerResponse): Promise
     }
     outgoing.end()
   } catch {
-    outgoing.destroy() // with `end` the client could not see that the stream is incomplete
+    outgoing.destroy() // after `end` the client would take the stream for complete
   } finally {
     outgoing.off('close', onClose)
   }

@@ -1,4 +1,7 @@
-/** Writes one event to the log. Values with names such as `authorization` are redacted, and so is text that looks like a token. */
+/**
+ * Writes one event to the log. The values of fields such as `authorization`, and text that looks like a token, are replaced by
+ * `[redacted]`.
+ */
 export type Log = (level: 'info' | 'warn' | 'error', event: string, facts?: Readonly<Record<string, unknown>>) => void
 
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key|signature/i

@@ -5,7 +5,7 @@ import type { Usage } from '../core/timeline/change.ts'
 export interface Metrics {
   count(name: string, labels?: Labels, by?: number): void
   observe(name: string, seconds: number, labels?: Labels): void
-  /** `value` is called whenever the metrics are read. */
+  /** `value` is called each time the metrics are read. */
   gauge(name: string, value: () => number): void
   text(): string
 }
@@ -21,7 +21,7 @@ interface Histogram {
   total: number
 }
 
-/** Metrics in memory. `help` maps the name of each metric to its description. */
+/** Creates metrics in memory. `help` contains a description for the name of each metric. */
 export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
@@ -79,7 +79,7 @@ const labelText = (labels: Labels) =>
     .map(([name, value]) => `${name}="${String(value).replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`))}"`)
     .join(',')
 
-/** The help text of every metric that the server and the agent count. */
+/** The descriptions of all metrics that the server and the agent count. */
 export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_requests_total: 'Requests by method and status',
   daybook_request_seconds: 'Time from the headers of a request to the headers of its response',
@@ -90,7 +90,7 @@ export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_tokens_total: 'Billed tokens, by bucket',
 }
 
-/** Counts turns, rounds and tokens. Spread the result into the options of an agent, and give the same metrics to the server. */
+/** Counts turns, rounds and tokens. Spread the result into the options of an agent, and give the same `metrics` to the server. */
 export function observe(metrics: Metrics): Required<Pick<AgentParts, 'onEntry'>> {
   return {
     onEntry(_conversation, { change }) {

@@ -1,7 +1,7 @@
 import type { FailureCode } from '../core/failure.ts'
 import { Failure } from '../core/failure.ts'
 
-/** The body of an error response, `application/problem+json`. Programs may rely on `code`. `title` is for people and may change. */
+/** The body of an error response, `application/problem+json`. Programs may depend on `code`. `title` is for people and may change. */
 export interface Problem {
   readonly type: string
   readonly status: number
@@ -10,7 +10,7 @@ export interface Problem {
   readonly issues?: readonly { readonly where: string; readonly message: string }[]
 }
 
-/** Codes of problems with the request itself. Failures of the runtime have a `FailureCode`. */
+/** The codes of problems with the request itself. Other problems have the code of a `Failure`. */
 export type RequestCode =
   | 'request.broken'
   | 'request.invalid'
@@ -54,7 +54,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'workspace.missing': 503,
 }
 
-/** A handler throws this error to answer the request with a problem. */
+/** An error that a handler throws to answer the request with a problem. */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem'
   readonly status: number
@@ -76,7 +76,10 @@ export class RequestProblem extends Error {
   }
 }
 
-/** What a client may learn about an error. Unexpected errors reveal nothing, because a message may hold paths or data of other users. */
+/**
+ * The problem that a client gets for an error. For an unexpected error it has no details, because the message may contain paths or data of
+ * other users.
+ */
 export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) {
     const { status, code, message: title, issues } = error
@@ -92,20 +95,20 @@ export function problemOf(error: unknown): Problem {
 
 function titleOf(error: Failure, status: number): string {
   if (status >= 500) return 'The server cannot do this right now; try again later.'
-  // The message names a host and a process, which are not the client's concern.
+  // The message of the failure is replaced, because it contains a host name and a process id, which are not for clients.
   if (error.code === 'conversation.busy')
     return `Another process is working on this conversation until ${error.details.expiresAt}, or longer: try again then.`
   return error.message
 }
 
-/** The headers of an error response. `nowMs` is the current time. */
+/** The headers of an error response. `nowMs` is the current time in milliseconds. */
 export function errorHeaders(error: unknown, nowMs: number): Readonly<Record<string, string>> {
   if (error instanceof RequestProblem) return error.headers
   const until = error instanceof Failure && error.code === 'conversation.busy' ? Date.parse(String(error.details.expiresAt)) : Number.NaN
   return Number.isNaN(until) ? {} : { 'retry-after': String(Math.max(1, Math.ceil((until - nowMs) / 1000))) }
 }
 
-/** The name of each rejected attachment, and why it was rejected. */
+/** The name of each rejected attachment, with the reason. */
 function attachmentIssues({ details }: Failure): Problem['issues'] {
   const { attachments } = details
   if (!Array.isArray(attachments)) return undefined

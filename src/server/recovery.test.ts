@@ -22,7 +22,7 @@ const otherMachine = { id: 'other', host: 'elsewhere', pid: 1 }
 
 it('a server resumes the work of a process whose death can not be proven when its lease ends, without a restart', async () => {
   const system = createSystemClock()
-  let late = LEASE_MS - 500 // at first the store's clock is behind, so that the lease ends half a second from now
+  let late = LEASE_MS - 500 // at first the clock of the store is behind, so that the lease ends half a second from now
   const clock: Clock = { ...system, now: () => new Date(Date.parse(system.now()) - late).toISOString() }
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const claim = await store.claim('c1', otherMachine)
@@ -40,7 +40,10 @@ it('a server resumes the work of a process whose death can not be proven when it
   ])
 })
 
-/** Recovery with a clock and timers that the test moves, and the times of its attempts. All times are seconds since the start. */
+/**
+ * Starts recovery with a clock and timers that the test controls, and records the times of its attempts. All times are in seconds since the
+ * start.
+ */
 function startWithFakeTime(recover: (skip: (conversationId: string, until: number) => void) => Promise<void>) {
   vi.useFakeTimers()
   const clock = createFixedClock()
@@ -79,7 +82,7 @@ it('tries again at the end of the first lease, every half minute otherwise, and 
   recovery.stop()
   await recovery.pass(100)
   expect(recovery.attempts).toHaveLength(6)
-  expect(recovery.lines.map((line) => JSON.parse(line).conversation)).toEqual(['c0', 'c1']) // once, not at every attempt
+  expect(recovery.lines.map((line) => JSON.parse(line).conversation)).toEqual(['c0', 'c1']) // once per conversation, not at every attempt
 })
 
 it('tries again while a resumed turn is still running, and after an attempt that failed', async () => {

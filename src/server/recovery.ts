@@ -2,15 +2,18 @@ import type { Agent } from '../agent/agent.ts'
 import type { SkippedConversation } from '../agent/recovery/recover.ts'
 import type { Log } from './log.ts'
 
-/** How often the server looks for unfinished turns, if it knows no earlier moment: other processes on the same store may die at any time. */
+/**
+ * How often the server looks for unfinished turns, if it knows no earlier time for an attempt. Another process on the same store may die at
+ * any time.
+ */
 const sweepMs = 30_000
 
-/** The shortest pause between two attempts, for a store whose clock is behind the server's. */
+/** The shortest pause between two attempts. It is needed if the clock of the store is behind that of the server. */
 const minPauseMs = 100
 
 /**
- * Resumes unfinished turns now and regularly. When conversations were skipped, the next attempt is made as soon as the first of their leases
- * ends. Returns a function that makes no further attempt.
+ * Resumes unfinished turns now, and again at intervals. If conversations were skipped, the next attempt is made when the first of their
+ * leases ends. The returned function stops the attempts.
  */
 export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () => string): () => void {
   const logSkipped = createSkipLog(log)
@@ -19,7 +22,7 @@ export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () =
   let stopped = false
 
   function tryAt(time: number): void {
-    if (stopped || !(time < nextAt)) return // also when `time` is not a number
+    if (stopped || !(time < nextAt)) return // also true if `time` is NaN
     clearTimeout(timer)
     nextAt = time
     timer = setTimeout(attempt, Math.max(time - Date.parse(now()), minPauseMs))
@@ -43,7 +46,7 @@ export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () =
   }
 }
 
-/** Logs a skipped conversation once for each owner. A living owner is met again with every attempt. */
+/** Logs a skipped conversation once for each owner. A living owner would otherwise be logged at every attempt. */
 function createSkipLog(log: Log): (skipped: SkippedConversation) => void {
   const logged = new Map<string, string>()
   return ({ conversationId, until, owner }) => {

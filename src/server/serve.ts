@@ -8,14 +8,17 @@ import { listen } from './listen.ts'
 import { startRecovery } from './recovery.ts'
 import { serverSettingsRule } from './settings.ts'
 
-/** A server that accepts requests until it is drained. */
+/** A running server. It accepts requests until `drain` is called. */
 export interface RunningServer {
   readonly url: string
-  /** Shuts the server down. Running turns get `drainMs` to finish. The next process resumes those that did not. */
+  /** Shuts the server down. Running turns have `drainMs` to finish. The next process resumes the turns that have not finished. */
   drain(): Promise<void>
 }
 
-/** Starts a server. It resumes turns that other processes left unfinished, also later than at its start. Without bearer tokens it listens on the loopback only. */
+/**
+ * Starts a server. At its start and at intervals it resumes turns that other processes left unfinished. Without bearer tokens it listens
+ * only on the loopback address.
+ */
 export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
   checkOptions('serve', parts, serverParts)
   const { settings, agent, log } = parts
@@ -35,10 +38,11 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
     async drain() {
       stopRecovery()
       shutdown.abort()
-      await agent.drain(settings.drainMs) // meanwhile the server still listens, so that load balancers read 503 at /ready
+      await agent.drain(settings.drainMs) // meanwhile the server still answers, so that load balancers get 503 from /ready
       await agent.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const sweep = setInterval(() => server.closeIdleConnections(), 20) // `close` alone would wait for clients that keep a connection alive
+      // otherwise `close` would wait for connections that clients keep open
+      const sweep = setInterval(() => server.closeIdleConnections(), 20)
       const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)
       await closed
       clearInterval(sweep)
@@ -62,5 +66,5 @@ const serverParts = group(
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** How long responses may take to be sent after the last turn has ended. */
+/** How many milliseconds responses may take after the last turn has ended. Then all connections are closed. */
 const closeGraceMs = 1_000

@@ -92,7 +92,7 @@ describe('a server', () => {
         'daybook_tokens_total{bucket="uncached"} 110',
         'daybook_tokens_total{bucket="cache_read"} 143',
         'daybook_tokens_total{bucket="cache_write"} 3',
-        expect.stringMatching(/^daybook_tokens_total\{bucket="output"\} \d+$/), // with those of the title
+        expect.stringMatching(/^daybook_tokens_total\{bucket="output"\} \d+$/), // including the tokens of the title
       ]),
     )
     await expect.poll(numbers).toEqual(expect.arrayContaining(['daybook_followers 0', 'daybook_running_turns 0']))

@@ -1,27 +1,29 @@
 import { expects, group, numberFrom, type OptionRule, type OptionRules, oneOf, optional, text, wholeNumberFrom } from '../core/options.ts'
 import type { BearerSettings } from './auth/bearer.ts'
 
-/** Address, authentication, limits and time-outs of a server. */
+/** Address, authentication, limits and timeouts of a server. */
 export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
-  /** The largest body of a request to a path that accepts no files, bundles or chat histories. */
+  /** The maximum size of a request body, for paths that accept no files, bundles or chat histories. */
   readonly maxBodyBytes: number
-  /** The largest body of a request to a path that accepts files, bundles or chat histories. */
+  /** The maximum size of a request body, for paths that accept files, bundles or chat histories. */
   readonly maxUploadBytes: number
   readonly requestsPerMinute: number
   readonly turnsPerMinute: number
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
-  /** How often the server sends a comment when an event stream has no events. It shows the client that the connection works. */
+  /**
+   * The time without events after which the server sends a comment in an event stream. With it the client sees that the connection works.
+   */
   readonly keepAliveMs: number
-  /** How long the headers of a request may take to arrive. */
+  /** How many milliseconds the headers of a request may take to arrive. */
   readonly headersMs: number
-  /** How long the whole request may take to arrive. */
+  /** How many milliseconds the whole request may take to arrive. */
   readonly requestMs: number
-  /** How long running turns may take to finish at shutdown. The next process resumes those that did not finish. */
+  /** How many milliseconds running turns have to finish at shutdown. The next process resumes the turns that have not finished. */
   readonly drainMs: number
 }
 
@@ -53,7 +55,7 @@ const auth: OptionRule = (value) => {
   return group('an object with `kind`', { kind: oneOf('local', 'bearer'), ...(isBearer && bearer) })(value)
 }
 
-const milliseconds = numberFrom(0, 2 ** 31 - 1) // a timer with a longer time fires at once
+const milliseconds = numberFrom(0, 2 ** 31 - 1) // a timer with a longer time would fire at once
 const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
 
 const rules: OptionRules<ServerSettings> = {

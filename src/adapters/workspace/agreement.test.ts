@@ -23,7 +23,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 type Tree = Readonly<Record<string, string>>
 
-/** A model of what a workspace does, on plain objects: no hashes, no deltas. */
+/** A model of a workspace with plain objects in place of files and versions. The test compares real workspaces with it. */
 function createModel() {
   const versions = new Map<string, Tree>()
   let lineage: Tree = {}
@@ -104,7 +104,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 const histories = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 8 })
 
-/** Steps after which an empty folder is in the place of an earlier file. A checkout must still restore that file. */
+/** Steps after which an empty folder is where an earlier turn had a file. A checkout must still restore that file. */
 const emptiedFolder: Step[][] = [
   [{ do: 'write', rel: 'app/b', content: '1' }],
   [
@@ -130,8 +130,8 @@ async function openWorkspaces(): Promise<readonly TestedWorkspace[]> {
 }
 
 /**
- * False for steps that the model does not cover: a disk rejects a file in the place of a folder, and a folder in the place of a file.
- * Folders stay when their files are removed, so `ever` holds every path that the turn has had.
+ * Whether the model covers a step. It does not cover writing a file where a folder is, or a folder where a file is, because a disk rejects
+ * this. A folder stays when its files are removed. Therefore `ever` contains every path that the turn has had.
  */
 const isPossible = (files: Tree, ever: ReadonlySet<string>, each: Step) =>
   each.do !== 'write' ||

@@ -36,9 +36,9 @@ export interface CheckoutResult {
 type Contents = ReadonlyMap<string, Uint8Array>
 
 /**
- * Copies the requested sources into `files/` of the turn. Every source is read before anything changes. Then the hashes of the new files are
- * recorded, and the folder is replaced in one step. If the process dies, the folder is the old or the new one, and the record tells which
- * files a checkout put there and which the turn wrote.
+ * Copies the requested sources into `files/` of the turn. All sources are read before the folder changes. Then the hashes of the new files
+ * are recorded, and the folder is replaced in one step. If the process dies, the folder is the old or the new one. With the record, another
+ * process can tell the checked-out files from those that the turn wrote.
  */
 export async function checkout(turnId: string, request: CheckoutRequest, context: CheckoutContext): Promise<CheckoutResult> {
   try {
@@ -75,7 +75,7 @@ async function performCheckout(turnId: string, request: CheckoutRequest, context
   return { outcome, storedFiles: storedFilesOf(sources, contents) }
 }
 
-/** The files that a tool or a program wrote in this turn. They are in no version yet. */
+/** The files that a tool or a program wrote in this turn. No version contains them yet. */
 function unsavedFiles(current: Contents, record: CheckoutRecord | undefined, kept: KeptFiles): readonly string[] {
   return [...current].filter(([rel, bytes]) => kept.has(rel) && !record?.laid.get(rel)?.includes(sha256Of(bytes))).map(([rel]) => rel)
 }
@@ -106,7 +106,7 @@ async function readSources(wanted: readonly CheckoutSource[], context: CheckoutC
   return { sources, problems }
 }
 
-/** The files of the folder whose content comes from a version, by path. */
+/** The files in the folder whose content is that of a version, by path. */
 function storedFilesOf(sources: readonly SourceContents[], folder: Contents): ReadonlyMap<string, StoredFile> {
   const found = new Map<string, StoredFile>()
   for (const { contents, stored } of sources) {
@@ -127,8 +127,8 @@ const checkoutFailure = (
 })
 
 /**
- * Combines layers of files. Files of later layers replace those of earlier ones. Where a path is a file in one layer and a folder in
- * another, only the later layer stays.
+ * Combines layers of files. A file of a later layer replaces the file with the same path. If a path is a file in one layer and a folder in
+ * another, the later layer wins.
  */
 function layerFiles(layers: readonly Contents[]): Map<string, Uint8Array> {
   const result = new Map<string, Uint8Array>()
@@ -148,13 +148,18 @@ function layerFiles(layers: readonly Contents[]): Map<string, Uint8Array> {
 const CheckoutRecord = z.object({
   mode: z.enum(['replace', 'overlay']),
   from: z.array(z.object({ turnId: z.string(), rel: z.string() })),
-  /** The scopes that were checked out whole. The turn's version has exactly the turn's files of them. Older records may have `true`. */
+  /**
+   * The scopes that were checked out whole. In these scopes, the version of the turn has exactly the files of the turn. Older records may
+   * have `true`.
+   */
   scopes: z.union([z.literal(true), z.array(z.string())]).transform((scopes) => (scopes === true ? [] : scopes)),
-  /** Every path that a checkout put into the folder. Those that are gone at the end were deleted by the turn. */
+  /** Every path that a checkout put into the folder. If such a file is missing at the end of the turn, the turn has deleted it. */
   held: z.array(z.string()).default([]),
-  /** The paths of files of this turn that a forced replace threw away. They are as if the turn had never written them. */
+  /** The paths of files of this turn that a forced replace has discarded. They count as never written. */
   undone: z.array(z.string()).default([]),
-  /** For each path, the hashes of the files that a checkout put there or was about to put there. Other content was written by the turn. */
+  /**
+   * For each path, the hashes of the contents that a checkout put there, or was about to put there. Other content was written by the turn.
+   */
   laid: z.array(z.tuple([z.string(), z.array(z.string())])).transform((entries): CheckoutHashes => new Map(entries)),
 })
 export type CheckoutRecord = z.infer<typeof CheckoutRecord>
@@ -164,8 +169,8 @@ type CheckoutHashes = ReadonlyMap<string, readonly string[]>
 const recordPath = (turnId: string) => `workspace/${turnId}.json`
 
 /**
- * The checkout record of a turn. Undefined when the turn has checked out nothing, and when the file is invalid: programs of the agent can
- * write to it.
+ * The checkout record of a turn. Undefined when the turn has checked out nothing. Also undefined when the file is invalid, because programs
+ * of the agent can overwrite it.
  */
 export async function readCheckoutRecord(runtime: Files, turnId: string): Promise<CheckoutRecord | undefined> {
   const bytes = await runtime.read(recordPath(turnId))
@@ -199,10 +204,13 @@ function nextRecord(
   }
 }
 
-/** Whether a source is all of a scope, or the whole version. */
+/** Whether a source is a whole scope or a whole version. */
 const isWholeScope = ({ rel }: CheckoutSource) => !rel.includes('/')
 
-/** The record while the folder is being replaced. It is true of the old and of the new folder. */
+/**
+ * The record while the folder is being replaced. It is correct for the old folder and for the new one, because the process may die in
+ * between.
+ */
 function pendingRecord(before: CheckoutRecord | undefined, next: CheckoutRecord): CheckoutRecord {
   const scopes = next.scopes.filter((scope) => before?.scopes.includes(scope))
   return { ...next, scopes, held: before?.held ?? [], undone: before?.undone ?? [], laid: mergeHashes(before?.laid, next.laid) }

@@ -7,7 +7,7 @@ import { findKeptFiles } from './kept-files.ts'
 import { excludedPart, isExcluded, scopeOf } from './names.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
-/** Makes the function that describes turns. It reads the checkout record again only when the view says that it may have changed. */
+/** Makes the function that describes turns. It reads the checkout record again only if `view` says that the folder may have changed. */
 export function createTurnDescriber({ runtime }: WorkspaceFolders, view: FolderView, implementation: Workspaces['implementation']) {
   let known: { readonly turnId: string; readonly generation: number; readonly facts: CheckoutFacts } | undefined
 
@@ -21,7 +21,7 @@ export function createTurnDescriber({ runtime }: WorkspaceFolders, view: FolderV
     return facts
   }
 
-  /** The facts about a workspace that a turn's announcement shows: turn folders, editable scopes, checked-out sources. */
+  /** Describes the workspace for the announce of a turn: folders of turns, scopes that can be edited, checked-out sources. */
   return async (turnId: string): Promise<WorkspaceFacts> => ({
     implementation,
     currentTurnRoot: `${turnId}/`,
@@ -33,11 +33,11 @@ export function createTurnDescriber({ runtime }: WorkspaceFolders, view: FolderV
 
 type CheckoutFacts = Pick<WorkspaceFacts, 'checkedOutFrom' | 'checkoutMode'>
 
-/** How many files are counted to find those that a version leaves out. */
+/** The maximum number of files that are listed to find those that a version leaves out. */
 const MAX_COUNTED_FILES = 20_000
 const MAX_LEFT_OUT = 12
 
-/** The folders and files of the turn that no version has because of their names, such as `app/node_modules`. */
+/** The folders and files of the turn that its version will not contain because of their names, such as `app/node_modules`. */
 export async function countLeftOut(
   { files, runtime }: WorkspaceFolders,
   turnId: string,

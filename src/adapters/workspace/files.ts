@@ -11,38 +11,38 @@ import { isExcluded, isWithin } from './names.ts'
 export interface StoredFile {
   readonly size: number
   readonly hash: string
-  /** The turn whose blocks in the journal hold the bytes. Set when the version store has no copy. */
+  /** The turn that has the bytes of the file in one of its blocks. It is set if the version store has no copy. */
   readonly recorded?: string
-  /** The turn whose publish block keeps the blob with the bytes. Set when the file was found in a manifest. */
+  /** The turn whose publish block refers to the blob with the bytes. It is set if the file is listed in a manifest. */
   readonly keptBy?: string
 }
 
 /** The files of a published version, by path below `files/`. */
 export type Version = ReadonlyMap<string, StoredFile>
 
-/** The store of published versions. Each kind of workspace has its own. */
+/** Where published versions are stored. Each kind of workspace has its own store. */
 export interface VersionStore {
-  /** The version that a turn published; undefined when it published none or the store does not have it. May throw `versionUnavailable`. */
+  /** The version of a turn. Undefined when the turn published none or the store does not have it. May throw `versionUnavailable`. */
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
-  /** The bytes of these files, by path. Files whose bytes are lost are left out. */
+  /** The bytes of these files, by path. A file whose bytes are lost is left out. */
   read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
-  /** Whether these are the bytes of the file. */
+  /** Whether the file has these bytes. */
   isContent(file: StoredFile, bytes: Uint8Array): boolean
 }
 
-/** The files of a turn that match a `HydrationRef`. Their paths are relative to the ref's area, such as `files/`. */
+/** The files of a turn that match a `HydrationRef`. Paths are relative to the area of the ref, such as `files/`. */
 interface TurnFiles {
-  /** Files in the version store. Their bytes are read only when needed. */
+  /** Files in the version store. Their bytes are not read yet. */
   readonly stored: ReadonlyMap<string, StoredFile>
-  /** The bytes of files from the journal, or from the turn's folder on this machine. */
+  /** The bytes of files that were found in the journal, or in the folder of the turn on this machine. */
   readonly recorded: ReadonlyMap<string, Uint8Array>
-  /** Files that are known to exist, but whose bytes were not found. */
+  /** Files that exist according to the journal or the folder, but whose bytes were not found. */
   readonly missing: readonly string[]
 }
 
 /**
- * Finds files of a turn. If the turn has a version, the version alone says what its `files/` holds. Otherwise the journal and the turn's
- * folder on this machine are searched. Throws `versionUnavailable` when the turn has a version that can not be reached.
+ * Finds files of a turn. If the turn has a version, only the version is searched. Otherwise the journal and the folder of the turn on this
+ * machine are searched. Throws `versionUnavailable` when the turn has a version that can not be reached.
  */
 export async function findTurnFiles(
   turnId: string,
@@ -55,7 +55,7 @@ export async function findTurnFiles(
   const isWanted = (path: string) => (area === 'files' ? isWithin(path, rel) : path === rel)
   const onDisk = [...(await listBelow(files, `${turnId}/${area}`)).keys()].filter((path) => area !== 'files' || !isExcluded(path))
   const known = new Set([...recordedRels(await history.paths(turnId), area), ...onDisk].filter(isWanted))
-  if (rel !== '') known.add(rel) // the named file is looked for even if no list has it
+  if (rel !== '') known.add(rel) // look for the requested file even if it is not listed
   const recorded = new Map<string, Uint8Array>()
   const missing: string[] = []
   for (const path of [...known].sort()) {
@@ -67,8 +67,8 @@ export async function findTurnFiles(
 }
 
 /**
- * The version of a turn, as its publish record in the journal says. It is empty when the turn has left no file. Undefined when the turn has
- * no version. Throws `versionUnavailable` when it has one that can not be reached.
+ * The version of a turn, according to its publish record in the journal. Empty when the turn left no file. Undefined when the turn has no
+ * version. Throws `versionUnavailable` when it has one that can not be reached.
  */
 export async function findVersion(turnId: string, versions: VersionStore, history: RecordedFiles): Promise<Version | undefined> {
   const version = await versions.find(turnId, history)
@@ -79,11 +79,11 @@ export async function findVersion(turnId: string, versions: VersionStore, histor
   return new Map()
 }
 
-/** Whether the publish record of a turn says that the turn has left a version. It may be a version without files. */
+/** Whether the publish record of a turn says that the turn has a version. The version may have no files. */
 export const hasVersion = (record: unknown): record is Readonly<Record<string, unknown>> =>
   isObject(record) && (record.status === 'published' || record.reason === 'empty_workspace')
 
-/** The error for a version that exists but can not be reached, as a whole or in part. */
+/** The error for a version that exists but can not be read, or not completely. */
 export const versionUnavailable = (turnId: string, reason: string, cause?: unknown): Failure =>
   new Failure('workspace.failed', `the files of ${turnId} can not be reached now: ${reason}`, {
     details: { code: 'workspace_version_unavailable', turn_id: turnId },
@@ -101,7 +101,7 @@ function recordedRels(logicalPaths: readonly string[], area: HydrationRef['area'
 
 export const filesFolder = (turnId: string): string => `${turnId}/files`
 
-/** Every file below a folder, by its path below that folder. Names that begin with a dot are included. */
+/** All files below a folder, by their path below this folder. Names that begin with a dot are included. */
 export async function listBelow(
   files: Files,
   folder: string,
@@ -115,7 +115,7 @@ export async function isEmpty(files: Files, folder: string): Promise<boolean> {
   return (await files.list(folder, { limit: 1, dotEntries: true })).files.length === 0
 }
 
-/** The bytes of the files that are published. Files that can not be read are left out. */
+/** The bytes of the files that will be published. Files that can not be read are left out. */
 export async function readPublishable(
   files: Files,
   folder: string,
@@ -130,7 +130,7 @@ export async function readPublishable(
 
 const PARALLEL_READS = 16
 
-/** The bytes of these files, by path below the folder, in the given order. Files that can not be read are left out. */
+/** The bytes of these files, by path below the folder, in the order of `rels`. Files that can not be read are left out. */
 export async function readFiles(files: Files, folder: string, rels: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
   const contents = new Map<string, Uint8Array | undefined>(rels.map((rel) => [rel, undefined]))
   const queue = rels.values()
@@ -141,7 +141,9 @@ export async function readFiles(files: Files, folder: string, rels: readonly str
   return new Map([...contents].filter((entry): entry is [string, Uint8Array] => entry[1] !== undefined))
 }
 
-/** The bytes of a file. Undefined when there is no such file, and for a link, a pipe or an unsafe name. A file that is too large throws. */
+/**
+ * The bytes of a file. Undefined when the file does not exist, or is a link, a pipe or has an unsafe name. A file that is too large throws.
+ */
 export async function readIfSafe(files: Files, path: string): Promise<Uint8Array | undefined> {
   try {
     return await files.read(path)

@@ -16,7 +16,7 @@ import { conversationFolder } from './names.ts'
 const root = mkdtempSync(join(tmpdir(), 'daybook-folder-view-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** Folders on disk that log each listing and each read, and a git program that logs its starts. */
+/** Folders on disk that record every listing and every read, and a git program that records when it is started. */
 function observedFolders() {
   const folder = mkdtempSync(join(root, 'f-'))
   const disk = foldersOnDisk(folder)

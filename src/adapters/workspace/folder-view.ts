@@ -5,29 +5,37 @@ import { filesFolder, listBelow } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
 
 /**
- * What this process knows about the folders of the turns. Its own writes keep it current, so that a round need not list the folders. Only
- * a program can change them in another way.
+ * What this process knows about the folders of the turns. It is updated with each write of this process, so that a round need not list the
+ * folders. After a program has run, it is outdated, because programs may write files too.
  */
 export interface FolderView {
-  /** The files of the conversation. Writes through them are noticed. */
+  /** The files of the conversation. Writes through this object update the view. */
   readonly files: Files
-  /** Makes this the running turn. */
+  /** Makes a turn the running turn. */
   startTurn(turnId: string): void
-  /** The scopes of a turn, sorted, without excluded names. The folder of the running turn is listed at the first use and after `forget`. */
+  /**
+   * The scopes of a turn, sorted, without excluded names. The folder of the running turn is listed only at the first call and after
+   * `forget`.
+   */
   scopes(turnId: string): Promise<readonly WorkspaceScope[]>
-  /** The folders of turns, oldest first. All folders are listed at the first use. */
+  /** The folders of turns, oldest first. They are listed only at the first call. */
   roots(): Promise<readonly string[]>
-  /** Empties the folder of a turn. */
+  /** Removes all files in the folder of a turn. */
   removeTurn(turnId: string): Promise<void>
-  /** Forgets what is in the folder of the running turn, because a program may have changed it. */
+  /**
+   * Call it after a program has run, because the program may have changed the folder of the running turn. The next `scopes` lists the
+   * folder.
+   */
   forget(): void
-  /** How often the folder may have changed without a noticed write, or was replaced. */
+  /**
+   * A counter of `forget` and of replaced folders. If it has not changed, only single writes have changed the folder of the running turn.
+   */
   readonly generation: number
-  /** How many files of the running turn were written or removed, one by one, without excluded names. */
+  /** How many files of the running turn were written or removed one by one. Excluded names are not counted. */
   readonly writes: number
 }
 
-/** How many files are listed to find the folders of turns. If there are more, some earlier turns may be missing from the description. */
+/** The maximum number of files that are listed to find the folders of turns. If there are more, some earlier turns may not be found. */
 const MAX_LISTED_FILES = 20_000
 
 export function createFolderView(files: Files): FolderView {
@@ -36,7 +44,7 @@ export function createFolderView(files: Files): FolderView {
   let roots: Set<string> | undefined
   let [generation, writes] = [0, 0]
 
-  /** The path below `files/` of the running turn, if it lies there and counts. */
+  /** The path below `files/` of the running turn. Undefined for other paths and for excluded names. */
   function relOf(path: string): string | undefined {
     const prefix = turnId === undefined ? undefined : `${filesFolder(turnId)}/`
     if (prefix === undefined || !path.startsWith(prefix)) return undefined
@@ -84,7 +92,8 @@ export function createFolderView(files: Files): FolderView {
       if (counts && wanted === turnId) return counts.scopes()
       const before = generation + writes
       const listed = countFiles((await listBelow(files, filesFolder(wanted))).keys())
-      if (wanted === turnId && generation + writes === before) counts = listed // otherwise a write came in between, and the next round lists again
+      // if a file was written meanwhile, `listed` is outdated, and the next call lists again
+      if (wanted === turnId && generation + writes === before) counts = listed
       return listed.scopes()
     },
     async roots() {
@@ -106,7 +115,7 @@ export function createFolderView(files: Files): FolderView {
   }
 }
 
-/** The files of a turn, counted by scope. */
+/** Counts the files of a turn by scope. */
 interface ScopeCounts {
   add(rel: string): void
   remove(rel: string): void

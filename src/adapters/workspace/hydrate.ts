@@ -20,10 +20,10 @@ interface HydrationContext {
   readonly history: RecordedFiles
 }
 
-/** With at least this many files to write, the folder is replaced in one step. Fewer files are written one by one. */
+/** The number of files from which the folder is replaced in one step. Fewer files are written one by one. */
 const MIN_FOLDER_WRITE = 4
 
-/** Fetches files of an earlier turn into its folder on this machine. They are read-only there. */
+/** Fetches files of an earlier turn into its folder on this machine. The files are read-only. */
 export async function hydrate(turnId: string, refs: readonly HydrationRef[], context: HydrationContext): Promise<Hydration> {
   const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
   const missing: HydrationRef[] = []
@@ -47,7 +47,10 @@ type HydrationError = Hydration['errors'][number]
 
 const unavailableCode = 'workspace_version_unavailable'
 
-/** Fetches files of the current turn. Files in its folder stay as they are. A file is fetched only if it is missing and named exactly. */
+/**
+ * Fetches files of the current turn. Files that are in its folder are not changed. A file is fetched only if it is missing and `refs` has
+ * its exact path.
+ */
 export async function hydrateCurrent(
   turnId: string,
   refs: readonly HydrationRef[],
@@ -72,8 +75,8 @@ export async function hydrateCurrent(
 }
 
 /**
- * Returns a Failure, such as a full disk: it is reported for its ref, and the other refs are still fetched. Throws any other error, which
- * is a bug.
+ * Returns a Failure, such as a full disk. It is reported for its ref, and the other refs are still fetched. Any other error is a bug and is
+ * thrown.
  */
 function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error
@@ -81,9 +84,9 @@ function failureOrThrow(error: unknown): Failure {
 }
 
 interface HydratedRef {
-  /** The sizes of the hydrated files, by path below the area. */
+  /** The sizes of the fetched files, by path below the area. */
   readonly sizes: ReadonlyMap<string, number>
-  /** Files that the journal names, but whose bytes were not found. */
+  /** Files that the journal lists, but whose bytes were not found. */
   readonly lost: readonly string[]
   readonly fetched: number
 }
@@ -115,14 +118,14 @@ const isEqual = (a: Uint8Array | undefined, b: Uint8Array) => a !== undefined &&
 
 interface FolderUpdate {
   readonly contents: ReadonlyMap<string, Uint8Array>
-  /** Files that are missing, have other content, or are not read-only. */
+  /** The files that are missing, have other content, or are not read-only. */
   readonly toWrite: readonly string[]
   readonly onDisk: Awaited<ReturnType<typeof listBelow>>
 }
 
-/** Writes these files into the folder, read-only. Other files of the turn stay. */
+/** Writes these files into the folder, read-only. The other files in the folder stay. */
 async function writeReadOnly(files: Files, folder: string, { contents, toWrite, onDisk }: FolderUpdate): Promise<void> {
-  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` refuses these
+  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` rejects read-only files
   if (toWrite.length < MIN_FOLDER_WRITE && !replacesReadOnly && (await writeEach(files, folder, contents, toWrite))) return
   const others = await readFiles(
     files,
@@ -132,7 +135,7 @@ async function writeReadOnly(files: Files, folder: string, { contents, toWrite, 
   await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
 }
 
-/** Writes the files one by one. Returns false when an empty folder is in the place of a file. Then the caller replaces the whole folder. */
+/** Writes the files one by one. Returns false when an empty folder is where a file should be. The caller then replaces the whole folder. */
 async function writeEach(
   files: Files,
   folder: string,

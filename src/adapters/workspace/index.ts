@@ -1,4 +1,4 @@
-// The package `daybook/adapters/workspace`: the files of each conversation, with a version for every turn.
+// The package `daybook/adapters/workspace`: the files of each conversation, with the versions that its turns leave.
 
 export type { BlobStore } from '../../ports/blobs.ts'
 export type { Files } from '../../ports/files.ts'

@@ -3,16 +3,16 @@ import type { RecordedFiles } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { isExcluded } from './names.ts'
 
-/** Says which files of a turn belong into its version. */
+/** Tells which files of a turn its version will contain. */
 export interface KeptFiles {
-  /** The paths below `files/` that tools have made in this turn. Their names never exclude them. */
+  /** The paths below `files/` of files that tools made in this turn. The version contains them, whatever their names are. */
   readonly made: ReadonlySet<string>
   has(rel: string): boolean
 }
 
 /**
- * The excluded names are meant for files that programs leave behind. A file of such a name is kept if a tool has made it on purpose, or if the
- * turn has checked it out: then it was kept before.
+ * Finds the files of a turn that its version will contain. Files with an excluded name usually are by-products of programs and are left
+ * out. A file with such a name is kept if a tool made it, or if the turn has checked it out.
  */
 export async function findKeptFiles(turnId: string, history: RecordedFiles, checkedOut: CheckoutRecord | undefined): Promise<KeptFiles> {
   const made = new Set((await history.made(turnId)).flatMap(relOf))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { conversationFolder, encodeName } from './names.ts'
 
-/** The inverse of `encodeName`; undefined for text that it never returns. */
+/** The inverse of `encodeName`. Undefined for text that `encodeName` does not return. */
 function decodeName(encoded: string): string | undefined {
   try {
     const name = encoded === '%%' ? '' : decodeURIComponent(encoded.replaceAll('%/', ''))

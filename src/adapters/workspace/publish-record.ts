@@ -6,7 +6,7 @@ import { foldersAbove, scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
 
-/** Makes functions that build the outcome of a publish, with the record for the block. */
+/** Makes functions that build the outcome of a publish, with the record for the publish block. */
 export function publishOutcomes(implementation: Workspaces['implementation'], turnId: string) {
   const common = { turn_id: turnId, workspace_implementation: implementation }
   return {
@@ -14,7 +14,7 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
       status: 'published',
       record: { status: 'published', ...common, committed: true, ...fields },
     }),
-    /** The turn changed nothing. Its version is the same as the previous one. */
+    /** The turn changed no file. Its version is the same as the version before. */
     unchanged: (fields: RecordFields): PublishOutcome => ({
       status: 'published',
       record: {
@@ -39,13 +39,14 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
 
 const MAX_RECORDED_SCOPES = 40
 
-/** The scopes of a version for its record, so that the next turn can announce them without opening the workspace. */
+/** The scopes of a version for its publish record. With them the next turn can announce its files without opening the workspace. */
 export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly WorkspaceScope[] =>
   countScopes([...version.keys()]).slice(0, MAX_RECORDED_SCOPES)
 
 /**
- * The files of the conversation after a turn, by path below `files/`. Scopes that the turn has checked out whole have exactly the turn's
- * files. In the other scopes the turn's files are laid over those of the version before, and only what the turn has held is deleted.
+ * The files of the new version, by path below `files/`. A scope that the turn has checked out whole contains exactly the turn's files. In
+ * the other scopes, the turn's files are laid over those of the version before. A file is deleted only if the folder of the turn has
+ * contained it.
  */
 export function nextLineage<T>(before: ReadonlyMap<string, T>, ofTurn: ReadonlyMap<string, T>, held: HeldFiles): ReadonlyMap<string, T> {
   const folders = new Set([...ofTurn.keys()].flatMap(foldersAbove))
@@ -55,7 +56,7 @@ export function nextLineage<T>(before: ReadonlyMap<string, T>, ofTurn: ReadonlyM
   return new Map([...others, ...ofTurn].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What the folder of a turn has held since the turn began. */
+/** What the folder of a turn has contained since the turn began. */
 interface HeldFiles {
   /** The scopes that were checked out whole. */
   readonly scopes: ReadonlySet<string>
@@ -63,7 +64,10 @@ interface HeldFiles {
   readonly paths: ReadonlySet<string>
 }
 
-/** What the folder of the turn has held. Undefined when it has held nothing, as far as is known. `made` are the files that tools wrote. */
+/**
+ * What the folder of the turn has contained, as far as is known. Undefined when it has contained no file. `made` are the files that tools
+ * wrote.
+ */
 export function findHeldFiles(checkedOut: CheckoutRecord | undefined, made: ReadonlySet<string>): HeldFiles | undefined {
   const written = [...made].filter((rel) => !checkedOut?.undone.includes(rel))
   if (!checkedOut && written.length === 0) return undefined

@@ -13,20 +13,20 @@ import { publishOutcomes } from './publish-record.ts'
 
 /** Opens and removes folders below the root of all workspaces, on disk or in memory. */
 export interface FolderProvider {
-  /** Opens a folder. The same name always gives the same files. */
+  /** Opens a folder. The same path always gives the same files. */
   openFiles(folder: string): Files
   /** Removes the folder and everything in it. */
   removeFiles(folder: string): Promise<void>
 }
 
-/** The three folders of a conversation's workspace. */
+/** The folders of a workspace: `files` with the turns, `scratch` for temporary files of programs, `runtime` with the records of Daybook. */
 export interface WorkspaceFolders {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
 }
 
-/** Opens the three folders of a conversation. `home` is its folder below the root of all workspaces. */
+/** Opens the folders of a conversation's workspace. `home` is the folder of the conversation below the root of all workspaces. */
 export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, home: string): WorkspaceFolders {
   return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
 }
@@ -34,26 +34,26 @@ export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, ho
 /** The folder of a turn below the root of all workspaces. */
 export const turnFolder = (home: string, turnId: string): string => `${home}/out/workdir/${turnId}`
 
-/** The steps that differ between kinds of workspaces. Mainly, each kind stores versions in its own way. */
+/** The functions that differ between kinds of workspaces. Each kind stores versions in its own way. */
 export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
   readonly versions: VersionStore
-  /** Makes the version of a turn the base of the next one. Only kinds need it that do not read every version from the journal. */
+  /** Makes the version of a turn the base of the next version. A kind that reads every version from the journal does not need it. */
   adoptVersion?(turnId: string, history: RecordedFiles): Promise<void>
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
   publish: Workspace['publish']
-  /** Removes the emptied folder of a closed turn and what this kind has stored beside it for the running turn. */
+  /** Removes the folder of a closed turn, after its files were removed, and everything that this kind stored for the running turn. */
   removeTurn(turnId: string): Promise<void>
-  /** Facts that only this kind has. `last` is the outcome of the last publish of this process. */
+  /** Data for the announce that only this kind has. `last` is the outcome of the last publish in this process. */
   describe(turnId: string, view: FolderView, last: PublishOutcome | undefined): Promise<KindFacts>
 }
 
-/** The facts in a description that only some kinds have. */
+/** The data for the announce that only some kinds of workspaces have. */
 export type KindFacts = Pick<AnnouncedWorkspace, 'git' | 'lineage' | 'lastPublishedTurn'>
 
-/** Makes a workspace of this kind. Checkout, hydration and description are the same for all kinds. */
+/** Makes a workspace of this kind. Checkout, pull and description are the same for all kinds. */
 export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind): Workspace {
   const { runtime } = folders
   const { implementation, versions } = kind
@@ -69,7 +69,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
       const leftOut = outcome.status === 'published' ? await countLeftOut(folders, turnId, history) : []
       return leftOut.length === 0 ? outcome : { ...outcome, record: { ...outcome.record, left_out: leftOut } }
     } catch (error) {
-      if (!(error instanceof Failure)) throw error // it is a bug
+      if (!(error instanceof Failure)) throw error // other errors are bugs
       return publishOutcomes(implementation, turnId).failed(redact(error.message))
     }
   }
@@ -112,7 +112,8 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     },
     async removeFinished(history) {
       const roots = await view.roots()
-      const turns = new Set(currentTurn === undefined ? roots : [...roots, currentTurn]) // a long listing may lack the current turn
+      // `roots` may lack the current turn if there are too many files to list
+      const turns = new Set(currentTurn === undefined ? roots : [...roots, currentTurn])
       for (const turnId of turns) {
         if (!hasVersion(await history.manifest(turnId))) continue
         await removeCheckoutRecord(runtime, turnId)

@@ -1,10 +1,10 @@
 import { localScope, type Scope } from '../../core/scope.ts'
 import type { RequestCode } from '../problem.ts'
 
-/** Decides which caller a request belongs to, or rejects it. */
+/** Finds the caller of a request, or rejects the request. */
 export type Authenticate = (head: RequestHead) => Promise<AuthResult>
 
-/** The authenticated user. What a request may reach depends on this alone, never on its path or body. */
+/** The authenticated user. The data that a request can reach depends only on this, not on its path or body. */
 export interface Caller {
   readonly scope: Scope
   readonly roles: readonly string[]
@@ -21,9 +21,11 @@ type AuthResult =
   | { readonly ok: false; readonly status: 401 | 403; readonly code: RequestCode; readonly title: string }
 
 /**
- * Authentication of a server on the loopback of a personal machine. Every program on the machine acts as the owner. Only web pages of
- * other sites are kept out. Such a page can reach the server by a host name that resolves to this machine, or by a request to another
- * origin. The header `Host` reveals the first, `Origin` and `Sec-Fetch-Site` reveal the second.
+ * Authentication for a server on a personal machine that listens on the loopback address. Every program on the machine acts as the owner.
+ * Only web pages of other sites are rejected. Such a page can reach the server in two ways:
+ *
+ * - by a host name that resolves to this machine. The header `Host` shows this
+ * - by a request to another origin. The headers `Origin` and `Sec-Fetch-Site` show this
  */
 export function createLocalAuth(): Authenticate {
   return async (head) => {
@@ -41,7 +43,7 @@ function isSameOrigin(head: RequestHead): boolean {
   const site = head.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   const origin = head.header('origin')
-  if (origin === undefined) return true // browsers send `Origin` with every request that can change something
+  if (origin === undefined) return true // browsers send `Origin` with every request that can change data
   return origin === `http://${head.header('host')}` || origin === `https://${head.header('host')}`
 }
 

@@ -3,7 +3,7 @@ import { type Authenticate, deny } from './authenticate.ts'
 /** The key with which a server verifies tokens. */
 export type TokenKey =
   | { readonly kind: 'HS256'; readonly secret: string }
-  /** `publicKey` is in the format SPKI, encoded as PEM. */
+  /** `publicKey` has the format SPKI, encoded as PEM. */
   | { readonly kind: 'EdDSA'; readonly publicKey: string }
   | { readonly kind: 'jwks'; readonly url: string }
 
@@ -14,13 +14,13 @@ export interface BearerSettings {
   readonly audience?: string
 }
 
-const minSecretBytes = 32 // a shorter secret is weaker than HS256 itself
+const minSecretBytes = 32 // the length that HS256 requires; a shorter secret is easier to guess
 const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
 const maxTokenLength = 8 * 1024
 
 /**
- * Authentication by JSON Web Tokens. A token carries `tenant`, `project` and the user (`sub`). Only algorithms that fit the key are
- * accepted. This rejects unsigned tokens (`none`) and tokens signed with a public key as the HMAC secret.
+ * Authentication by JSON Web Tokens. A token contains `tenant`, `project` and the user (`sub`). Only algorithms that fit the key are
+ * accepted. So unsigned tokens (`none`) are rejected, and also tokens that use a public key as HMAC secret.
  */
 export async function createBearerAuth(settings: BearerSettings): Promise<Authenticate> {
   const { jwtVerify, errors } = await import('jose')
@@ -44,7 +44,7 @@ export async function createBearerAuth(settings: BearerSettings): Promise<Authen
     } catch (error) {
       if (error instanceof errors.JWTExpired) return unauthorized('The token has expired.')
       if (error instanceof errors.JOSEError) return unauthorized('The token is not valid.')
-      throw error // for example, the server could not fetch the key set; the token may be valid
+      throw error // an error of the server, for example when fetching the key set; the token may be valid
     }
   }
 }

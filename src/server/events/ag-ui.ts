@@ -1,7 +1,7 @@
 import type { Format, FormatContext, Frame } from './format.ts'
 import { createEventSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
-/** The AG-UI protocol. A turn is one run, and the stream ends with the run. */
+/** The AG-UI protocol. In its terms a turn is one run. The stream ends with the turn. */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
   let runId: string | undefined

@@ -1,8 +1,11 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 
-/** Events that wait to be sent to one client. When too many wait, text deltas are joined. If that is not enough, the client must resync. */
+/**
+ * The events that wait to be sent to one client. If too many wait, text deltas are joined. If there are still too many, the client must
+ * reconnect.
+ */
 interface Backlog {
-  /** Adds an event. Returns false when too many events wait even after joining; then the stream must end. */
+  /** Adds an event. Returns false if too many events wait even after joining deltas. The caller then must end the stream. */
   push(event: TurnEvent): boolean
   /** Removes and returns all waiting events. */
   drain(): readonly TurnEvent[]
@@ -13,7 +16,7 @@ export const defaultMaxBacklog = 1000
 
 export function createBacklog(limit = defaultMaxBacklog): Backlog {
   let waiting: TurnEvent[] = []
-  let joinedUpTo = 0 // events before this index are already joined
+  let joinedUpTo = 0 // the events before this index are already joined
   return {
     push(event) {
       waiting.push(event)
@@ -58,7 +61,7 @@ export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   return joined
 }
 
-/** Whether `after` can be joined to `before`. A delta with index 0 restarts its lane, so it can not. */
+/** Whether `after` can be joined to `before`. A delta with the index 0 starts its lane again and can not be joined. */
 function continues(before: LaneEvent, after: LaneEvent): boolean {
   const [a, b] = [before.delta, after.delta]
   return (
@@ -73,7 +76,7 @@ function continues(before: LaneEvent, after: LaneEvent): boolean {
   )
 }
 
-/** Joins deltas into one. It has the index of the first delta, so that index 0 still marks the start of the lane. */
+/** Joins deltas into one. The result has the index of the first delta, because the index 0 means that the lane starts. */
 function joinRun(run: readonly LaneEvent[]): LaneEvent {
   const [first] = run as [LaneEvent]
   const last = run.at(-1) as LaneEvent // a run has at least one event

@@ -35,14 +35,14 @@ type ChatRoute =
   | 'chat_service'
   | 'conv_status'
 
-/** The part of an envelope that is the same for a whole stream. */
+/** The fields of an envelope that are the same for a whole stream. */
 export interface ChatContext {
   readonly requestId: string
   readonly conversationId: string
   readonly scope: Scope
 }
 
-/** The part of an envelope that differs from event to event. */
+/** The fields of an envelope that differ from event to event. */
 export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
   Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
 
@@ -62,13 +62,16 @@ export function toEnvelope({ requestId, conversationId, scope }: ChatContext, ch
   }
 }
 
-/** The chat events of one journal entry. They depend on the entry and the known sources only, so a replay gives the same events. */
+/**
+ * The chat events of one journal entry. They depend only on the entry and the known sources. So sending an entry again gives the same
+ * events.
+ */
 export function chatEventsOf(change: Change, sources: KnownSources): readonly ChatEvent[] {
   const visible = readChange(change)
   return visible.flatMap((event) => chatEventsOfVisible(event, visible, sources))
 }
 
-/** The chat events of one visible event. `entry` holds all visible events of the same journal entry. */
+/** The chat events of one visible event. `entry` contains all visible events of the same journal entry. */
 function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[], sources: KnownSources): readonly ChatEvent[] {
   switch (event.kind) {
     case 'turn.started':
@@ -107,12 +110,12 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
     case 'plan':
       return [stepEvent('react.plan', 'plan', 'update', event, { plan: event.plan ?? null })]
     case 'answer':
-      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // other answers were sent while they streamed
+      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // other answers were sent while the model wrote them
     case 'questions':
       return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: sources.linkPhrases(event.items) })]
     case 'followups':
       return [stepEvent('chat.followups', 'followups', 'completed', event, { items: sources.linkPhrases(event.items) })]
-    case 'thinking': // thinking was sent while it streamed
+    case 'thinking': // thinking was sent while the model wrote it
     case 'notes':
     case 'tool.code':
     case 'header':
@@ -129,7 +132,7 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
   }
 }
 
-/** The timestamp of an envelope when its change has no time. */
+/** The timestamp of an envelope if its change has no time. */
 const unknownTime = new Date(0).toISOString()
 
 interface Origin {

@@ -137,7 +137,7 @@ it('loop 17.100: every envelope has all its fields, and the deltas of a lane are
   expect(lanes.size).toBeGreaterThan(2)
   for (const deltas of lanes.values()) {
     const indexes = deltas.map(({ delta }) => delta?.index ?? -1)
-    expect(indexes.every((index, at) => index === 0 || index === (indexes[at - 1] ?? -1) + 1)).toBe(true) // 0 restarts the lane
+    expect(indexes.every((index, at) => index === 0 || index === (indexes[at - 1] ?? -1) + 1)).toBe(true) // 0 starts the lane again
   }
 })
 

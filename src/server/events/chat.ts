@@ -6,14 +6,14 @@ import type { Format, Frame } from './format.ts'
 
 interface ChatOptions {
   readonly context: ChatContext
-  /** The source pool when the stream begins. Later sources come with the events. */
+  /** The pool of sources when the stream begins. Sources that are added later arrive with the events. */
   readonly sources: Iterable<SourceRow>
   readonly now: () => string
-  /** Whether an envelope may be sent. When this function throws, the envelope is sent only if it is part of an answer. */
+  /** Whether an envelope may be sent. If this function throws, the envelope is sent only if it is a part of an answer. */
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }
 
-/** The default format. It sends envelopes with the event types and routes that chat clients know. */
+/** The default format: envelopes with the event types and routes that chat clients know. */
 export function createChatFormat({ context, sources, now, allow = () => true }: ChatOptions): Format {
   const known = createKnownSources(sources)
 

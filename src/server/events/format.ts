@@ -1,19 +1,27 @@
 import type { TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 
-/** How events are written for a client. Each stream has its own instance, because some formats depend on what they have sent before. */
+/**
+ * A format in which events are sent to a client. Each stream has a format object of its own, because some formats depend on earlier events.
+ */
 export interface Format {
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
   openingFrames(start: StreamStart): readonly Frame[]
   framesOf(event: TurnEvent): readonly Frame[]
-  /** Whether the stream ends after this event. Only formats whose stream is one turn have this function. */
+  /** Whether the stream ends after this event. Only formats in which a stream is one turn have this function. */
   endsAfter?(event: TurnEvent): boolean
   /** The frames to send before the server ends the stream. */
   closingFrames(reason: EndReason): readonly Frame[]
 }
 
-/** `resync`: the client was too slow or reading failed, and the client must connect again. `over`: the events have ended. */
+/**
+ * Why the server ends a stream:
+ *
+ * - `resync`: the client was too slow, or reading the events failed. The client must connect again
+ * - `shutdown`: the server shuts down
+ * - `over`: there are no more events
+ */
 export type EndReason = 'resync' | 'shutdown' | 'over'
 
 export interface StreamStart {
@@ -22,18 +30,18 @@ export interface StreamStart {
   readonly ts: string
 }
 
-/** One frame of an event stream. */
+/** One message of an event stream. */
 export interface Frame {
-  /** The seq of an entry, from which a client may resume. Only the last frame of an entry has it. */
+  /** The `seq` of an entry, after which a client may resume. Only the last frame of an entry has it. */
   readonly id?: number
   readonly event?: string
-  /** A string is written unchanged, any other value as JSON. */
+  /** A string is written unchanged, and any other value as JSON. */
   readonly data: unknown
 }
 
 const encoder = new TextEncoder()
 
-/** Characters at which some clients end a line. */
+/** Characters at which some clients end a line, besides the usual line ends. */
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
@@ -44,7 +52,7 @@ export function frameText({ id, event, data }: Frame): string {
 
 const encoded = new WeakMap<Frame, Uint8Array>()
 
-/** The bytes of a frame. They are cached, because a native frame is the same object for every follower of a conversation. */
+/** The bytes of a frame. They are cached, because all followers of a conversation get the same object as native frame. */
 export function frameBytes(frame: Frame): Uint8Array {
   let bytes = encoded.get(frame)
   if (bytes === undefined) {
@@ -56,10 +64,10 @@ export function frameBytes(frame: Frame): Uint8Array {
 
 export const keepAlive = encoder.encode(': keepalive\n\n')
 
-/** What formats with citations and files need besides the events. */
+/** Additional data for formats with citations and files. */
 export interface FormatContext {
   readonly conversationId: string
-  /** The source pool when the stream begins. */
+  /** The pool of sources when the stream begins. */
   readonly sources: Iterable<SourceRow>
   /** The address from which a client can download a file. */
   readonly resourceUrl: (rn: string) => string

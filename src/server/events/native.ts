@@ -2,7 +2,7 @@ import type { NativeFrame, TurnEvent } from '../../core/event.ts'
 import type { Format, Frame } from './format.ts'
 import { publicEntry } from './public-change.ts'
 
-/** The format of events as the SDK yields them, without the fields that are not for clients. */
+/** The native format: the events of the SDK, without the fields that are not for clients. */
 export function createNativeFormat(): Format {
   return {
     openingFrames: ({ conversationId, lastSeq, ts }) => [
@@ -20,7 +20,7 @@ const toFrame = (data: NativeFrame): Frame => ({ event: data.type, data })
 
 const frames = new WeakMap<TurnEvent, Frame>()
 
-/** The frame of an event. It is cached, because every follower of a conversation is sent the same frame. */
+/** The frame of an event. It is cached, because all followers of a conversation get the same frame. */
 function nativeFrame(event: TurnEvent): Frame {
   let frame = frames.get(event)
   if (frame === undefined) {

@@ -3,10 +3,15 @@ import type { EntryEvent } from '../../core/event.ts'
 import type { Bundle } from '../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** Keys of `meta` that say where the bytes of a block are stored. A client needs none of them: it asks for a file by its resource name. */
+/**
+ * Keys of `meta` that say where the bytes of a block are stored. Clients do not need them, because they request files by their resource
+ * names.
+ */
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
-/** A change without the fields that are not for clients. The model's raw reply is removed, because the blocks hold its content. */
+/**
+ * A change without the fields that are not for clients. The raw response of the model is removed, because the blocks contain its content.
+ */
 function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
   if (blocksOfChange(change).length === 0) return change

@@ -34,7 +34,7 @@ async function eventsOf(replies: readonly Reply[]): Promise<readonly TurnEvent[]
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
 }
 
-/** Serves these events over a real connection. */
+/** Sends these events over a real connection, and returns the text that the client gets. */
 async function serve(events: readonly TurnEvent[], format: () => Format): Promise<string> {
   const server = createServer(async (_request, reply) => {
     async function* replay() {

@@ -6,24 +6,25 @@ import { readChange } from '../../core/view/read-change.ts'
 import { createShownTexts, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
 import type { VisibleEvent } from '../../core/view/visible-event.ts'
 
-/** A turn reduced to text, tool calls, sources and files, for chat protocols that know nothing else. */
+/** An event of a turn for chat protocols that only have text, tool calls, sources and files. */
 export type SimplifiedEvent =
-  /** The first event of every stream, also when the client joins a running turn. */
+  /** The first event of every stream, also if the client connects while the turn is running. */
   | { readonly kind: 'turn.start'; readonly turnId: string }
   /** A piece of a text. `first` is true for the first piece. */
   | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
   | { readonly kind: 'text.end'; readonly of: TextLane; readonly id: string }
   | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }
-  /** The first output of a call. Later outputs are left out, because these protocols allow one result per call. */
+  /** The first result of a call. Further results are left out, because these protocols allow only one per call. */
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
-  /** `stopped`: the user stopped the turn before it had its answer. */
+  /** `stopped` means that the user stopped the turn before it had an answer. */
   | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean; readonly stopped: boolean }
 
 /**
- * Returns a function that maps each event of a stream to simplified events. Call it with the events in order. Text comes from deltas. A
- * text that was not streamed is sent whole when its entry comes. These protocols cannot withdraw text, so a retried text gets a new id.
+ * Makes a function that turns each event of a stream into simplified events. Call it with the events in order. Text comes from deltas. A
+ * text that was not streamed is sent whole when its entry arrives. These protocols can not withdraw text, so that a repeated text gets a
+ * new id.
  */
 export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
   const sources = createKnownSources(rows)
@@ -101,7 +102,7 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
       case 'sources.cited':
         return sources.citedPages(event.sids).map((page) => ({ kind: 'source', page }))
       default:
-        return [] // these protocols have no form for other events
+        return [] // these protocols have no other events
     }
   }
 
@@ -111,11 +112,12 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
     const [first] = events
     if (started || !first) return events
     started = true
-    return first.kind === 'turn.start' ? events : [{ kind: 'turn.start', turnId: turnIdOf(event) }, ...events] // the client joined a running turn
+    // the client has connected while the turn was running
+    return first.kind === 'turn.start' ? events : [{ kind: 'turn.start', turnId: turnIdOf(event) }, ...events]
   }
 }
 
-/** The id of the turn of an event. It is empty for an entry that belongs to no turn. */
+/** The id of the turn of an event. Empty for an entry that belongs to no turn. */
 function turnIdOf(event: TurnEvent): string {
   if (event.type !== 'entry') return event.turn_id
   const { change } = event

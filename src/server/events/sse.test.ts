@@ -15,7 +15,7 @@ const delta = (index: number, text: string, more: Partial<LaneEvent['delta']> = 
   delta: { marker: 'answer', format: 'markdown', index, text, completed: false, ...more },
 })
 
-/** Yields the events, then nothing more until the stream ends. */
+/** Yields the events, and then waits until the stream ends. */
 function source(events: readonly TurnEvent[]) {
   const end = Promise.withResolvers<void>()
   async function* eventsThenSilence() {
@@ -85,7 +85,7 @@ describe('an event stream', () => {
   it('joins text deltas for a slow client and loses no text', async () => {
     const sent = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
     const stream = open([...sent, titled(1)], { maxBacklog: 10 })
-    await new Promise((resolve) => setTimeout(resolve, 20)) // the client does not read
+    await new Promise((resolve) => setTimeout(resolve, 20)) // meanwhile the client does not read
     const text = await stream.until('title 1')
     const deltas = text.split('\n\n').filter((frame) => frame.includes('lane.delta'))
     expect(deltas.length).toBeLessThan(5_000)
@@ -127,7 +127,7 @@ describe('an event stream', () => {
     })
     const text = await response.text()
     expect(text).toContain('event: resync')
-    expect(text).not.toContain('disk failure') // the error goes to the log only
+    expect(text).not.toContain('disk failure') // only the log contains the error
     expect(String(errors[0])).toContain('disk failure')
   })
 })

@@ -7,33 +7,36 @@ export interface SseOptions {
   readonly format: Format
   readonly keepAliveMs?: number
   readonly maxBacklog?: number
-  /** Aborted when the server shuts down. The stream then ends with closing frames. */
+  /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */
   readonly shutdown?: AbortSignal
-  /** Called when reading the events failed. The client is told to resync, but not why. */
+  /** Called when reading the events has failed. The client is told to reconnect, but does not get the error. */
   readonly onError?: (error: unknown) => void
-  /** Called once when the stream has ended, for whatever reason. */
+  /** Called once, when the stream has ended for any reason. */
   readonly onEnd: () => void
 }
 
 const writeBufferBytes = 64 * 1024
 
-/** After a write, the next write within this time waits one tick of the event loop, so that a burst of events is sent together. */
+/**
+ * The time after a write in which the next write waits for one turn of the event loop. So events that come in quick succession are sent
+ * together.
+ */
 const burstMs = 2
 
 const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
- * A response of server-sent events. It lasts until the events end, the client disconnects or the server shuts down.
+ * A response with server-sent events. It lasts until the events end, the client disconnects or the server shuts down.
  *
  *   events ─▶ backlog ─▶ frames ─▶ one chunk of bytes per pull ─▶ client
  *
- * Nothing is written before the client has read what was written earlier. Meanwhile events wait in the backlog. When too many wait, the
- * client is told to resync.
+ * The next chunk is written only after the client has read the chunk before. Meanwhile events wait in the backlog. If too many wait, the
+ * client is told to reconnect.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, start, keepAliveMs = 3_000, shutdown, maxBacklog = defaultMaxBacklog } = options
   const backlog = createBacklog(maxBacklog)
-  let endReason: EndReason | undefined // once it is set, no more events are read, but the backlog is still sent
+  let endReason: EndReason | undefined // once it is set, no more events are read, but the waiting ones are still sent
   let closed = false // once it is true, nothing more is sent
   let lastWriteAt = 0
   let onEvent: (() => void) | undefined
@@ -74,7 +77,10 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     }
   }
 
-  /** Whether an entry is older than the stream. Such entries can wait in the store, so they are read only as fast as the client reads. */
+  /**
+   * Whether an entry was stored before the stream began. Such entries can wait in the store, so that they are read only as fast as the
+   * client reads.
+   */
   const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq < start.lastSeq
   const drained = () =>
     new Promise<void>((resolve) => {
@@ -100,7 +106,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       },
       async pull(controller) {
         if (backlog.size === 0 && !endReason) await eventOrKeepAlive()
-        if (performance.now() - lastWriteAt < burstMs) await nextTick() // more events of the same burst may come within this tick
+        if (performance.now() - lastWriteAt < burstMs) await nextTick() // more events may arrive in this turn of the event loop
         if (closed) return
         lastWriteAt = performance.now()
         const frames = backlog.drain().flatMap(format.framesOf)
@@ -122,7 +128,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
-      'transfer-encoding': 'chunked', // without this header the Node adapter holds the response back to see whether the body ends at once
+      'transfer-encoding': 'chunked', // without this header, the Node adapter waits to see whether the body ends at once
       ...format.headers,
     },
   })

@@ -10,16 +10,16 @@ import { createNativeFormat } from './native.ts'
 import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
-/** The events that a client wants, and their format. */
+/** The events that a client requests, and their format. */
 interface StreamRequest {
   readonly as: EventFormat
-  /** The seq of the latest entry when the stream begins. */
+  /** The `seq` of the latest entry when the stream begins. */
   readonly lastSeq: number
   /** The events to send. They must end when the signal is aborted. */
   events(signal: AbortSignal): AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>
 }
 
-/** Responds with a stream of events. The stream counts against the user's quota until it ends. */
+/** Responds with a stream of events. Until it ends, the stream counts against the quota of the user. */
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
   const { as, lastSeq } = request

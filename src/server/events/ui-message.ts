@@ -2,7 +2,7 @@ import { parseJson } from '../../core/json.ts'
 import type { Format, FormatContext, Frame } from './format.ts'
 import { createEventSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
-/** The UI message stream of the AI SDK. A turn is one assistant message, and the stream ends with the message. */
+/** The UI message stream of the AI SDK. In its terms a turn is one assistant message. The stream ends with the turn. */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
 

@@ -4,7 +4,7 @@ import { invalidRequest, RequestProblem } from '../problem.ts'
 
 type Next = () => Promise<void>
 
-/** Rejects a body that is too large. Messages, bundles and chat histories may have `large` bytes, other bodies `small` bytes. */
+/** Rejects a body that is too large. Messages, bundles and chat histories may have `large` bytes. Other bodies may have `small` bytes. */
 export function limitSize(large: number, small: number) {
   return async (c: Context<Env>, next: Next): Promise<void> => {
     const limit = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
@@ -13,13 +13,14 @@ export function limitSize(large: number, small: number) {
     const { body } = c.req.raw
     if (body && declared === undefined) {
       const bytes = await readLimited(body, limit)
-      c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer // Hono stores a promise, but its type is that of the resolved value
+      // Hono stores a promise here, although its type is that of the resolved value
+      c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer
     }
     await next()
   }
 }
 
-/** Reads a body of unknown length. Stops as soon as it is too large. */
+/** Reads a body of unknown length. Throws as soon as it is too large. */
 async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Promise<ArrayBuffer> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -33,7 +34,7 @@ async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Pro
 
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
 
-/** Rejects a body that is neither JSON nor a form for `/turns`. Rejects JSON that is malformed or nested too deeply. */
+/** Rejects a body that is neither JSON nor a form for `/turns`. Also rejects JSON that is malformed or nested too deeply. */
 export async function checkBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) checkJson(await c.req.arrayBuffer())
@@ -70,10 +71,10 @@ function parseJsonText(text: string): unknown {
   }
 }
 
-/** No request needs this depth, and recursive functions can still handle it. */
+/** How deep JSON may be nested. Requests are less deep, and recursive functions can handle this depth. */
 const maxJsonDepth = 64
 
-/** How deep the brackets nest. The text is not parsed, because a deeply nested body must not reach a recursive parser. */
+/** How deep brackets are nested in a text. The text is not parsed, because a recursive parser may fail on a deeply nested body. */
 export function jsonDepth(text: string): number {
   let depth = 0
   let deepest = 0
@@ -90,7 +91,10 @@ export function jsonDepth(text: string): number {
   return deepest
 }
 
-/** False when a string holds half of a surrogate pair, because a store would change it. Recursive, so the depth must be limited. */
+/**
+ * Whether no string contains half a surrogate pair, which a store would change. The function is recursive, so that the depth must be
+ * limited before.
+ */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true

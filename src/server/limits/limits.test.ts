@@ -9,7 +9,7 @@ it('the bucket allows a burst, then a rate per minute, for each name separately'
   expect(bucket.take('b', 0)).toBe(0)
   expect(bucket.take('a', 999)).toBe(1)
   expect(bucket.take('a', 1_000)).toBe(0)
-  expect(bucket.take('a', 500)).toBeGreaterThan(0) // a clock that goes back adds no tokens
+  expect(bucket.take('a', 500)).toBeGreaterThan(0) // a clock that is set back adds no tokens
 })
 
 it('the bucket forgets names whose tokens are full again, and only those', () => {
@@ -39,7 +39,7 @@ it('a turn counts against the quota while it starts and while it runs, and once 
   const releaseSecond = quota.acquire('b')
   expect(() => quota.acquire('c')).toThrow('Too many turns are running')
   expect(() => quota.acquire('t/p/u/c')).not.toThrow() // another user
-  running.add('a') // starting and running at once: counted once
+  running.add('a') // a conversation that is starting and running counts once
   quota.acquire('b')() // a followup to a turn that is starting
   releaseFirst()
   releaseSecond()

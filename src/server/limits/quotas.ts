@@ -4,13 +4,16 @@ import { RequestProblem } from '../problem.ts'
 /** Limits how many turns a user may start per minute and run at the same time. */
 export interface TurnQuota {
   /**
-   * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit. Returns a
-   * function that releases the place. Call it once the turn is running or could not start.
+   * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit. The returned
+   * function releases the place. Call it when the turn is running or could not start.
    */
   acquire(conversationKey: string): () => void
 }
 
-/** `running` returns the keys of conversations with a running turn. It is called anew each time: a counter could miss the end of a turn. */
+/**
+ * `running` returns the keys of conversations with a running turn. It is called for each request, because a counter could miss the end of a
+ * turn.
+ */
 export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
   nowMs: () => number,
@@ -37,7 +40,10 @@ const userOf = (conversationKey: string) => userKey(parseConversationKey(convers
 
 /** Limits how many event streams a user may have open at the same time. */
 export interface StreamQuota {
-  /** Throws a problem with status 429 when the user has too many streams. The returned function frees the place; repeats do nothing. */
+  /**
+   * Reserves a place for a stream. Throws a problem with status 429 when the user has too many streams. The returned function releases the
+   * place. Calling it twice does nothing.
+   */
   acquire(scope: Scope): () => void
   /** The number of open streams of all users. */
   readonly size: number
@@ -69,9 +75,12 @@ export function createStreamQuota(maxPerUser: number): StreamQuota {
   }
 }
 
-/** A rate limit for each name: `burst` requests at once, then `perMinute`. A name is forgotten once its bucket is full again. */
+/**
+ * A rate limit for each name: `burst` requests at once, then `perMinute` requests per minute. A name is removed when all its tokens are
+ * back.
+ */
 interface TokenBucket {
-  /** Returns 0 when the request may pass, and otherwise the seconds until it may. */
+  /** Returns 0 when the request may pass. Otherwise returns the number of seconds until it may pass. */
   take(name: string, nowMs: number, cost?: number): number
   readonly size: number
 }
@@ -83,7 +92,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
 
   function forgetFull(nowMs: number): void {
     for (const [name, { at }] of buckets) {
-      if (nowMs - at < fullAfterMs) return // the map is in order of last use, so all later buckets are younger
+      if (nowMs - at < fullAfterMs) return // the map is sorted by last use, so that all later buckets are newer
       buckets.delete(name)
     }
   }
@@ -93,7 +102,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
       forgetFull(nowMs)
       const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
       const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.at) * refillPerMs)
-      const passes = tokens >= cost || tokens === burst // a cost above `burst` passes when the bucket is full
+      const passes = tokens >= cost || tokens === burst // a request that costs more than `burst` passes when the bucket is full
       buckets.delete(name)
       buckets.set(name, { tokens: passes ? tokens - cost : tokens, at: nowMs })
       return passes ? 0 : Math.ceil((cost - tokens) / refillPerMs / 1000)
@@ -104,7 +113,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
   }
 }
 
-/** A name for a user that is unique across tenants and projects. */
+/** A text that identifies a user across all tenants and projects. */
 export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
 
 export const tooMany = (title: string, seconds: number): RequestProblem =>

@@ -1,13 +1,13 @@
-// Renders the markdown of answers as DOM elements. Text is never parsed as HTML.
+// Renders the Markdown of answers as DOM elements. Text is never parsed as HTML.
 
-// The lengths are limited and labels hold no brackets. Without these limits some answers would make the expression slow.
+// The lengths are limited, and labels contain no brackets. Otherwise the expression would be very slow for some answers.
 const inline =
   /(\*\*(.{1,2000}?)\*\*|\*([^*\s][^*]{0,2000})\*|`([^`]{1,4000})`|\[([^\][]{0,500})\]\((https?:\/\/[^\s)]{1,2000})(?: "[^"]{0,500}")?\))/g
 const deepestQuote = 12
 
 export function markdown(text, depth = 0) {
   const blocks = []
-  const lines = text.split('\n').reverse() // the lines are reversed, because `pop` is fast and `shift` is not
+  const lines = text.split('\n').reverse() // reversed, because `pop` is fast and `shift` is slow
   while (lines.length > 0) blocks.push(...takeBlock(lines, depth))
   return blocks
 }
@@ -94,7 +94,7 @@ function words(text) {
   return [...found, text.slice(at)].filter((part) => part !== '')
 }
 
-/** Creates an element. Its children are appended one by one, because the number of arguments of a call is limited. */
+/** Creates an element. The children are appended one by one, because a call can not have an unlimited number of arguments. */
 function element(tag, children) {
   const made = document.createElement(tag)
   for (const child of children) made.append(child)

@@ -6,7 +6,7 @@ interface FakeElement {
   readonly href?: string
 }
 
-/** The part of a DOM that markdown.js uses: it creates and appends elements, and cannot parse HTML. */
+/** The members of the DOM that markdown.js uses. They can create and append elements, and can not parse HTML. */
 const createElement = (tag: string) => {
   const children: (FakeElement | string)[] = []
   return { tag, children, append: (child: FakeElement | string) => void children.push(child) }
@@ -15,7 +15,8 @@ const createElement = (tag: string) => {
 let markdown: (text: string) => readonly FakeElement[]
 beforeAll(async () => {
   vi.stubGlobal('document', { createElement })
-  markdown = (await import(new URL('./markdown.js', import.meta.url).href)).markdown // a browser module without types
+  // imported by its URL, because it is a browser module without types
+  markdown = (await import(new URL('./markdown.js', import.meta.url).href)).markdown
 })
 afterAll(() => vi.unstubAllGlobals())
 

@@ -1,6 +1,6 @@
 import { markdown } from '/page/markdown.js'
 
-// A plain page over the public API. It follows the chat events of one conversation and shows them. Content is set as text, never as HTML.
+// A page that uses the public API. It follows the chat events of one conversation and shows them. Content is set as text, never as HTML.
 
 const find = (id) => document.getElementById(id)
 const [turns, text, files, problem, line] = ['turns', 'text', 'files', 'problem', 'line'].map(find)
@@ -40,7 +40,7 @@ async function showConversations() {
   find('conversations').replaceChildren(...items)
 }
 
-/** What the page shows of a turn. It is created with the first event of the turn. */
+/** The elements that show a turn. They are created at the first event of the turn. */
 function turnOf(id) {
   let turn = shown.get(id)
   if (!turn) {
@@ -148,7 +148,7 @@ const handlers = {
   'conv.status': ({ data }) => setBusy(data.state === 'in_progress'),
 }
 
-/** Reconnects, because EventSource does not do so after an HTTP error. Leaves a conversation that was deleted. */
+/** Reconnects, because EventSource does not reconnect after an HTTP error. If the conversation was deleted, the page leaves it. */
 async function afterHttpError(id) {
   line.textContent = 'The connection is lost.'
   const response = await fetch(`/v1/conversations/${id}`).catch(() => undefined)

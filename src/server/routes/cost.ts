@@ -6,7 +6,7 @@ import type { Sum } from '../../core/cost/cost.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
 
-/** The route for what a conversation has cost. Its path says `ledger`, an older name that clients still use. */
+/** The route for the cost of a conversation. Its path contains `ledger`, an older name that clients still use. */
 export function costRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes().openapi(
     createRoute({

@@ -7,7 +7,10 @@ import { problems } from './openapi.ts'
 
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
-  /** Only entries after this seq. The header `Last-Event-ID` means the same and wins, because a browser sends it when it reconnects. */
+  /**
+   * Only entries with a higher `seq` are sent. The header `Last-Event-ID` has the same meaning, and wins: a browser sends it when it
+   * reconnects.
+   */
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the seq of an entry')
@@ -15,7 +18,9 @@ const Query = z.strictObject({
     .optional(),
 })
 
-/** The route of event streams. It replays the entries after the cursor, then streams new events. A turn goes on when its client leaves. */
+/**
+ * The route of event streams. It sends the entries after the cursor again, and then new events. A turn goes on when its client disconnects.
+ */
 export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
   const { agent } = parts
   return createRoutes().openapi(route, async (c) => {
@@ -39,7 +44,7 @@ const route = createRoute({
   },
 })
 
-/** The seq in the header `Last-Event-ID`. A browser that has not received an id yet sends the header empty or not at all. */
+/** The `seq` in the header `Last-Event-ID`. A browser that has received no id yet sends no header or an empty one. */
 function parseCursor(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined
   if (/^\d{1,15}$/.test(header)) return Number(header)

@@ -11,10 +11,12 @@ const files = {
   '/page/page.css': ['page.css', 'text/css; charset=utf-8'],
 } as const
 
-/** The folder of the page. It is found by way of package.json, because this module may be bundled into a file in another folder. */
+/**
+ * The folder with the files of the page. It is found relative to package.json, because the build may put this module into another folder.
+ */
 const folder = join(dirname(createRequire(import.meta.url).resolve('daybook/package.json')), 'src/server/page')
 
-/** The routes of the built-in page. Its files are read once, when the server starts. */
+/** The routes of the built-in page. Its files are read once, at the start of the server. */
 export function pageRoutes(): App {
   const app = createRoutes()
   for (const [path, [file, type]] of Object.entries(files)) {

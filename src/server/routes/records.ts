@@ -94,7 +94,7 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
     ) as App
 }
 
-/** The summary of the file in a block. Only files that a client can download have a resource name (`rn`). */
+/** The summary of the file in a block. Empty if the file has no resource name (`rn`), because clients can then not download it. */
 function fileSummaries(block: Block): readonly FileSummary[] {
   const { meta, path, ts, turn_id } = block
   if (meta?.rn === undefined || path === undefined) return []

@@ -8,7 +8,7 @@ import { problems } from './openapi.ts'
 /** Media types that a browser may show. Files of other types are downloaded. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
-/** The route of files, by their resource name. Callers reach only their own files. */
+/** The route of files, by resource name. Callers can read only their own files. */
 export function resourceRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes().openapi(route, async (c) => {
     const { rn } = c.req.valid('param')
@@ -58,7 +58,7 @@ function setFileHeaders(c: Context<Env>, file: { mime: string; filename: string;
   c.header('cache-control', 'private, no-cache')
 }
 
-/** The header `Content-Disposition` (RFC 6266). `filename` is for clients that can not read `filename*` and has only plain characters. */
+/** The header `Content-Disposition` (RFC 6266). `filename` is for clients that can not read `filename*`, and has only ASCII characters. */
 function disposition(kind: 'inline' | 'attachment', filename: string): string {
   const plain = filename.replace(/[^\w. -]/g, '_')
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percentEncode)}`
@@ -66,10 +66,10 @@ function disposition(kind: 'inline' | 'attachment', filename: string): string {
 
 const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** The first and last byte to send. `all` when the header has no supported range, `none` when the range lies outside the file. */
+/** The first and last byte to send. `all` if the header has no supported range, `none` if the range is outside of the file. */
 function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
-  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges are answered with the whole file
+  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges: the whole file is sent
   if (first === '') return Number(last) === 0 || size === 0 ? 'none' : [Math.max(0, size - Number(last)), size - 1]
   const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)]
   if (last !== '' && Number(last) < start) return 'all' // an invalid range is ignored

@@ -3,7 +3,7 @@ import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
 import { json } from './openapi.ts'
 
-/** Routes for operators: health, readiness and metrics. `/metrics` needs a token when the server is configured with tokens. */
+/** Routes for operators: health, readiness and metrics. If the server uses tokens, `/metrics` needs one. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
   return createRoutes()
     .openapi(

@@ -12,7 +12,7 @@ interface SubmittedMessage {
   readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
 }
 
-/** Reads the message of a request, from JSON or from a form. Throws a `RequestProblem` when it is not valid. */
+/** Reads the message of a request, from JSON or from a form. Throws a `RequestProblem` when the message is invalid. */
 export async function parseSubmission(c: Context<Env>): Promise<SubmittedMessage> {
   const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/json') return requireContent(fromJson(await c.req.json()))
@@ -64,17 +64,17 @@ async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   return { text: parsed.data.text, mode: parsed.data.mode, attachments }
 }
 
-/** Counts the parts of a form without parsing it, because the parser is slow when there are many. */
+/** Counts the parts of a form without parsing it, because the parser is slow if there are many parts. */
 function countParts(bytes: Buffer, type: string): number {
   const boundary = /boundary=(?:"([^"]+)"|([^\s;]+))/i
     .exec(type)
     ?.slice(1)
     .find((name) => name !== undefined)
-  if (boundary === undefined) return 0 // the parser reports the error
+  if (boundary === undefined) return 0 // the parser will report this error
   const delimiter = Buffer.from(`--${boundary}`)
   let count = 0
   for (let at = bytes.indexOf(delimiter); at >= 0 && count <= maxFiles + 3; at = bytes.indexOf(delimiter, at + delimiter.length)) count++
-  return count - 1 // the last delimiter closes the body
+  return count - 1 // the last delimiter ends the body
 }
 
 async function parseFormData(bytes: Buffer<ArrayBuffer>, type: string): Promise<FormData> {

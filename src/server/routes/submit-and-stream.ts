@@ -8,7 +8,7 @@ import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { noContent, problems, withBody } from './openapi.ts'
 
-/** Routes for AG-UI and the AI SDK. Their clients post a message and read the answer from the response to that request. */
+/** Routes for AG-UI and the AI SDK. Their clients post a message, and get the events of its turn as the response. */
 export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, turns: TurnQuota): App {
   const respond = (c: Context<Env>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
     submitAndStream(c, messages, as, parts, streams, turns)
@@ -18,7 +18,7 @@ export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, 
     .openapi(resumeUiMessage, async (c) => {
       const key = conversationKeyOf(c)
       const { lastSeq, openTurn } = await parts.agent.archive.head(key)
-      if (openTurn === null) return c.body(null, 204) // the AI SDK takes this for "nothing to resume"
+      if (openTurn === null) return c.body(null, 204) // for the AI SDK, 204 means that there is no turn to resume
       const events = (signal: AbortSignal) => eventsOfOpenTurn(parts.agent.follow(key, { after: 0, signal }), openTurn)
       return streamEvents(c, parts, streams, { as: 'ui-message', lastSeq, events })
     }) as App
@@ -52,7 +52,7 @@ async function submitAndStream(
   }
 }
 
-/** The text of the last message. Clients send the whole history, but only the last message is new. */
+/** The text of the last message. Clients send the whole conversation, but only the last message is new. */
 function lastUserText(messages: readonly unknown[]): string {
   const message = UserMessage.safeParse(messages.at(-1))
   if (!message.success)
@@ -62,8 +62,8 @@ function lastUserText(messages: readonly unknown[]): string {
 }
 
 /**
- * The events of the turn that reads the message `eventId`, up to the end of that turn. When another turn is running, the message may
- * have to wait until that other turn has ended.
+ * The events of the turn that reads the message `eventId`, until this turn ends. If another turn is running, the message may have to wait
+ * until that one has ended.
  */
 async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
   let opened: TurnEvent | undefined
@@ -74,7 +74,7 @@ async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string):
       if (change?.type === 'turn.opened') opened = event
       if (change?.type !== 'event.folded' || !change.event_ids.includes(eventId)) continue
       turnId = change.turn_id
-      if (turnId === null) return // no turn answers this message
+      if (turnId === null) return // no turn will answer this message
       if (opened?.type === 'entry' && opened.change.type === 'turn.opened' && opened.change.turn_id === turnId) yield opened
     }
     yield event
@@ -82,7 +82,7 @@ async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string):
   }
 }
 
-/** The events of a turn that has begun, from its beginning to its end. */
+/** The events of an open turn, from its beginning to its end. */
 async function* eventsOfOpenTurn(events: AsyncIterable<TurnEvent>, turnId: string): AsyncGenerator<TurnEvent> {
   let begun = false
   for await (const event of events) {

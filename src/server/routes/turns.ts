@@ -13,7 +13,10 @@ import { parseSubmission } from './submission.ts'
 const params = z.object({ id: z.string() })
 const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
 
-/** Routes for messages, stop and feedback. The response to a message comes once it is stored. The answer comes with the event stream. */
+/**
+ * Routes for messages, stop and feedback. The response to a message is sent when the message is stored. The answer arrives in the event
+ * stream.
+ */
 export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App {
   const app = createRoutes()
   app.openAPIRegistry.registerPath(submitRoute)
@@ -27,7 +30,8 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
         throw invalidRequest([{ path: ['attachments'], message: 'a steer can not carry files; send them as a followup' }])
       const mode = message.mode === 'steer' ? 'redirect' : 'wrap_up'
       if (await agent.steer(key, message.text, { mode, eventId })) return c.json(acceptance(key, 'steer_accepted', null, eventId), 202)
-      if (message.text.trim() === '') return c.json(acceptance(key, 'already_accepted', null, eventId), 202) // no turn is running, so there is nothing to stop
+      // no turn is running, so that there is nothing to stop
+      if (message.text.trim() === '') return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
     const release = quota.acquire(key)
     try {

@@ -32,7 +32,7 @@ describe('custom workspaces', () => {
     await turn.write('app/.cache/internal.bin', 'never \0 hosted')
     await turn.writeRecorded('app/recorded.md', 'in a block')
     const { keeps = [] } = await turn.publish()
-    expect(keeps.map(({ sha256 }) => sha256)).toEqual(puts) // the file that a block holds is not stored again
+    expect(keeps.map(({ sha256 }) => sha256)).toEqual(puts) // a file that a block already contains is not stored again
     expect(puts.length).toBe(2)
     const other = await machine()
     await other.startTurn('turn_2')
@@ -68,7 +68,8 @@ describe('custom workspaces', () => {
     const depths: unknown[] = []
     for (let n = 1; n <= 150; n++) {
       const { record } = await publishTurn(workspace, `turn_${n}`, journal, { [`scope${n % 90}/x`]: String(n) })
-      depths.push((isObject(record.manifest) && record.manifest.depth) || 0) // a manifest in a blob names every file
+      // `depth` is missing if the manifest is in a blob; such a manifest lists every file
+      depths.push((isObject(record.manifest) && record.manifest.depth) || 0)
     }
     expect(depths.every((depth) => typeof depth === 'number' && depth <= 64)).toBe(true)
     expect((await relsOf(await machine(), 'turn_150', journal))?.length).toBe(90)

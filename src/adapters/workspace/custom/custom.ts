@@ -7,8 +7,8 @@ import { publishCustom } from './publish.ts'
 import { createCustomVersions } from './versions.ts'
 
 /**
- * Workspaces that keep versions in the journal. The publish block of each turn has a manifest of the files that the turn changed. Any
- * machine with the journal and the blobs can restore every version.
+ * Workspaces whose versions are in the journal. The publish block of each turn contains a manifest: the list of files that the turn
+ * changed, with their hashes. A machine with the journal and the blobs can restore every version.
  */
 export function createCustomWorkspaces(options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
   const { blobs } = options
@@ -32,7 +32,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   }
 }
 
-/** Custom workspaces with their folders in memory. They are for tests and for agents that may forget everything on exit. */
+/** Custom workspaces with their folders in memory, for tests and for agents whose files need not outlive the process. */
 export function createMemoryWorkspaces({ blobs, createFiles }: { readonly blobs: BlobStore; createFiles(): Files }): Workspaces {
   const folders = new Map<string, Files>()
   return createCustomWorkspaces({

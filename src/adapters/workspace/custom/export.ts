@@ -7,16 +7,20 @@ import { type Manifest, nextManifest, storeManifest } from './versions.ts'
 
 type Put = Parameters<Workspace['exportVersions']>[2]
 
-/** Writes manifests for versions that are stored in another way. Each manifest has the one before as its parent. */
+/**
+ * Makes manifests for versions that are stored in another way, such as git commits. The parent of each manifest is the one of the version
+ * before.
+ */
 export async function exportVersions(turnIds: readonly string[], versions: VersionStore, history: RecordedFiles, put: Put) {
   const exported = new Map<string, ExportedVersion>()
-  const refs = new Map<string, BlobRef>() // by the hash in the version store
+  const refs = new Map<string, BlobRef>() // blobs by the hash of the file in `versions`
   let parent: { readonly turnId: string; readonly version: Version; readonly manifest: Manifest } | undefined
   for (const turnId of turnIds) {
     const stored = hasManifest(await history.manifest(turnId)) ? undefined : await versions.find(turnId, history)
     if (!stored) continue
     await putFiles(turnId, stored, refs, { versions, history, put })
-    const version = new Map([...stored].map(([rel, file]) => [rel, storedAs(refs.get(file.hash) as BlobRef)])) // `putFiles` has put all of them
+    // `putFiles` has put all files
+    const version = new Map([...stored].map(([rel, file]) => [rel, storedAs(refs.get(file.hash) as BlobRef)]))
     const manifest = nextManifest(parent, version)
     const { manifest: written, keeps } = await storeManifest(manifest, { put })
     const named = [...manifest.files.values()].flatMap((file) => (file === 'deleted' ? [] : [{ sha256: file.hash, size: file.size }]))
@@ -40,7 +44,7 @@ interface PutContext {
   readonly put: Put
 }
 
-/** Puts the bytes of those files that are not in `refs` yet, and adds them there. */
+/** Puts the bytes of files that are not in `refs` yet, and adds them to `refs`. */
 async function putFiles(
   turnId: string,
   version: Version,

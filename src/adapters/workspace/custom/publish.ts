@@ -17,7 +17,10 @@ interface CustomPublishContext {
   readonly history: RecordedFiles
 }
 
-/** Publishes the files of a turn: makes a manifest for its publish block, and a blob for each changed file that is in no block of the turn. */
+/**
+ * Publishes the files of a turn. Makes a manifest for its publish block, and a blob for each changed file that no block of the turn
+ * contains.
+ */
 export async function publishCustom(turnId: string, { previous }: PublishRequest, context: CustomPublishContext): Promise<PublishOutcome> {
   const { files, runtime, blobs, history, versions } = context
   const outcomes = publishOutcomes('custom', turnId)
@@ -38,20 +41,22 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     if (recorded !== undefined) continue
     const bytes = changed.has(rel) ? contents.get(rel) : undefined
     if (bytes) refs.push(await blobs.put(bytes))
-    else if (manifest.files.has(rel)) refs.push({ sha256: hash, size }) // kept by this block, too: retention may remove the block that keeps it now
+    // the new block refers to the blob too, because retention may remove the older block
+    else if (manifest.files.has(rel)) refs.push({ sha256: hash, size })
   }
   const stored = await storeManifest(manifest, blobs)
   const fields = {
     files: next.size,
     scopes: recordedScopes(next),
     manifest: stored.manifest,
-    ...(!parent && previous !== undefined && { parent_unavailable: previous }), // another kind of workspace has stored it
+    // the version before was stored by another kind of workspace
+    ...(!parent && previous !== undefined && { parent_unavailable: previous }),
   }
   const outcome = changed.size === 0 && parent ? outcomes.unchanged(fields) : outcomes.committed(fields)
   return { ...outcome, keeps: [...stored.keeps, ...uniqueRefs(refs)] }
 }
 
-/** The version with these contents. A file whose bytes are in a block of the turn refers to the turn and needs no blob. */
+/** The version with these contents. A file whose bytes are in a block of the turn gets `recorded`, so that it needs no blob. */
 async function versionOf(
   contents: ReadonlyMap<string, Uint8Array>,
   before: Version,

@@ -8,7 +8,7 @@ import type { RecordedFiles } from '../../../ports/workspace.ts'
 import { type StoredFile, sha256Of, type Version, type VersionStore, versionUnavailable } from '../files.ts'
 
 export interface CustomVersions extends VersionStore {
-  /** The version of a turn with its manifest; undefined when the turn published none. */
+  /** The version of a turn with its manifest. Undefined when the turn published no version. */
   load(turnId: string, history: RecordedFiles): Promise<LoadedVersion | undefined>
 }
 
@@ -17,10 +17,12 @@ interface LoadedVersion {
   readonly manifest: Manifest
 }
 
-/** How many versions stay in memory. A turn seldom reads more. */
+/** How many versions are cached in memory. A turn seldom reads more. */
 const MAX_CACHED_VERSIONS = 8
 
-/** Versions in the journal. The publish block of each turn has a manifest. The bytes are in blobs or in the blocks of the tools. */
+/**
+ * The versions in the journal. The publish block of each turn contains a manifest. The bytes of files are in blobs or in blocks of tools.
+ */
 export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersions {
   const cache = new Map<string, LoadedVersion>()
 
@@ -51,7 +53,7 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
   }
 }
 
-/** Loads a version with its manifest. A manifest or a part of its chain that is gone makes the version unavailable. */
+/** Loads a version with its manifest. Throws `versionUnavailable` when this manifest, or another one in its chain of parents, is gone. */
 async function loadVersion(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<LoadedVersion | undefined> {
   try {
     const manifest = await loadManifest(turnId, history, blobs)
@@ -62,7 +64,7 @@ async function loadVersion(turnId: string, history: RecordedFiles, blobs: Pick<B
   }
 }
 
-/** The version that a manifest describes. All manifests of its chain are applied, starting with the one that names every file. */
+/** The version that a manifest describes. All manifests in its chain of parents are applied. The first one applied lists every file. */
 async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
   const manifests = [top]
   const seen = new Set<string>()
@@ -82,19 +84,21 @@ async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs:
   return new Map([...version].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The bytes of a file. They come from a block of the turn if they match the hash in the manifest, otherwise from a kept blob. */
+/**
+ * The bytes of a file. They are taken from a block if its bytes match the hash in the manifest, otherwise from a blob of a publish block.
+ */
 async function readStoredFile(rel: string, { hash, recorded, keptBy }: StoredFile, history: RecordedFiles, getKept: KeptReader) {
   const fromBlock = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
   if (fromBlock && sha256Of(fromBlock) === hash) return fromBlock
   return keptBy === undefined ? undefined : getKept(keptBy, hash)
 }
 
-/** Reads a blob that the publish block of a turn keeps. Undefined when the block does not keep it, and when the blob is gone. */
+/** Reads a blob to which the publish block of a turn refers. Undefined when the block does not refer to it, or when the blob is gone. */
 type KeptReader = (turnId: string, sha256: string) => Promise<Uint8Array | undefined>
 
 /**
- * A manifest is only text, and an imported one may name the hash of a blob of another conversation. The bytes of kept blobs have come with
- * the block, so only these are read. The journal is asked once for each turn.
+ * Creates a reader that only reads blobs to which a publish block refers. An imported manifest could contain the hash of a blob of another
+ * conversation, and its content must not be read. The journal is read only once for each turn.
  */
 function createKeptReader(history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): KeptReader {
   const kept = new Map<string, Promise<ReadonlySet<string>>>()
@@ -112,25 +116,28 @@ function createKeptReader(history: RecordedFiles, blobs: Pick<BlobStore, 'get'>)
 }
 
 /**
- * The files that one publish changed, by path. All other files are as in the version of the turn `parent`. A manifest without a parent names
- * every file.
+ * The files that one publish changed, by path. All other files are those of the version of the turn `parent`. A manifest without a parent
+ * lists every file.
  */
 export interface Manifest {
   readonly parent?: string
-  /** How many other manifests the chain of parents has. */
+  /** The number of manifests in the chain of parents. */
   readonly depth: number
-  /** How many entries all manifests of the chain have together. */
+  /** The number of entries in this manifest and all manifests in its chain of parents. */
   readonly weight: number
   readonly files: ReadonlyMap<string, StoredFile | 'deleted'>
 }
 
-/** The longest chain of manifests. Reading a version reads the journal once for each manifest of its chain. */
+/** The maximum length of a chain of manifests. To read a version, the journal is read once for each manifest in its chain. */
 const MAX_DEPTH = 64
 
-/** A longer manifest is stored as a blob. */
+/** The length in characters above which a manifest is stored as a blob. */
 const MAX_INLINE_LENGTH = 8_000
 
-/** The manifest of a new version. It names every file if the chain would be too deep or have more than twice as many entries as files. */
+/**
+ * The manifest of a new version. It lists every file if the chain would be too long, or if the chain would have more than twice as many
+ * entries as files.
+ */
 export function nextManifest(
   parent: { readonly turnId: string; readonly version: Version; readonly manifest: Manifest } | undefined,
   next: Version,
@@ -149,7 +156,7 @@ export function changesBetween(before: Version, after: Version): ReadonlyMap<str
   return new Map<string, StoredFile | 'deleted'>([...changed, ...deleted])
 }
 
-/** The manifest as it is in the publish block: inline, or as a reference to a blob that the block keeps. */
+/** The manifest in the form of the publish block: JSON, or a reference to a blob to which the block refers. */
 export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, 'put'>) {
   const text = manifestText(manifest)
   if (text.length <= MAX_INLINE_LENGTH) return { manifest: parseJson(text), keeps: [] }
@@ -158,7 +165,8 @@ export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, '
 }
 
 function manifestText({ parent, depth, weight, files }: Manifest): string {
-  const entries = [...files].map(([rel, file]) => `${JSON.stringify(rel)}:${JSON.stringify(entryOf(file))}`) // as text, because a path may be `__proto__`
+  // written as text, because in an object the path `__proto__` would be lost
+  const entries = [...files].map(([rel, file]) => `${JSON.stringify(rel)}:${JSON.stringify(entryOf(file))}`)
   return `{${parent === undefined ? '' : `"parent":${JSON.stringify(parent)},`}"depth":${depth},"weight":${weight},"files":{${entries.join(',')}}}`
 }
 
@@ -178,7 +186,7 @@ const ManifestEntry = z.union([
 ])
 const ManifestReference = z.object({ sha256: z.string(), size: z.number() })
 
-/** The manifest in the publish record of a turn. Undefined when there is none, or when `storeManifest` can not have written it. */
+/** The manifest in the publish record of a turn. Undefined when there is none, or when it has another form than `storeManifest` writes. */
 async function loadManifest(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Manifest | undefined> {
   const record = await history.manifest(turnId)
   const given = isObject(record) && record.workspace_implementation === 'custom' ? record.manifest : undefined

@@ -14,15 +14,15 @@ interface AdoptContext {
 }
 
 /**
- * Commits a version that is a manifest in the journal, so that the next version is based on it. A version that can not be read is left out:
- * the next publish reports it.
+ * Commits a version that is a manifest in the journal, so that the next version can be based on it. If the version can not be read, it
+ * commits nothing, and the next publish records that the version is unavailable.
  */
 export async function adoptVersion(turnId: string, history: RecordedFiles, { lineage, origin, manifests }: AdoptContext): Promise<void> {
   if (!hasManifest(await history.manifest(turnId))) return
   await lineage.prepare()
   const ref = lineage.refs.version(turnId)
   if ((await lineage.commitOf(ref)) !== undefined) return
-  await origin?.fetchVersion(turnId) // another machine may have adopted it
+  await origin?.fetchVersion(turnId) // another machine may have committed this version
   if ((await lineage.commitOf(ref)) !== undefined) return
   const contents = await readManifest(turnId, history, manifests)
   if (!contents) return
@@ -31,7 +31,7 @@ export async function adoptVersion(turnId: string, history: RecordedFiles, { lin
   await commitVersion({ lineage, origin }, turnId, { plan: () => hashes, contents: byHash })
 }
 
-/** The bytes of all files of a version. Undefined when some of them can not be reached. */
+/** The bytes of all files of a version. Undefined when some of them can not be read. */
 async function readManifest(turnId: string, history: RecordedFiles, manifests: CustomVersions) {
   try {
     const version = await manifests.find(turnId, history)

@@ -11,8 +11,8 @@ import { readTurnChanges, type TurnIndex } from './turn-index.ts'
 type RepositoryStatus = 'clean' | 'dirty' | 'uninitialized'
 
 /**
- * Makes the function that gives the facts about the repository of a turn. They contain no hashes and no refs. git runs only when the branch
- * has moved, or when files may have changed without a write of this process.
+ * Makes the function that describes the repository of a turn, without hashes and refs. It starts git only if the branch has moved, or if
+ * files may have changed without a write of this process.
  */
 export function createGitDescriber(lineage: Lineage, index: (turnId: string) => TurnIndex): WorkspaceKind['describe'] {
   const readHeadFacts = createHeadReader(lineage)
@@ -36,12 +36,12 @@ export function createGitDescriber(lineage: Lineage, index: (turnId: string) => 
   }
 }
 
-/** Reads the facts about the last commit of the branch. Commits do not change, so the facts are read once for each commit. */
+/** Reads the data about the last commit of the branch, once for each commit, because commits do not change. */
 function createHeadReader(lineage: Lineage): () => Promise<KindFacts> {
   let known: { readonly commit: string; readonly facts: KindFacts } | undefined
   return async () => {
     const commit = await lineage.commitOf(lineage.refs.branch)
-    if (commit === undefined) return {} // the record of the last publish says more
+    if (commit === undefined) return {} // the caller uses the record of the last publish
     if (known?.commit === commit) return known.facts
     const [hashes, subject] = await Promise.all([lineage.hashesOf(commit), commitSubject(lineage, commit)])
     const facts = { lineage: countScopes([...hashes.keys()]), lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }
@@ -50,7 +50,7 @@ function createHeadReader(lineage: Lineage): () => Promise<KindFacts> {
   }
 }
 
-/** Reads whether a turn has changed files. After a write of this process it has, so that git need not look. */
+/** Reads whether a turn has changed files. After a write of this process the answer is yes, so that git is not started. */
 function createStatusReader(lineage: Lineage, index: (turnId: string) => TurnIndex) {
   let known:
     | { readonly turnId: string; readonly generation: number; readonly writes: number; readonly status: RepositoryStatus }

@@ -21,20 +21,20 @@ import { makeTurnRepository } from './turn-repository.ts'
 export interface GitWorkspacesOptions extends FolderProvider {
   /** The absolute path of the folder below which `openFiles` opens folders. */
   readonly root: string
-  /** A bare repository, by path or URL, that all machines push to and fetch from. */
+  /** The path or URL of a bare repository that all machines push to and fetch from. */
   readonly remote?: string
-  /** The blobs of the store. Versions that came with a fork or an import are read from them. */
+  /** The blobs of the store. They contain the versions of forked and imported conversations. */
   readonly blobs: Pick<BlobStore, 'get'>
-  /** The git program; `git` by default. */
+  /** The git program. Default: `git`. */
   readonly program?: string
 }
 
 /**
- * Workspaces that keep versions as git commits:
+ * Workspaces whose versions are git commits:
  *
- *   <root>/<conversation>/lineage.git                   bare repository: a branch, and a ref for the version of each turn
- *                        /index/<turn>                  git index of the checked-out files, to find changes without reading every file
- *                        /out/workdir/<turn>/.git       repository for the agent's programs; Daybook never reads it
+ *   <root>/<conversation>/lineage.git                   a bare repository with a branch, and a ref for the version of each turn
+ *                        /index/<turn>                  a git index of the checked-out files, to find changes without reading every file
+ *                        /out/workdir/<turn>/.git       a repository for programs of the agent. Daybook never reads it
  */
 export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
   return {
@@ -54,7 +54,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
         async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
-          await folders.files.list(turnId, { limit: 1 }) // the first use finishes replacements of dead processes
+          await folders.files.list(turnId, { limit: 1 }) // the first use of the files finishes replacements that a dead process has begun
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
         afterCheckout: (turnId, { storedFiles }) =>
@@ -82,7 +82,9 @@ function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner
   return { lineage, origin: remote === undefined ? undefined : createOrigin(lineage, remote) }
 }
 
-/** Versions of git. Those that another kind of workspace has stored are found in the journal, such as in a fork. */
+/**
+ * The versions in git. Versions that another kind of workspace stored, for example before a fork, are found as manifests in the journal.
+ */
 function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifests: VersionStore): VersionStore {
   return {
     async find(turnId, history) {
@@ -98,7 +100,7 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
     },
     async read(files, history) {
       const ofManifests = new Map([...files].filter(([, file]) => isInManifest(file)))
-      if (ofManifests.size > 0) return manifests.read(ofManifests, history) // the files of one version are all of one kind
+      if (ofManifests.size > 0) return manifests.read(ofManifests, history) // a version has either only files of manifests or none
       const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
       return new Map([...files].flatMap(([rel, { hash }]) => (objects.has(hash) ? [[rel, objects.get(hash) as Uint8Array] as const] : [])))
     },
@@ -110,7 +112,7 @@ const isInManifest = ({ keptBy }: StoredFile): boolean => keptBy !== undefined
 
 const isPublished = (record: unknown) => isObject(record) && record.status === 'published'
 
-/** Fetches the version of a turn, if the origin has it. */
+/** Fetches the version of a turn if the shared repository has it. */
 async function fetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<void> {
   await lineage.prepare()
   try {

@@ -13,7 +13,7 @@ import { createGit, type Git, outputRecords, outputText } from './run.ts'
 interface LineageRefs {
   readonly branch: string
   version(turnId: string): string
-  /** The common prefix of all version refs. */
+  /** The beginning of the names of all refs of versions. */
   readonly versions: string
 }
 
@@ -23,20 +23,23 @@ export function lineageRefs(owner: Scope, conversationId: string): LineageRefs {
   return { branch: `refs/heads/daybook/${name}`, versions, version: (turnId) => `${versions}${encodeName(turnId)}` }
 }
 
-/** A bare repository with the branch and the versions of one conversation. It is outside the folders of the agent's programs. */
+/**
+ * A bare repository with the branch and the versions of one conversation. It is outside of the folders that programs of the agent can write
+ * to.
+ */
 export interface Lineage {
   readonly folder: string
   readonly refs: LineageRefs
   readonly git: Git
   /** Creates the repository when it does not exist. */
   prepare(): Promise<void>
-  /** The commit of a ref; undefined when there is no such ref. */
+  /** The commit of a ref. Undefined when the ref does not exist. */
   commitOf(ref: string): Promise<string | undefined>
   /** The files of a commit, by path below `files/`. */
   filesOf(commit: string): Promise<Version>
-  /** The hashes of a commit's files, by path. It is faster than `filesOf`, because git reads sizes one by one. */
+  /** The hashes of the files of a commit, by path. This is faster than `filesOf`, which also reads the size of each file. */
   hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
-  /** Caches the hashes of a commit that was just made, so that the next `hashesOf` needs no git process. */
+  /** Caches the hashes of a new commit, so that the next `hashesOf` starts no git process. */
   remember(commit: string, hashes: ReadonlyMap<string, string>): void
   /** The bytes of these objects, by hash. Objects that the repository does not have are left out. */
   readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
@@ -47,7 +50,7 @@ const config = `[core]
 \tbare = true
 `
 
-// With these attributes git never converts files, whatever attributes a project sets.
+// With these attributes git never converts files, whatever attributes the files of a project set.
 const attributes = '* -text -ident -filter -working-tree-encoding !eol -diff -merge\n'
 
 export function openLineage(options: {
@@ -58,7 +61,8 @@ export function openLineage(options: {
   const { folder, refs, program } = options
   const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
   let prepared: Promise<void> | undefined
-  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // commits do not change
+  // one entry is enough, and it stays valid, because commits do not change
+  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined
 
   return {
     folder,
@@ -92,7 +96,7 @@ export function openLineage(options: {
   }
 }
 
-/** Creates the repository under another name and renames it, so that it exists completely or not at all. */
+/** Creates the repository under another name and then renames it, so that a crash leaves no partial repository. */
 async function makeRepository(folder: string): Promise<void> {
   if (existsSync(join(folder, 'HEAD'))) return
   const draft = `${folder}.${randomBytes(6).toString('hex')}.draft`
@@ -107,11 +111,11 @@ async function makeRepository(folder: string): Promise<void> {
     await rename(draft, folder)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
-    if (!existsSync(join(folder, 'HEAD'))) throw error // otherwise another process has created it
+    if (!existsSync(join(folder, 'HEAD'))) throw error // if HEAD exists, another process has created the repository
   }
 }
 
-/** Reads a ref from git's files, which is faster than a process. A ref is a file or a line of `packed-refs`. */
+/** Reads a ref from the files of git, which is faster than starting git. A ref is a file, or a line in the file `packed-refs`. */
 async function readRef(folder: string, ref: string): Promise<string | undefined> {
   const loose = await readTextIfExists(join(folder, ref))
   if (loose !== undefined && /^[0-9a-f]{40}\n?$/.test(loose)) return loose.trim()
@@ -126,11 +130,11 @@ async function readTextIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch {
-    return undefined // there is no such file
+    return undefined // the file does not exist
   }
 }
 
-/** Parses `<mode> blob <hash> <size>\t<path>`. Skips links, submodules and unsafe names, which other programs may push to the origin. */
+/** Parses `<mode> blob <hash> <size>\t<path>`. Skips links, submodules and unsafe names, because other programs may push such entries. */
 function parseTreeEntry(record: string): readonly (readonly [string, StoredFile])[] {
   const [, mode, hash, size, path] = /^(\d+) blob ([0-9a-f]+) +(\d+)\tfiles\/(.+)$/s.exec(record) ?? []
   if (!mode?.startsWith('100') || hash === undefined || path === undefined || unsafeReason(path) !== undefined) return []
@@ -143,7 +147,9 @@ function parseTreeHash(record: string): readonly (readonly [string, string])[] {
   return hash === undefined || path === undefined || unsafeReason(path) !== undefined ? [] : [[path, hash]]
 }
 
-/** Parses `<hash> <type> <size>\n<bytes>\n` for each object, and `<hash> missing\n` for a missing one. */
+/**
+ * Parses the output of `git cat-file --batch`: `<hash> <type> <size>\n<bytes>\n` for each object, and `<hash> missing\n` for a missing one.
+ */
 function parseObjects(printed: Buffer): ReadonlyMap<string, Uint8Array> {
   const objects = new Map<string, Uint8Array>()
   for (let at = 0; at < printed.length; ) {
@@ -166,13 +172,16 @@ export function gitBlobHash(bytes: Uint8Array): string {
 export const commitSubject = async (lineage: Lineage, commit: string): Promise<string> =>
   outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
 
-/** A repository that several machines share. The lineage on each machine mirrors the part of one conversation. */
+/** A repository that several machines share. The lineage, which is the local repository of one conversation, mirrors a part of it. */
 export interface Origin {
-  /** Sets the local branch to the branch of the origin. */
+  /** Sets the local branch to the branch of the shared repository. */
   fetchBranch(): Promise<void>
-  /** Fetches the version of a turn, if the origin has it. */
+  /** Fetches the version of a turn if the shared repository has it. */
   fetchVersion(turnId: string): Promise<void>
-  /** Sets the branch and the turn's version to the commit, if the branch is at `from`. Otherwise fetches the branch and returns false. */
+  /**
+   * Sets the branch and the version of the turn to the commit, if the branch is still at `from`. Otherwise fetches the branch and returns
+   * false.
+   */
   push(turnId: string, commit: string, from: string | undefined): Promise<boolean>
   /** Removes the branch and the versions of the conversation. */
   removeRefs(): Promise<void>

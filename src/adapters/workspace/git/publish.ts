@@ -22,15 +22,15 @@ interface GitPublishContext {
 const MAX_RETRIES = 3
 
 /**
- * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the version ref of the turn are set in one
- * step, and only if the branch has not moved since it was read. If another turn has moved it, the commit is made again on top.
+ * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the ref of the turn's version are set in one
+ * step, if the branch has not moved since it was read. If another turn has moved the branch, the commit is made again on top of it.
  */
 export async function publishGit(turnId: string, { previous }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
   const { lineage, index, files, runtime, history } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
-  const head = readHead(lineage) // it runs while the turn's folder is read
-  head.catch(() => {}) // a failure is reported where `head` is awaited below
+  const head = readHead(lineage) // runs while the folder of the turn is read
+  head.catch(() => {}) // a failure is thrown by `await head` below
   const [checkedOut, hasNoFiles, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
     isEmpty(files, filesFolder(turnId)),
@@ -54,11 +54,14 @@ export async function publishGit(turnId: string, { previous }: PublishRequest, c
     version_ref: lineage.refs.version(turnId),
     ...(previous !== undefined && (await isParentLost(previous, parent, context)) && { parent_unavailable: previous }),
   }
-  const isOwn = commit !== parent || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // the second case: this turn made the commit before a crash
+  // the second case: this turn made the commit before a crash
+  const isOwn = commit !== parent || (await commitSubject(lineage, commit)) === snapshotMessage(turnId)
   return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
 }
 
-/** Whether the version before is neither the parent nor adopted: it is in the storage of another system, or can not be read. */
+/**
+ * Whether the new version lacks the files of the version before. That version is in the storage of another system, or it could not be read.
+ */
 async function isParentLost(previous: string, parent: string | undefined, { lineage, history }: GitPublishContext): Promise<boolean> {
   if (parent === undefined) return true
   return hasManifest(await history.manifest(previous)) && (await lineage.commitOf(lineage.refs.version(previous))) === undefined
@@ -67,13 +70,13 @@ async function isParentLost(previous: string, parent: string | undefined, { line
 interface NewVersion {
   /** The hashes of the files of the new version, by path. Undefined when there is nothing to commit. */
   plan(head: Head): ReadonlyMap<string, string> | undefined
-  /** The bytes that the repository may not have yet, by hash. */
+  /** The contents of files that the repository may not have yet, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>
-  /** The head, if it was read before. */
+  /** The head of the branch, if it was already read. */
   readonly head?: Promise<Head>
 }
 
-/** Commits a version on top of the branch and sets its ref. If another turn moves the branch, the commit is made again on top. */
+/** Commits a version on top of the branch and sets its ref. If another turn moves the branch meanwhile, the commit is made again. */
 export async function commitVersion(
   { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
   turnId: string,
@@ -106,7 +109,7 @@ async function readHead(lineage: Lineage): Promise<Head> {
   return { commit, hashes: commit === undefined ? new Map<string, string>() : await lineage.hashesOf(commit) }
 }
 
-/** The changed files: their new hashes by path, undefined for removed files. */
+/** The changed files: the new hash by path, or undefined for a removed file. */
 function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyMap<string, string | undefined> {
   const put = [...after].filter(([rel, hash]) => before.get(rel) !== hash)
   const removed = [...before.keys()].filter((rel) => !after.has(rel)).map((rel) => [rel, undefined] as const)
@@ -114,13 +117,16 @@ function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<
 }
 
 interface RefUpdate {
-  /** The hash of the new commit. It is a promise so that git can start before the hash is known. */
+  /** The hash of the new commit. It is a promise, so that git can be started before the hash is known. */
   readonly commit: Promise<string>
-  /** The last commit of the branch when it was read; undefined when there was no branch. */
+  /** The last commit of the branch when it was read. Undefined when there was no branch. */
   readonly from: string | undefined
 }
 
-/** Sets the branch and the version of the turn, first at the origin, which other machines see. Returns false when the branch has moved. */
+/**
+ * Sets the branch and the version of the turn. The shared repository is updated first. Returns false when the branch has moved since it was
+ * read.
+ */
 async function moveRefs(
   { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
   turnId: string,
@@ -142,8 +148,8 @@ async function moveRefs(
     await lineage.git(['update-ref', '--stdin'], { input })
     return true
   } catch (error) {
-    await commit // it rejects if the commit could not be made
-    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved, so the failure has another cause
+    await commit // rejects if the commit could not be made
+    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved, so that the failure has another cause
     return false
   }
 }
@@ -151,19 +157,19 @@ async function moveRefs(
 interface Snapshot {
   readonly turnId: string
   readonly parent: string | undefined
-  /** The new hashes by path below `files/`; undefined removes the file. */
+  /** The new hashes by path below `files/`. Undefined removes the file. */
   readonly changes: ReadonlyMap<string, string | undefined>
-  /** The bytes that the repository may not have yet, by hash. */
+  /** The contents of files that the repository may not have yet, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>
   readonly now: number
 }
 
 const snapshotMessage = (turnId: string): string => `React workspace snapshot ${turnId}`
 
-/** A temporary ref to a new commit. It is needed until the branch refers to the commit. */
+/** A temporary ref to a new commit. Without a ref, git could delete the commit before the branch refers to it. */
 const importRef = (turnId: string): string => `refs/daybook-import/${turnId}`
 
-/** Makes a commit with these changes and returns its hash. `fast-import` needs one process for any number of files, and no index. */
+/** Makes a commit with these changes and returns its hash. `fast-import` needs only one process for any number of files, and no index. */
 async function writeSnapshot(lineage: Lineage, snapshot: Snapshot): Promise<string> {
   return outputText(
     await lineage.git(['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], { input: importStream(snapshot) }),
@@ -182,7 +188,8 @@ function importStream({ turnId, parent, changes, contents, now }: Snapshot): Buf
   ]
   const removed = [...changes].filter(([, hash]) => hash === undefined)
   const put = [...changes].filter((change): change is [string, string] => change[1] !== undefined)
-  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`) // first, because a file may take the place of a folder
+  // removals come first, because a new file may have the path of a removed folder
+  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`)
   for (const [rel, hash] of put) {
     const bytes = contents.get(hash)
     if (bytes === undefined) chunks.push(`M 100644 ${hash} ${quotePath(rel)}\n`)

@@ -3,21 +3,21 @@ import { Failure } from '../../../core/failure.ts'
 import { redact } from '../../../core/secrets.ts'
 
 interface GitOptions {
-  /** The standard input. With a promise, git starts before the input is known. */
+  /** The standard input. If it is a promise, git is started before the input is known. */
   readonly input?: string | Uint8Array | Promise<string | Uint8Array>
-  /** The folder of a turn, for commands that look at its files. git reads neither configuration nor a repository in it. */
+  /** The folder of a turn, for commands that read its files. git reads no configuration and no repository in it. */
   readonly workTree?: string
   /** The index file to use. */
   readonly index?: string
   readonly timeoutMs?: number
 }
 
-/** Runs git in one repository and returns its output. Throws `workspace.failed` with git's error text. */
+/** Runs git in one repository and returns its output. If git fails, throws `workspace.failed` with the error text of git. */
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * Overrides every setting with which a config file could make git run a program or read another file, such as hooks. Together with the
- * environment below, nothing that the agent or the user has configured takes effect.
+ * Settings that override the configuration files. Otherwise these could make git run programs, such as hooks, or read other files. Together
+ * with `environment`, they make git ignore everything that the agent or the user has configured.
  */
 const settings = {
   'core.hooksPath': '/dev/null',
@@ -59,7 +59,7 @@ const environment: Readonly<Record<string, string>> = {
 const TIMEOUT_MS = 60_000
 const MAX_ERROR_LENGTH = 4_000
 
-/** Runs git without the configuration of the machine, the user or the agent. */
+/** Makes a function that runs git without the configuration of the machine, of the user or of the agent. */
 export function createGit({ program = 'git', repository }: { readonly program?: string; readonly repository: string }): Git {
   return (args, { input, workTree, index, timeoutMs = TIMEOUT_MS } = {}) => {
     const env = {
@@ -87,7 +87,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
         if (code === 0) resolve(Buffer.concat(output))
         else reject(gitFailure(args, signal === null ? errorText : `it was stopped after ${timeoutMs} ms`))
       })
-      child.stdin.on('error', () => {}) // git ended early, and its exit code tells why
+      child.stdin.on('error', () => {}) // git ended before it read all input; its exit code tells why
       if (!(input instanceof Promise)) child.stdin.end(input)
       else {
         input.then(
@@ -110,7 +110,7 @@ function gitFailure(args: readonly string[], errorText: string, cause?: unknown)
 
 export const outputText = (output: Buffer): string => output.toString().trim()
 
-/** The records of an output with `-z`. Each ends with NUL, which no path contains. */
+/** The records in the output of a command with `-z`. Each record ends with NUL, which no path contains. */
 export const outputRecords = (output: Buffer): readonly string[] =>
   output
     .toString()

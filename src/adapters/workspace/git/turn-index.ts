@@ -7,11 +7,11 @@ import type { KeptFiles } from '../kept-files.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
 
-/** A git index of a turn's checked-out files. With it git finds changed files without reading the others. */
+/** A git index of the files that a turn has checked out. With it git finds changed files without reading the unchanged ones. */
 export interface TurnIndex {
-  /** The turn's folder on disk. */
+  /** The folder of the turn on disk. */
   readonly turnRoot: string
-  /** The index file. It is outside the folders of the agent's programs. */
+  /** The index file. It is outside of the folders that programs of the agent can write to. */
   readonly file: string
 }
 
@@ -19,13 +19,13 @@ interface TurnChanges {
   /** The hashes of the files that have not changed since the checkout, by path below `files/`. */
   readonly unchanged: ReadonlyMap<string, string>
   /**
-   * The files that were changed, added or removed since the checkout. A path that ends with a slash is a nested repository, whose files git
-   * does not list.
+   * The files that were changed, added or removed since the checkout. A path that ends with a slash is a repository inside of `files/`; git
+   * does not list its files.
    */
   readonly changed: ReadonlySet<string>
 }
 
-/** Makes the index after a checkout. `stored` are the files that are in a version. git treats all other files as new. */
+/** Makes the index after a checkout. `stored` are the files that a version contains. For git, all other files are new. */
 export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, stored: ReadonlyMap<string, StoredFile>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await rm(file, { force: true })
@@ -35,12 +35,12 @@ export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex,
   await lineage.git(['update-index', '-q', '--refresh'], { index: file, workTree: turnRoot }).catch(ignoreStaleEntries)
 }
 
-/** Ignores git's error about files that changed since the checkout, because `readTurnChanges` finds them later. */
+/** Ignores the error of git about files that have changed since the checkout. `readTurnChanges` will find these files. */
 function ignoreStaleEntries(error: unknown): void {
   if (!(error instanceof Failure)) throw error
 }
 
-/** Compares the turn's folder with its index. Ignored files are left out. Changed paths may be links or pipes. */
+/** Compares the folder of the turn with its index. Files that git ignores are left out. A changed path may be a link or a pipe. */
 export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<TurnChanges> {
   const printed = await lineage.git(['ls-files', '-z', '-t', '-s', '-c', '-m', '-d', '-o', '--exclude-standard', '--', 'files'], {
     index: file,
@@ -58,12 +58,12 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
   return { unchanged, changed }
 }
 
-/** The hashes of the turn's files, by path. Also the bytes that the repository may not have yet, by hash. */
+/** The hashes of the turn's files by path, and the contents that the repository may not have yet by hash. */
 export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string, kept: KeptFiles) {
   const hashes = new Map(changes.unchanged)
   const contents = new Map<string, Uint8Array>()
   const changed = await expandRepositories(changes.changed, files, turnId)
-  const ignored = [...kept.made].filter((rel) => !hashes.has(rel)) // git lists no ignored files, but these were made on purpose
+  const ignored = [...kept.made].filter((rel) => !hashes.has(rel)) // files that tools made are published even if git ignores them
   for (const rel of new Set([...changed, ...ignored])) {
     const bytes = kept.has(rel) ? await readIfSafe(files, `${filesFolder(turnId)}/${rel}`) : undefined
     if (!bytes) continue
@@ -74,7 +74,7 @@ export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: 
   return { hashes, contents }
 }
 
-/** Replaces nested repositories by the files in them, which are published like other files, without `.git`. */
+/** Replaces each nested repository by the files in it, without its `.git`. These files are published like all others. */
 async function expandRepositories(changed: ReadonlySet<string>, files: Files, turnId: string): Promise<readonly string[]> {
   const plain = [...changed].filter((path) => !path.endsWith('/'))
   const nested = [...changed].filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))

@@ -7,7 +7,7 @@ import { author, createGit } from './run.ts'
 
 const BRANCH = 'refs/heads/workspace'
 
-// The agent's programs see the lineage as the branch `workspace`, with none of its files checked out and without a remote.
+// The configuration of the repository that programs of the agent see. It has the branch `workspace`, no checked-out files and no remote.
 const config = `[core]
 \trepositoryformatversion = 0
 \tbare = false
@@ -19,8 +19,8 @@ const config = `[core]
 `
 
 /**
- * Creates a repository in the turn's folder, in which the agent's programs can use `log`, `diff`, `show` and `commit`. They may change it in
- * any way, so Daybook's own git never runs in it. It is created elsewhere and moved into place when it is complete.
+ * Creates a repository in the folder of the turn, in which programs of the agent can use `log`, `diff`, `show` and `commit`. Programs may
+ * change it in any way, so that Daybook never runs git in it. It is created in another folder, and moved when it is complete.
  */
 export async function makeTurnRepository(
   lineage: Lineage,
@@ -50,7 +50,7 @@ export async function makeTurnRepository(
   }
 }
 
-/** Fetches the branch with its history, and makes an index in which every file is marked as not checked out. */
+/** Fetches the branch with its history. Makes an index in which every file is marked as not checked out. */
 async function fillRepository(draft: string, lineage: Lineage, program: string | undefined): Promise<void> {
   const git = createGit({ repository: draft, ...(program !== undefined && { program }) })
   await git([
@@ -65,7 +65,10 @@ async function fillRepository(draft: string, lineage: Lineage, program: string |
   await git(['-c', 'core.sparseCheckout=true', 'read-tree', '-m', '-u', BRANCH], { workTree: draft })
 }
 
-/** Whether HEAD leads to a commit or to a branch of the agent. Only files are read: git must not run in a repository of the agent. */
+/**
+ * Whether HEAD leads to a commit, or to a branch of the agent. Only files are read, because Daybook must not run git in a repository of the
+ * agent.
+ */
 async function isIntact(turnRoot: string): Promise<boolean> {
   try {
     for (const part of ['', '.git', '.git/refs', '.git/refs/heads']) {
@@ -77,7 +80,7 @@ async function isIntact(turnRoot: string): Promise<boolean> {
     const packed = await readRegularFile(join(turnRoot, '.git/packed-refs')).catch(() => '')
     return /^[0-9a-f]{40}\s*$/.test(loose) || packed.includes(` ${BRANCH}\n`)
   } catch {
-    return false // it is missing or not a repository
+    return false // `.git` is missing or is not a repository
   }
 }
 
