@@ -178,19 +178,23 @@ function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: Del
   return artifactContentBlock(origin, { path, mime, digest, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })
 }
 
-/** The blocks of the output. With `metadataFor`, which is a tool id, a successful output gets a digest block before it. */
+/**
+ * The blocks of the output. With `metadataFor`, which is a tool id, a successful output gets a digest block before it. The outputs of the
+ * other tools, which are built in or run programs, are internal: they repeat files, paths and memory.
+ */
 function outputDrafts(
   origin: BlockOrigin,
   { ok, error, output, delivered }: DeliveredOutcome,
   metadataFor: string | undefined,
 ): readonly Draft[] {
+  const meta = metadataFor === undefined ? internalOutput : externalOutput
   if (!ok) {
     const text = scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) }))
-    return [toolResultBlock(origin, { mime: 'application/json', text })]
+    return [toolResultBlock(origin, { mime: 'application/json', text, meta })]
   }
   if (output === undefined && delivered?.length) return []
   const content = successContent(output)
-  const result = toolResultBlock(origin, content)
+  const result = toolResultBlock(origin, { mime: content.mime, text: content.text, meta })
   if (metadataFor === undefined) return [result]
   const sids = mayHoldSources({ output }) ? rowSids(output) : []
   const sourcesPath = sids.length === 0 ? undefined : sourcesPathOf(sids)
@@ -208,6 +212,9 @@ export function mayHoldSources({ sources, output }: { readonly sources?: unknown
 }
 
 const isNested = (value: Json) => typeof value === 'object' && value !== null
+
+const internalOutput = { visibility: 'internal' } as const
+const externalOutput = { visibility: 'external' } as const
 
 function successContent(output: Json | undefined): { readonly mime: string; readonly text: string } {
   if (output === undefined) return { mime: 'text/plain', text: 'The tool succeeded. It returned no value.' }

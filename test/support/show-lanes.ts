@@ -22,7 +22,8 @@ export type Cut = (text: string) => readonly string[]
  * complete.
  */
 export function showCut(response: readonly string[], stop: Stop, cut: Cut, replacer: CreateReplacer = marking) {
-  const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf })
+  const isInternalFile = (path: string) => path.includes('internal')
+  const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf, isInternalFile })
   const instances = new Map<string, number>()
   const events: ChannelEvent[] = []
   for (let i = 0; i < response.length; i += 2) {

@@ -7,6 +7,7 @@ import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import { divergenceText } from '../../src/agent/replay/divergence.ts'
 import { replay } from '../../src/agent/replay/replay.ts'
+import type { Block } from '../../src/core/block/index.ts'
 import { blockRenderers } from '../../src/core/render/blocks/index.ts'
 import type { Part } from '../../src/core/render/types.ts'
 import { createHarness } from '../../src/testing/harness.ts'
@@ -66,6 +67,26 @@ function changeRenderer(type: keyof typeof blockRenderers, word: string): void {
   const before = blockRenderers[type]
   const misspelt = (part: Part): Part => (part.type === 'text' ? { ...part, text: part.text.replace(`${word}"`, `${word}!`) } : part)
   vi.spyOn(blockRenderers, type).mockImplementation((block, context) => before(block, context).map(misspelt))
+}
+
+it('a recording of a version that did not mark outputs replays without a divergence', async () => {
+  const { harness } = await recordConversation({ recordPrompts: true })
+  const blobs = createMemoryBlobs()
+  const older = createMemoryStore({ blobs, clock: createSystemClock() })
+  const claim = await older.claim('c1', { id: 'i', pid: 1, host: 'h' })
+  const unmarked = (await harness.journal()).map((change) =>
+    change.type === 'blocks.appended' ? { ...change, blocks: change.blocks.map(withoutVisibility) } : change,
+  )
+  expect(unmarked).not.toEqual(await harness.journal())
+  for (const change of unmarked) await older.append(claim, [change])
+  const turns = await replay(older, 'c1', { tools: [weather()], settings: { recordPrompts: true } })
+  expect(turns.map(({ divergence }) => divergence)).toEqual([undefined, undefined])
+})
+
+function withoutVisibility(block: Block): Block {
+  if (block.meta?.visibility === undefined) return block
+  const { visibility: _mark, ...meta } = block.meta
+  return { ...block, meta }
 }
 
 describe('a renderer that changes one character', () => {

@@ -12,6 +12,7 @@ import { outputLimit } from '../../core/estimate/estimate.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
+import { isInternalFile } from '../../core/timeline/artifacts.ts'
 import type { PromptRecord, ReachedLimit, ResponseReceived, RetriedAttempt } from '../../core/timeline/change.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
@@ -158,7 +159,7 @@ export function readOptions(
 function createResponseLanes(ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): Lanes {
   const sources = () => sourcesBySid(ledger.timeline.sources)
   const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
-  return createLanes({ iteration, executionId, replacer, mimeOf })
+  return createLanes({ iteration, executionId, replacer, mimeOf, isInternalFile: (path) => isInternalFile(ledger.timeline, path) })
 }
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds

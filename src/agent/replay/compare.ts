@@ -48,7 +48,8 @@ function comparableResponse({ turn_id, iteration, call_id, role, raw, finish_rea
 function compareBlocks(present: readonly Block[], recorded: readonly Block[], seq: number): Divergence | undefined {
   const ours = recorded.length === present.length ? recorded : withoutHookBlocks(recorded, present.length)
   for (const [index, then] of ours.entries()) {
-    const now = present[index]
+    const made = present[index]
+    const now = made && withoutNewMark(made, then)
     if (!now || now.type !== then.type) return { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) }
     const field = isInput(then) ? undefined : firstDifference(comparableBlock(now), comparableBlock(then))
     if (field === undefined) continue
@@ -58,6 +59,13 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
     return { kind: 'block', seq, block: blockName(then), field, ...excerpts }
   }
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
+}
+
+/** The block without its visibility if the recorded one has none: earlier versions did not mark calls and outputs. */
+function withoutNewMark(block: Block, { meta: recorded }: Block): Block {
+  if (block.meta?.visibility === undefined || recorded?.visibility !== undefined) return block
+  const { visibility: _new, ...meta } = block.meta
+  return { ...block, meta }
 }
 
 /** A block without its id and time. Ids depend only on the order of the blocks, and a replay takes times from the recording. */

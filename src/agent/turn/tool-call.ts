@@ -8,6 +8,7 @@ import {
   planBlock,
   toolCallBlock,
   toolCodeBlock,
+  type Visibility,
 } from '../../core/block/index.ts'
 import { afterAcceptedRound, afterToolRefusal, remainingRounds } from '../../core/budget.ts'
 import type { CallDecision } from '../../core/decision/decision.ts'
@@ -16,6 +17,7 @@ import { type PlanAcks, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { mergeSources, type SourcePool } from '../../core/sources/pool.ts'
+import { isInternalFile } from '../../core/timeline/artifacts.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts'
@@ -96,10 +98,18 @@ function callDrafts(
   if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, tool.id))
   if (acks) drafts.push(...ackDrafts(origin, acks))
   if (decision.code !== undefined) drafts.push(toolCodeBlock(origin, decision.code))
-  drafts.push(toolCallBlock(origin, { toolId: tool.id, params: displayParams(tool.id, params, origin) }))
+  drafts.push(
+    toolCallBlock(origin, { toolId: tool.id, params: displayParams(tool.id, params, origin), visibility: patched(tool, params, timeline) }),
+  )
   for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
   if (acks) for (const notice of acks.warnings) drafts.push(noticeBlock(origin, notice))
   return drafts
+}
+
+/** Whether users may see the file that a patch changes. Undefined for every other call. */
+function patched({ id }: Tool, { path }: JsonObject, timeline: Timeline): Visibility | undefined {
+  if (id !== 'react.patch') return undefined
+  return typeof path === 'string' && !isInternalFile(timeline, path) ? 'external' : 'internal'
 }
 
 function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanAcks): readonly Draft[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath, toolPath } from '../path/build.ts'
-import type { BlobRef, Block, Draft, Meta } from './block.ts'
+import type { BlobRef, Block, Draft, Meta, Visibility } from './block.ts'
 import { latestBlockOfType, oncePerBlock, oncePerBlockOfType, parseJsonAs } from './reader.ts'
 
 /** The turn, round and tool call that made a block, and the time. */
@@ -25,9 +25,10 @@ export interface ToolCall {
   readonly ts?: string
 }
 
+/** The block of a call. `visibility` is that of the file which the call changes: users do not see the parameters if it is internal. */
 export function toolCallBlock(
   origin: BlockOrigin,
-  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json } },
+  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json }; readonly visibility?: Visibility | undefined },
 ): Draft<'react.tool.call'> {
   const body = { tool_id: call.toolId, tool_call_id: origin.callId, params: call.params, ts: origin.ts }
   return {
@@ -40,7 +41,10 @@ export function toolCallBlock(
     call_id: origin.callId,
     tool_id: call.toolId,
     text: JSON.stringify(body),
-    meta: { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId },
+    meta:
+      call.visibility === undefined
+        ? { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId }
+        : { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId, visibility: call.visibility },
   }
 }
 

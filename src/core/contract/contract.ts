@@ -51,6 +51,15 @@ export function readContract(given: unknown): Contract {
   return problems.length === 0 ? { ok: true, files } : { ok: false, problems }
 }
 
+/**
+ * Whether a call declares no internal file. The program of a call with an internal file may hold the content of that file. A parameter
+ * `contract` of a tool that runs no program may be anything.
+ */
+export function hasPublicContract(given: unknown, hasCode: boolean): boolean {
+  const contract = readContract(given)
+  return contract.ok ? contract.files.every(({ visibility }) => visibility === 'external') : !hasCode
+}
+
 const refused = (error: ContractError, message: string): Contract => ({ ok: false, problems: [{ error, message }] })
 
 /** The declared file, or a clause that describes its problem. The name may be in `filename` or in `filepath`, because models write both. */

@@ -15,6 +15,8 @@ export interface LaneDelta {
   readonly completed: boolean
   /** Set when the lane ended because the text stopped or became invalid. */
   readonly aborted?: true
+  /** The text may hold internal content: a server sends it to operators only. */
+  readonly internal?: true
   readonly extra?: LaneExtra
 }
 
@@ -26,7 +28,7 @@ export interface LaneExtra {
 }
 
 /** The fields that are equal in all deltas of a lane. */
-export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'extra'>
+export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'internal' | 'extra'>
 /**
  * How the text of a lane ended. `aborted`: the text is not complete. `cut`: the response broke off. If the lane still keeps text, because it
  * may be the beginning of a citation, that text is not shown.

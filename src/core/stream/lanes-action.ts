@@ -11,6 +11,8 @@ import { planCard } from './lanes-plan.ts'
 
 export interface ActionSettings extends ExecSettings {
   readonly iteration: number
+  /** Whether a file that exists is internal. A patch of such a file repeats its lines. */
+  readonly isInternalFile?: (path: string) => boolean
 }
 
 /** The lanes of the action channel. They read its JSON while the model writes it, and show the fields that the user may see. */
@@ -143,7 +145,11 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       whole: ending === 'whole',
     })
     if (verdict === 'drop') lane.drop()
-    else if (verdict !== 'wait') lane.release(createLazyLane(verdict.style, () => replacer(verdict.citations), emit))
+    else if (verdict !== 'wait') {
+      const internal = toolId === 'react.patch' && settings.isInternalFile?.(String(content.params.path))
+      const style = internal ? ({ ...verdict.style, internal } as const) : verdict.style
+      lane.release(createLazyLane(style, () => replacer(verdict.citations), emit))
+    }
   }
 
   /** Creates the lane for the string at `path`. Undefined when the string is not shown. A repeated key gets a new lane. */

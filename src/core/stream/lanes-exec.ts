@@ -1,4 +1,4 @@
-import { artifactIds, readContract } from '../contract/contract.ts'
+import { artifactIds, hasPublicContract, readContract } from '../contract/contract.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import {
@@ -44,37 +44,49 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
   let started = false
   let hasCode = false
   let refused = false
+  let internal = true // until the contract is known
+  let language: string | undefined
   let params: { readonly [key: string]: JsonValue } = {}
 
-  function showWhole(subType: string, format: ChannelFormat, text: string) {
+  function showWhole(subType: string, format: ChannelFormat, text: string, more: { readonly internal?: true } = {}) {
     if (text.trim() === '') return
     const createRewriter = format === 'markdown' ? () => replacer('markdown') : withoutRewriting
-    const lane = createLane(execStyle(executionId, subType, format), createRewriter, emit)
+    const lane = createLane({ ...execStyle(executionId, subType, format), ...more }, createRewriter, emit)
     lane.write(text)
     lane.end('whole')
+  }
+
+  const mark = () => (internal ? { internal } : {})
+
+  /** Shows the code. It waits for the contract: the program of an internal file may hold the content of that file. */
+  function releaseCode() {
+    const style = { ...execStyle(executionId, 'code_exec.code', 'text', language), ...mark() }
+    code.release(createLazyLane(style, withoutRewriting, emit))
   }
 
   return {
     get started() {
       return started
     },
-    start(language) {
+    start(named) {
       if (started || refused || code.state === 'dropped') return
       started = true
+      language = named
       emit(statusDelta(executionId, 'gen'))
-      code.release(createLazyLane(execStyle(executionId, 'code_exec.code', 'text', language), withoutRewriting, emit))
     },
     describe(given, notes) {
       if (!started || refused) return
       if (typeof given === 'object' && given !== null && !Array.isArray(given)) params = given as typeof params
-      if (typeof params.prog_name === 'string') showWhole('code_exec.program.name', 'text', params.prog_name)
+      internal = !hasPublicContract(params.contract, true)
+      releaseCode()
+      if (typeof params.prog_name === 'string') showWhole('code_exec.program.name', 'text', params.prog_name, mark())
       showWhole('code_exec.objective', 'markdown', notes)
     },
     discard() {
       if (!started) code.drop()
     },
     refuse() {
-      if (!refused && started) code.end('aborted')
+      if (!refused && code.state === 'open') code.end('aborted')
       else code.drop()
       refused = true
     },
@@ -89,6 +101,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
     end() {
       if (!started) return
       if (refused) return emit(statusDelta(executionId, 'error', 'refused'))
+      releaseCode() // the action was not complete
       if (!hasCode) return emit(statusDelta(executionId, 'error', 'missing_code'))
       const contract = listedFiles(params.contract, mimeOf)
       showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))

@@ -226,6 +226,18 @@ describe('a plan', () => {
   })
 })
 
+describe('a patch', () => {
+  it('is internal when its file is internal', () => {
+    const marks = (toolId: string, path: string) => {
+      const content = toolId === 'react.patch' ? { patch: 'x' } : { content: 'x' }
+      return show('action', call(toolId, { path, channel: 'canvas', ...content })).all.map(({ internal = false }) => internal)
+    }
+    expect(marks('react.patch', 'files/internal.md')).toEqual([true, true])
+    expect(marks('react.patch', 'files/open.md')).toEqual([false, false])
+    expect(marks('react.write', 'files/internal.md')).toEqual([false, false]) // what is written to the canvas is for users
+  })
+})
+
 describe('a program', () => {
   const contract = [
     { filename: 'files/out.csv', description: 'rows' },
@@ -261,6 +273,22 @@ describe('a program', () => {
       format: 'text',
       extra: { execution_id: 'exec_1', sub_type: 'code_exec.code', language: 'python' },
     })
+  })
+
+  it('is internal, with its name, unless its contract is valid and has no internal file', () => {
+    const markedLanes = (given: unknown, order: 'first' | 'last' = 'last') => {
+      const action = ['action', call('exec_tools.execute_code_python', { contract: given, prog_name: 'sums' })]
+      const { all } = order === 'last' ? show(...action, 'code', 'x') : show('code', 'x', ...action)
+      return [...new Set(all.filter(({ internal }) => internal).map(({ extra }) => extra?.sub_type))].sort()
+    }
+    const internal = ['code_exec.code', 'code_exec.program.name']
+    const open = contract.filter(({ visibility }) => visibility === undefined)
+    for (const order of ['first', 'last'] as const) {
+      expect(markedLanes(contract, order)).toEqual(internal)
+      expect(markedLanes(JSON.stringify(contract), order)).toEqual(internal)
+      expect(markedLanes([{ filename: 'files/b.csv' }], order)).toEqual(internal)
+      expect(markedLanes(open, order)).toEqual([])
+    }
   })
 
   it('lists the files of a contract that is a list or its text, and none of an invalid contract', () => {

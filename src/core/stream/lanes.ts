@@ -22,6 +22,8 @@ export interface LaneSettings {
   readonly executionId: string
   readonly replacer: CreateReplacer
   readonly mimeOf: (filename: string) => string
+  /** Whether a file that exists is internal. The lane of a patch of such a file is marked as internal. By default no file is. */
+  readonly isInternalFile?: (path: string) => boolean
 }
 
 /**

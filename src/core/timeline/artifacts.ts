@@ -1,8 +1,9 @@
 import { type ArtifactKind, type BlobRef, type Block, type BlockType, callIdOf, type Meta } from '../block/block.ts'
 import { type Digest, readDigest, readToolCall } from '../block/round.ts'
-import { canonicalPath } from '../path/logical.ts'
-import { toLogical } from '../path/physical.ts'
-import { blocksAtPath, blocksOfCall, digestBlocksOf, knownTurns, type Timeline } from './timeline.ts'
+import { isObject, parseJson } from '../json.ts'
+import { canonicalPath, parsePathUnchecked } from '../path/logical.ts'
+import { normalizeTarget, toLogical } from '../path/physical.ts'
+import { blockAt, blocksAtPath, blocksOfCall, digestBlocksOf, knownTurns, type Timeline } from './timeline.ts'
 
 /** An artifact, with its newest digest and its newest content. Hidden blocks count too. */
 export interface Artifact {
@@ -41,6 +42,36 @@ export function artifactFromBlocks(blocks: readonly Block[], logical: string): A
 export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId: string): boolean {
   const isOfAnotherCall = (block: Block) => callIdOf(block) !== callId
   return blocksAtPath(timeline, logical).some(isOfAnotherCall) || digestBlocksOf(timeline, logical).some(isOfAnotherCall)
+}
+
+/**
+ * Whether a file that the model names is internal. A path without a turn means the newest file of that name. A file that the timeline does
+ * not know counts as internal.
+ */
+export function isInternalFile(timeline: Timeline, path: string): boolean {
+  if (findArtifact(timeline, path)?.metadata.visibility === 'internal') return true
+  const turns = knownTurns(timeline)
+  const target = normalizeTarget(path, { currentTurn: timeline.openTurn?.turn_id ?? 'turn', knownTurns: turns })
+  const file = target.ok ? parsePathUnchecked(target.logical) : undefined
+  if (file?.space !== 'fi' || file.kind !== 'file') return true
+  const isNamed = (other: unknown) => {
+    const parsed = typeof other === 'string' && other.startsWith('fi:') ? parsePathUnchecked(other) : undefined
+    return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.area === file.area && parsed.rel === file.rel
+  }
+  for (let position = timeline.size - 1; position >= 0; position--) {
+    const block = blockAt(timeline, position)
+    if (!block || !isNamed(block.meta?.source_path ?? block.path)) continue
+    const isNote = block.type === 'react.note' || block.type === 'react.note.preserved'
+    const visibility = isNote ? 'internal' : (block.meta?.visibility ?? visibilityInDigest(block))
+    if (visibility !== undefined) return visibility !== 'external'
+  }
+  return true
+}
+
+function visibilityInDigest({ type, meta }: Block): unknown {
+  if (type.startsWith('user.')) return 'external' // what the user has attached
+  const digest = parseJson(meta?.digest)
+  return isObject(digest) ? digest.visibility : undefined
 }
 
 function buildArtifact(

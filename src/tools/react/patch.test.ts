@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { contextWithRoom } from '../../../test/support/context-size.ts'
+import { library } from '../../../test/support/scenario-tools.ts'
 import { noticesOf } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../../adapters/files/memory.ts'
@@ -300,6 +302,39 @@ describe('the visibility of a patched file', () => {
     const again = '@@ -1 +1 @@\n-one\n+eins\n'
     expect(visibility(await play([writes('canvas'), patches('files/a.md', diff), patches('files/a.md', again)]))).toBe('external')
     expect(visibility(await play([writes('internal'), patches('files/a.md', diff), patches('files/a.md', again)]))).toBe('internal')
+  })
+
+  it('is in the call, so that users do not see the patch of an internal file', async () => {
+    const callsOf = async (replies: readonly string[]) =>
+      (await play(replies)).blocks.filter(({ tool_id }) => tool_id === 'react.patch').map(({ meta }) => meta?.visibility)
+    expect(await callsOf([writes('canvas'), patches('files/a.md', diff), patches('a.md', 'all of it')])).toEqual(['external', 'external'])
+    expect(await callsOf([writes('internal'), patches('files/a.md', diff), writes('canvas'), patches('files/a.md', diff)])).toEqual([
+      'internal',
+      'external',
+    ])
+    expect(await callsOf([puts('files/b.md', two), patches('files/b.md', diff)])).toEqual(['internal']) // the timeline does not know the file
+  })
+
+  it('is that of the same file in an earlier turn, also when a summary has replaced that turn', async () => {
+    let turn = ''
+    const page = (number: number) => reply.call('library.fetch', { page: number })
+    const harness = createHarness({
+      tools: [library()],
+      settings: { contextTokens: contextWithRoom(3_900), keepRecentTurns: 1 },
+      replies: [
+        ...[writes('internal'), page(1), page(2), reply.answer('Read.'), '## Goal\nThe doors.'],
+        () => reply.call('react.pull', { paths: [`fi:${turn}.files/`] }),
+        () => patches(`fi:${turn}.files/a.md`, diff),
+        reply.answer('Done.'),
+      ],
+    })
+    await harness.say('Read two pages.')
+    turn = blocksOf(await harness.timeline())[0]?.turn_id ?? ''
+    await harness.say(`Now change it. ${'Please. '.repeat(400)}`)
+    const { blocks, results } = await lookAt(harness)
+    expect(blocks.filter(({ path }) => path === `fi:${turn}.files/a.md`)).toEqual([])
+    expect(blocks.find(({ tool_id }) => tool_id === 'react.patch')?.meta?.visibility).toBe('internal')
+    expect(results.map(({ meta }) => meta?.visibility)).toEqual([undefined, 'internal', 'internal'])
   })
 
   const hosting = (host: Hosting['host']): Hosting => ({

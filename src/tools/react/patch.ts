@@ -8,7 +8,7 @@ import { hasPreviewNumbers, isDiff, parsePatch } from '../../core/patch/parse.ts
 import { filePath } from '../../core/path/build.ts'
 import { type Area, dropOwnConversation, isInOtherConversation, parsePathUnchecked } from '../../core/path/logical.ts'
 import { normalizeTarget, splitPhysical, type Target } from '../../core/path/physical.ts'
-import { findArtifact } from '../../core/timeline/artifacts.ts'
+import { artifactFromBlocks, findArtifact } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/timeline.ts'
 import { syntaxProblem } from '../artifacts/syntax.ts'
 import { defineTool, parametersOf } from '../define.ts'
@@ -51,7 +51,7 @@ export const patchTool = defineTool({
     const bytes = encodeTarget(target, edit.text)
     const problem = await writeTarget(target.physical, bytes, call)
     if (problem) return problem
-    const artifact = artifactOf(target, edit, audience, bytes, call)
+    const artifact = await artifactOf(target, edit, audience, bytes, call)
     const notices = [
       ...rewriteNotice(target.rewrite, 'react.patch', 'what became of it is in'),
       ...(await syntaxNotice(target.physical, edit.text)),
@@ -101,13 +101,13 @@ async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Pro
  * The artifact of a patched file. Its digest describes the patch. The digest is external if the file is hosted, otherwise internal.
  * `visibility` is the visibility of the file, which a patch does not change.
  */
-function artifactOf(
+async function artifactOf(
   { logical, physical, from }: PatchTarget,
   { text, shown }: Edit,
   { channel, kind }: Audience,
   bytes: Uint8Array,
   call: Call,
-): MadeArtifact {
+): Promise<MadeArtifact> {
   const mime = textMimeOf(physical)
   const isHosted = kind === 'file' && channel !== 'internal'
   const digest = {
@@ -121,12 +121,18 @@ function artifactOf(
     size_bytes: bytes.length,
     ...textFacts(text, mime, call),
   }
-  const visibility = isHosted ? 'external' : (visibilityBefore([logical, from], call) ?? (channel === 'internal' ? 'internal' : 'external'))
+  const before = isHosted ? 'external' : await visibilityBefore([logical, from], call)
+  const visibility = before ?? (channel === 'internal' ? 'internal' : 'external')
   return { digest, mime: 'text/markdown', text: shown, bytes, isPatch: true, visibility }
 }
 
-function visibilityBefore(paths: readonly string[], { timeline }: Call): Visibility | undefined {
-  return paths.map((path) => findArtifact(timeline, path)?.metadata.visibility).find((visibility) => visibility !== undefined)
+/** The visibility of the file before the patch. A file that is no longer in the timeline is looked up in the journal. */
+async function visibilityBefore(paths: readonly string[], { timeline, records }: Call): Promise<Visibility | undefined> {
+  for (const path of paths) {
+    const artifact = findArtifact(timeline, path) ?? artifactFromBlocks(await records.byPath(path), path)
+    if (artifact?.metadata.visibility !== undefined) return artifact.metadata.visibility
+  }
+  return undefined
 }
 
 async function syntaxNotice(path: string, text: string): Promise<readonly Notice[]> {
