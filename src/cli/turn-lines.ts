@@ -39,7 +39,8 @@ export const resultLine = ({ error }: BlockEventOf<'tool.result'>, style: Style)
 
 export const fileLine = ({ path }: FileView, style: Style): string => `  📄 ${style.link(plainLine(path))}`
 
-export const noticeLine = ({ code, message }: BlockEventOf<'notice'>, style: Style): string => style.dim(`  ! ${code}: ${shorten(message)}`)
+export const noticeLine = ({ code, message }: BlockEventOf<'notice'>, style: Style): string =>
+  style.dim(`  ! ${[code, shorten(message)].filter((words) => words !== '').join(': ')}`)
 
 export function planLines(plan: Plan | undefined, style: Style): Lines {
   if (!plan?.current) return []

@@ -25,10 +25,12 @@ function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
     case 'user.attachment':
       return [{ ...origin, kind: 'attachment', file: attachmentOf(block, digestOfContent(block)), part: 'content' }]
     case 'react.thinking':
+      if (text === '') return [] // it is withheld from this client
       return [{ ...origin, kind: 'thinking', iteration, text }]
     case 'react.notes':
       return [{ ...origin, kind: 'notes', iteration, text }]
     case 'react.tool.code':
+      if (text === '') return []
       return [{ ...origin, kind: 'tool.code', callId: callIdOf(block), iteration, text }]
     case 'react.tool.call': {
       const call = readToolCall(block)
@@ -50,6 +52,7 @@ function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
     case 'event.external':
       return [{ ...origin, kind: 'message', from: 'external', text }]
     case 'conv.range.summary':
+      if (text === '') return []
       return [{ ...origin, kind: 'summary', text }]
     case 'assistant.completion':
       return [answerEvent(block, isFinal ? 'final' : 'superseded')]

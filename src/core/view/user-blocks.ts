@@ -1,0 +1,238 @@
+import { type Block, type BlockType, callIdOf, type Meta } from '../block/block.ts'
+import { type Digest, isResultMetadata, readDigest, readNotice, readToolCall, type ToolCall } from '../block/round.ts'
+import { hasPublicContract } from '../contract/contract.ts'
+import { isObject, parseJson } from '../json.ts'
+import { toolPath } from '../path/build.ts'
+
+/** What users may see besides the conversation itself. Operators see everything. */
+export interface UserView {
+  /** Whether users see what the model thinks. */
+  readonly thinking: 'shown' | 'withheld'
+}
+
+/**
+ * How a block of each type is shown to users. `shown` and `withheld` are decided by the type alone. Blocks that only the model reads are
+ * withheld: summaries, checkpoints, raw output and records of the workspace repeat internal content.
+ */
+const rules: { readonly [T in BlockType]: 'shown' | 'withheld' | 'thinking' | 'code' | 'call' | 'result' | 'notice' } = {
+  'turn.header': 'shown',
+  'user.prompt': 'shown',
+  'user.attachment.meta': 'shown',
+  'user.attachment': 'shown',
+  'user.attachment.text': 'shown',
+  'user.followup': 'shown',
+  'user.followup.preserved': 'shown',
+  'user.steer': 'shown',
+  'user.steer.preserved': 'shown',
+  'stage.gate': 'withheld',
+  'stage.react': 'withheld',
+  'stage.coordinator': 'withheld',
+  'stage.feedback': 'shown',
+  'stage.clarification': 'shown',
+  'stage.clarification.resolved': 'shown',
+  'stage.suggested_followups': 'shown',
+  'react.thinking': 'thinking',
+  'react.decision.raw': 'withheld',
+  'react.notes': 'shown',
+  'react.tool.code': 'code',
+  'react.tool.call': 'call',
+  'react.tool.result': 'result',
+  'react.notice': 'notice',
+  'react.note': 'withheld',
+  'react.note.preserved': 'withheld',
+  'react.plan': 'shown',
+  'react.plan.ack': 'shown',
+  'react.plan.history': 'withheld',
+  'react.plan.preserved': 'shown',
+  'react.completion': 'withheld',
+  'react.current_turn.compaction_checkpoint': 'withheld',
+  'react.workspace.checkout': 'withheld',
+  'react.workspace.publish': 'withheld',
+  'assistant.completion': 'shown',
+  'assistant.completion.attempt': 'shown',
+  'assistant.completion.attempt.outcome': 'withheld',
+  'agent.log.header': 'withheld',
+  'conv.range.summary': 'withheld',
+  'conv.working.summary': 'withheld',
+  'event.external': 'shown',
+  'turn.feedback': 'shown',
+  'system.message': 'withheld',
+}
+
+/**
+ * The blocks as a user may see them: the same number, with the same ids and types, and without internal content. It needs no other blocks of
+ * the conversation, because internal content is marked where it is made. `blocks` are those of one entry, or of a whole timeline or turn.
+ * When nothing is withheld, the result is `blocks` itself.
+ */
+export function blocksForUser(blocks: readonly Block[], view: UserView): readonly Block[] {
+  const calls = readCalls(blocks)
+  const shown = blocks.map((block) => blockForUser(block, calls.get(callIdOf(block) ?? ''), view))
+  return shown.every((block, index) => block === blocks[index]) ? blocks : shown
+}
+
+function blockForUser(block: Block, call: CallFacts | undefined, view: UserView): Block {
+  const rule = Object.hasOwn(rules, block.type) ? rules[block.type] : 'withheld' // imported blocks may have any type
+  if (rule === 'thinking' && view.thinking === 'withheld') return withheld(block, 'thinking')
+  if (rule === 'call') return isMarkedInternal(block) || !call?.hasPublicParams ? withheldCall(block) : withoutReplacement(block)
+  if (rule === 'notice') return withheldNotice(block)
+  const isShown =
+    !isMarkedInternal(block) &&
+    (rule === 'shown' ||
+      rule === 'thinking' ||
+      (rule === 'code' && call?.hasPublicParams === true) ||
+      (rule === 'result' && isPublicResult(block, call)))
+  return isShown ? withoutReplacement(block) : withheld(block, 'internal')
+}
+
+/** What the blocks of a list tell about a tool call. */
+interface CallFacts {
+  readonly toolId: string | undefined
+  /** Whether users may see the parameters and the program. False when the call itself is not in the list. */
+  readonly hasPublicParams: boolean
+  /** Whether the call made an internal file or note. Its output may then describe internal content. */
+  readonly madeInternal: boolean
+  /** The paths of the files that the call made for users. */
+  readonly publicPaths: ReadonlySet<string>
+}
+
+const noCalls: ReadonlyMap<string, CallFacts> = new Map()
+
+function readCalls(blocks: readonly Block[]): ReadonlyMap<string, CallFacts> {
+  const ofCalls = new Map<string, Block[]>()
+  for (const block of blocks) {
+    const callId = rules[block.type] === 'shown' ? undefined : callIdOf(block)
+    if (callId === undefined) continue
+    const known = ofCalls.get(callId)
+    if (known) known.push(block)
+    else ofCalls.set(callId, [block])
+  }
+  if (ofCalls.size === 0) return noCalls
+  return new Map([...ofCalls].map(([callId, own]) => [callId, readCall(own)]))
+}
+
+function readCall(blocks: readonly Block[]): CallFacts {
+  const block = blocks.find(({ type }) => type === 'react.tool.call')
+  const call = block && readToolCall(block)
+  const hasCode = blocks.some(({ type }) => type === 'react.tool.code')
+  const publicPaths = new Set(blocks.flatMap((content) => (isPublicContent(content) && content.path !== undefined ? [content.path] : [])))
+  return {
+    toolId: call?.tool_id ?? blocks.map(toolIdOf).find((toolId) => toolId !== undefined),
+    hasPublicParams: block !== undefined && call !== undefined && hasPublicParams(block, call, hasCode),
+    madeInternal: blocks.some((each) => isInternalArtifact(each, publicPaths)),
+    publicPaths,
+  }
+}
+
+const toolIdOf = (block: Block): string | undefined => block.tool_id ?? block.meta?.tool_id ?? readDigest(block)?.tool_id
+
+/**
+ * Whether users may see the parameters of a call. The built-in tools that read, search or hide name internal files and repeat their content,
+ * so only the parameters of calls that show something to the user are public.
+ */
+function hasPublicParams(block: Block, { tool_id: toolId, params }: ToolCall, hasCode: boolean): boolean {
+  if (toolId === 'react.plan') return true
+  if (toolId === 'react.write') return isPublicChannel(params.channel)
+  // A patch repeats lines of its file. The call says whether the file is for users.
+  if (toolId === 'react.patch') return isPublicChannel(params.channel) && block.meta?.visibility === 'external'
+  return !toolId.startsWith('react.') && hasPublicContract(params.contract, hasCode)
+}
+
+const isPublicChannel = (channel: unknown): boolean =>
+  channel === undefined || channel === null || channel === 'canvas' || channel === 'timeline_text'
+
+/** Whether the block holds the content of a file that is for users. */
+const isPublicContent = (block: Block): boolean =>
+  block.type === 'react.tool.result' &&
+  !isOwnOutput(block) &&
+  !isMarkedInternal(block) &&
+  (block.meta?.visibility ?? digestOfContent(block)?.visibility) === 'external'
+
+/** Whether the block is an internal file or note, or its metadata. The metadata of a patch is internal even if the file is for users. */
+function isInternalArtifact(block: Block, publicPaths: ReadonlySet<string>): boolean {
+  if (block.type === 'react.note') return true
+  if (block.type !== 'react.tool.result' || isResultMetadata(block)) return false
+  const digest = readArtifactDigest(block)
+  if (digest) return digest.channel === 'internal' || (digest.visibility === 'internal' && !publicPaths.has(digest.artifact_path))
+  return !isOwnOutput(block) && isMarkedInternal(block)
+}
+
+function isPublicResult(block: Block, call: CallFacts | undefined): boolean {
+  if (!isOwnOutput(block)) return isPublicContent(block)
+  const digest = readArtifactDigest(block)
+  if (digest)
+    return digest.channel !== 'internal' && (digest.visibility === 'external' || call?.publicPaths.has(digest.artifact_path) === true)
+  if (call?.madeInternal) return false
+  if (block.meta?.visibility === 'external' || isResultMetadata(block)) return true
+  // Older journals do not mark outputs. An output whose tool is not known may come from a built-in tool, so it is withheld.
+  return call?.toolId !== undefined && !call.toolId.startsWith('react.')
+}
+
+/** The digest in a metadata block of an artifact. An output is marked with its visibility, so it can not pass for a digest. */
+const readArtifactDigest = (block: Block): Digest | undefined =>
+  block.meta?.visibility !== undefined || isResultMetadata(block) ? undefined : readDigest(block)
+
+/** Whether the block is the output of its own call. `react.read` also makes blocks that repeat other paths. */
+function isOwnOutput(block: Block): boolean {
+  const callId = callIdOf(block)
+  return callId !== undefined && block.path === toolPath(block.turn_id, callId, 'result')
+}
+
+function isMarkedInternal(block: Block): boolean {
+  const { meta } = block
+  if (meta === undefined) return false
+  return meta.visibility === 'internal' || meta.channel === 'internal' || digestOfContent(block)?.channel === 'internal'
+}
+
+/** The digest in the `meta` of a content block. */
+function digestOfContent({ meta }: Block): Partial<Digest> | undefined {
+  const digest = meta?.digest === undefined ? undefined : parseJson(meta.digest)
+  return isObject(digest) ? digest : undefined
+}
+
+/** The fields of `meta` that hold no content. Clients need them to find the call and round of a block. */
+const plainMeta = ['tool_call_id', 'iteration', 'tool_id', 'rel', 'render_role', 'hidden', 'hidden_reason', 'hidden_scope'] as const
+
+/** The block without its content. `meta.withheld` says why the content is missing. */
+function withheld(block: Block, why: 'internal' | 'thinking', text = withheldText(block)): Block {
+  const { id, type, author, turn_id, ts, call_id, tool_id, path, meta } = block
+  const kept = plainMeta.filter((key) => meta?.[key] !== undefined).map((key) => [key, meta?.[key]])
+  return {
+    id,
+    type,
+    author,
+    turn_id,
+    ts,
+    ...(call_id !== undefined && { call_id }),
+    ...(tool_id !== undefined && { tool_id }),
+    ...(path !== undefined && isOwnOutput(block) && { path }), // other paths name internal files
+    text,
+    meta: { ...(Object.fromEntries(kept) as Meta), withheld: why },
+  }
+}
+
+/** The text of a withheld block. Of a failed call, users see that it failed. */
+function withheldText({ type, text }: Block): string {
+  if (type !== 'react.tool.result' || !text?.includes('false')) return ''
+  const output = parseJson(text)
+  return isObject(output) && output.ok === false ? '{"ok":false}' : ''
+}
+
+function withheldCall(block: Block): Block {
+  const call = readToolCall(block)
+  if (!call) return withheld(block, 'internal')
+  const { tool_id, tool_call_id, ts } = call
+  return withheld(block, 'internal', JSON.stringify({ tool_id, tool_call_id, params: {}, ...(ts !== undefined && { ts }) }))
+}
+
+/** A notice with its code only: its message is for the model and may quote parameters, paths and output. */
+function withheldNotice(block: Block): Block {
+  const notice = readNotice(block)
+  return withheld(block, 'internal', notice ? JSON.stringify({ code: notice.code, message: '' }) : '')
+}
+
+/** A hidden block keeps its content. Only the text that replaces it in the prompt is removed, because the agent wrote it for itself. */
+function withoutReplacement(block: Block): Block {
+  if (block.meta?.replacement_text === undefined) return block
+  const { replacement_text: _text, ...meta } = block.meta
+  return { ...block, meta }
+}

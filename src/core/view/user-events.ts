@@ -1,0 +1,88 @@
+import type { EntryEvent, TurnEvent } from '../event.ts'
+import type { ServiceError } from '../model-event.ts'
+import type { Change, ResponseReceived } from '../timeline/change.ts'
+import { blocksForUser, type UserView } from './user-blocks.ts'
+
+/**
+ * Returns a function that gives each event as a user may see it, or undefined when the user may not see it. Every entry stays, with its `seq`,
+ * so that a user notices gaps and can resume like an operator. An event that several users follow is filtered once.
+ */
+export function createUserFilter(view: UserView): (event: TurnEvent) => TurnEvent | undefined {
+  const entries = new WeakMap<EntryEvent, EntryEvent>()
+  return (event) => {
+    if (event.type === 'status') return event.error ? { ...event, error: withoutDetail(event.error) } : event
+    if (event.type === 'lane.delta') {
+      const { internal, marker } = event.delta
+      return internal || (marker === 'thinking' && view.thinking === 'withheld') ? undefined : event
+    }
+    let shown = entries.get(event)
+    if (shown === undefined) {
+      const change = changeForUser(event.change, view)
+      shown = change === event.change ? event : { type: 'entry', seq: event.seq, change }
+      entries.set(event, shown)
+    }
+    return shown
+  }
+}
+
+/**
+ * A change as a user may see it. Changes with text are built field by field, so that a field that is added later is not sent to users by
+ * mistake.
+ */
+export function changeForUser(change: Change, view: UserView): Change {
+  switch (change.type) {
+    case 'blocks.appended':
+    case 'blocks.inserted':
+    case 'range.compacted': {
+      const blocks = blocksForUser(change.blocks, view)
+      return blocks === change.blocks ? change : { ...change, blocks }
+    }
+    case 'timeline.imported':
+      return { ...change, timeline: { ...change.timeline, blocks: blocksForUser(change.timeline.blocks, view) } }
+    case 'blocks.hidden':
+      return { ...change, replacement_text: '' } // the agent wrote it for itself, and it may repeat what it hides
+    case 'response.received':
+      return responseForUser(change)
+    case 'event.accepted': {
+      const { event_id, sequence, kind, ts, text, target_turn_id } = change.event
+      return { type: change.type, event: { event_id, sequence, kind, ts, text, ...(target_turn_id !== undefined && { target_turn_id }) } }
+    }
+    case 'turn.opened':
+      return { type: change.type, turn_id: change.turn_id, ts: change.ts }
+    case 'turn.closed':
+    case 'blocks.revealed':
+    case 'sources.merged':
+    case 'sources.used':
+    case 'source.removed':
+    case 'title.set':
+    case 'event.folded':
+    case 'feedback.seen':
+      return change
+    default:
+      return change satisfies never
+  }
+}
+
+/** A response without the words of the model, and without the record of the prompt, which may hold its text and has hashes of its blocks. */
+function responseForUser(response: ResponseReceived): ResponseReceived {
+  const { type, turn_id, ts, iteration, call_id, role, finish_reason, usage, prompt, error, wrap_up } = response
+  return {
+    type,
+    turn_id,
+    ts,
+    iteration,
+    call_id,
+    ...(role !== undefined && { role }),
+    raw: '',
+    finish_reason,
+    ...(usage && { usage }),
+    ...(prompt?.model !== undefined && { prompt: { model: prompt.model } }),
+    ...(error && { error: withoutDetail(error) }),
+    ...(wrap_up !== undefined && { wrap_up }),
+  }
+}
+
+/** An error without the words of the provider, which may quote the prompt. */
+function withoutDetail({ context: _context, ...error }: ServiceError): ServiceError {
+  return { ...error, message: `The model call failed (${error.kind}).` }
+}
