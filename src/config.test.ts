@@ -12,10 +12,17 @@ it('has a default for every setting that needs one', () => {
     port: 4127,
     workspace: 'custom',
     auth: {},
+    userThinking: 'shown',
     budget: { rounds: 15 },
     tokenCounter: 'rough',
     logLevel: 'info',
   })
+})
+
+it('accepts only known values of userThinking', () => {
+  const userThinking = (value: string) => effectiveSettings([environmentLayer({ DAYBOOK_USER_THINKING: value })]).settings.userThinking
+  expect(userThinking('withheld')).toBe('withheld')
+  expect(() => userThinking('hidden')).toThrow('userThinking (DAYBOOK_USER_THINKING)')
 })
 
 it('flags win over the environment, and the environment over the file', () => {

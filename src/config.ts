@@ -38,6 +38,8 @@ export const Settings = z.strictObject({
     issuer: text.optional(),
     audience: text.optional(),
   }),
+  /** Whether a server shows users what the model thinks. Operators always see it. */
+  userThinking: z.enum(['shown', 'withheld']),
   /** Limits of one turn. */
   budget: z.strictObject({
     rounds: number(z.int().min(1).max(1_000)),
@@ -70,6 +72,7 @@ export const variables = {
   'auth.jwksUrl': 'DAYBOOK_AUTH_JWKS_URL',
   'auth.issuer': 'DAYBOOK_AUTH_ISSUER',
   'auth.audience': 'DAYBOOK_AUTH_AUDIENCE',
+  userThinking: 'DAYBOOK_USER_THINKING',
   'budget.rounds': 'DAYBOOK_BUDGET_ROUNDS',
   'budget.money': 'DAYBOOK_BUDGET_MONEY',
   tokenCounter: 'DAYBOOK_TOKEN_COUNTER',
@@ -88,6 +91,7 @@ const defaults: SettingsLayer = {
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',
+    userThinking: 'shown',
     'budget.rounds': 15,
     tokenCounter: 'rough',
     logLevel: 'info',

@@ -20,6 +20,7 @@ export type RequestCode =
   | 'request.unsupported'
   | 'route.missing'
   | 'route.method'
+  | 'role.refused'
   | 'resource.changed'
   | 'resource.missing'
   | 'resource.range'

@@ -6,6 +6,8 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
+  /** Whether users see what the model thinks. Operators always see it. */
+  readonly userThinking: 'shown' | 'withheld'
   /** The maximum size of a request body, for paths that accept no files, bundles or chat histories. */
   readonly maxBodyBytes: number
   /** The maximum size of a request body, for paths that accept files, bundles or chat histories. */
@@ -32,6 +34,7 @@ export const defaultServerSettings: ServerSettings = {
   host: '127.0.0.1',
   port: 4127,
   auth: { kind: 'local' },
+  userThinking: 'shown',
   maxBodyBytes: 2 * 1024 * 1024,
   maxUploadBytes: 36 * 1024 * 1024,
   requestsPerMinute: 1_200,
@@ -62,6 +65,7 @@ const rules: OptionRules<ServerSettings> = {
   host: expects('the address to listen on, such as "127.0.0.1"', (value) => typeof value === 'string' && value !== ''),
   port: wholeNumberFrom(0, 65_535),
   auth,
+  userThinking: oneOf('shown', 'withheld'),
   maxBodyBytes: numberFrom(0),
   maxUploadBytes: numberFrom(0),
   requestsPerMinute: numberFrom(0),

@@ -63,7 +63,7 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
   }
 }
 
-async function serverSettings({ host, port, auth }: Settings): Promise<ServerSettings> {
+async function serverSettings({ host, port, auth, userThinking }: Settings): Promise<ServerSettings> {
   const { defaultServerSettings } = await import('../../server/settings.ts')
   const keys = [
     ...(auth.secret === undefined ? [] : [{ kind: 'HS256', secret: auth.secret } as const]),
@@ -76,12 +76,13 @@ async function serverSettings({ host, port, auth }: Settings): Promise<ServerSet
   if (key === undefined && (auth.issuer !== undefined || auth.audience !== undefined)) {
     throw new RangeError('auth.issuer and auth.audience need a key: set auth.secret, auth.publicKey or auth.jwksUrl')
   }
-  if (key === undefined) return { ...defaultServerSettings, host, port }
+  if (key === undefined) return { ...defaultServerSettings, host, port, userThinking }
   const { issuer, audience } = auth
   return {
     ...defaultServerSettings,
     host,
     port,
+    userThinking,
     auth: { kind: 'bearer', key, ...(issuer !== undefined && { issuer }), ...(audience !== undefined && { audience }) },
   }
 }

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { createLocalAuth, type RequestHead } from './authenticate.ts'
+import { createLocalAuth, operatorRole, type RequestHead } from './authenticate.ts'
 import { createBearerAuth } from './bearer.ts'
 
 const head = (headers: Readonly<Record<string, string>>): RequestHead => ({
@@ -18,6 +18,10 @@ describe('a local server', () => {
       expect(await accepts({ host }), host).toBe(true)
       expect(await accepts({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }), host).toBe(true)
     }
+  })
+
+  it('takes its caller for an operator', async () => {
+    expect(await createLocalAuth()(head({ host: 'localhost' }))).toMatchObject({ ok: true, caller: { roles: [operatorRole] } })
   })
 
   it('rejects other names that resolve to it, and pages of other sites', async () => {
@@ -59,6 +63,31 @@ describe('bearer tokens', () => {
       ok: true,
       caller: { scope: { tenant: 't1', project: 'p1', user: 'u1' }, roles: ['admin'] },
     })
+  })
+
+  it('make an operator only by the name of the role in the claim `roles`', async () => {
+    const authenticate = await createBearerAuth({ key: { kind: 'HS256', secret } })
+    const isOperator = async (roles: unknown) => {
+      const result = await authenticate(head({ authorization: `Bearer ${await signed({ roles })}` }))
+      return result.ok && result.caller.roles.includes(operatorRole)
+    }
+    for (const roles of [['operator'], ['admin', 'operator'], 'operator', 'admin operator']) expect(await isOperator(roles)).toBe(true)
+    const others = [
+      undefined,
+      null,
+      [],
+      ['Operator'],
+      ['operators'],
+      ['no operator'],
+      'co-operator',
+      'operator,admin',
+      '',
+      7,
+      true,
+      { operator: true },
+    ]
+    for (const roles of [...others, [['operator']], [{ value: 'operator' }]])
+      expect(await isOperator(roles), JSON.stringify(roles)).toBe(false)
   })
 
   it('are rejected when expired, forged, unsigned, incomplete or issued for another server', async () => {

@@ -10,6 +10,9 @@ export interface Caller {
   readonly roles: readonly string[]
 }
 
+/** Callers with this role see everything of their conversations. All others are users, who see no internal content. */
+export const operatorRole = 'operator'
+
 export interface RequestHead {
   readonly method: string
   readonly url: URL
@@ -21,8 +24,8 @@ type AuthResult =
   | { readonly ok: false; readonly status: 401 | 403; readonly code: RequestCode; readonly title: string }
 
 /**
- * Authentication for a server on a personal machine that listens on the loopback address. Every program on the machine acts as the owner.
- * Only web pages of other sites are rejected. Such a page can reach the server in two ways:
+ * Authentication for a server on a personal machine that listens on the loopback address. Every program on the machine acts as the owner,
+ * who is an operator. Only web pages of other sites are rejected. Such a page can reach the server in two ways:
  *
  * - by a host name that resolves to this machine. The header `Host` shows this
  * - by a request to another origin. The headers `Origin` and `Sec-Fetch-Site` show this
@@ -31,7 +34,7 @@ export function createLocalAuth(): Authenticate {
   return async (head) => {
     if (!isLoopback(head.header('host'))) return deny(403, 'host.refused', 'This server accepts requests to localhost only.')
     if (!isSameOrigin(head)) return deny(403, 'origin.refused', 'This server does not accept requests from pages of other sites.')
-    return { ok: true, caller: { scope: localScope, roles: ['owner'] } }
+    return { ok: true, caller: { scope: localScope, roles: [operatorRole] } }
   }
 }
 

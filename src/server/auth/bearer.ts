@@ -19,8 +19,8 @@ const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks:
 const maxTokenLength = 8 * 1024
 
 /**
- * Authentication by JSON Web Tokens. A token contains `tenant`, `project` and the user (`sub`). Only algorithms that fit the key are
- * accepted. So unsigned tokens (`none`) are rejected, and also tokens that use a public key as HMAC secret.
+ * Authentication by JSON Web Tokens. A token contains `tenant`, `project`, the user (`sub`) and perhaps `roles`. Only algorithms that
+ * fit the key are accepted. So unsigned tokens (`none`) are rejected, and also tokens that use a public key as HMAC secret.
  */
 export async function createBearerAuth(settings: BearerSettings): Promise<Authenticate> {
   const { jwtVerify, errors } = await import('jose')
@@ -73,4 +73,8 @@ async function importKey(key: TokenKey) {
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256 && value.isWellFormed()
 
-const rolesIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isName) : [])
+/** The roles in the claim `roles`: a list of names, or one text with names between spaces, as some issuers write it. */
+function rolesIn(value: unknown): readonly string[] {
+  const names: readonly unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : []
+  return names.filter(isName)
+}

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { EventFormat, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
+import { eventsFor } from '../auth/viewer.ts'
 import { conversationKeyOf, type Env, type ServerParts } from '../handler.ts'
 import type { StreamQuota } from '../limits/quotas.ts'
 import { createAgUiFormat } from './ag-ui.ts'
@@ -27,7 +28,7 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
   const ended = new AbortController()
   try {
     const format = await createFormat(as, c, parts, () => agent.archive.sources(conversationKeyOf(c)))
-    return sseResponse(await request.events(ended.signal), {
+    return sseResponse(eventsFor(c.get('caller'), await request.events(ended.signal), settings), {
       start: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
       format,
       keepAliveMs: settings.keepAliveMs,

@@ -10,6 +10,7 @@ import {
   NewConversation,
 } from '../../core/api/conversation.ts'
 import { conversationKey, conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
+import { requireOperator } from '../auth/viewer.ts'
 import { publicBundle } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, noContent, problems, withBody } from './openapi.ts'
@@ -51,11 +52,12 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       createRoute({
         method: 'post',
         path: '/v1/conversations/import',
-        summary: 'Import a bundle, or a bare conv.timeline.v1 payload',
+        summary: 'Import a bundle, or a bare conv.timeline.v1 payload; for operators',
         request: { query: z.strictObject({ as: ConversationId.optional() }), ...withBody(z.unknown()) },
-        responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 409, 422) },
+        responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 403, 409, 422) },
       }),
       async (c) => {
+        requireOperator(c)
         const name = c.req.valid('query').as ?? newId()
         const head = await archive.importBundle(await c.req.json(), conversationKey(c.get('caller').scope, name))
         return c.json(summary(head), 201)
@@ -111,11 +113,12 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/export',
-        summary: 'A whole conversation as one bundle',
+        summary: 'A whole conversation as one bundle; for operators',
         request: { params },
-        responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 404) },
+        responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 403, 404) },
       }),
       async (c) => {
+        requireOperator(c)
         const bundle = publicBundle(await archive.exportBundle(conversationKeyOf(c)))
         c.header('content-disposition', `attachment; filename="${bundle.conversation_id}.json"`)
         return c.json(bundle, 200)

@@ -3,6 +3,7 @@ import type { UsageReport } from '../../agent/conversation/spending.ts'
 import { type CostSum, CostView } from '../../core/api/report.ts'
 import type { CacheRow } from '../../core/cache/cache-report.ts'
 import type { Sum } from '../../core/cost/cost.ts'
+import { requireOperator } from '../auth/viewer.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
 
@@ -12,11 +13,14 @@ export function costRoutes({ agent: { archive } }: ServerParts): App {
     createRoute({
       method: 'get',
       path: '/v1/conversations/{id}/ledger',
-      summary: 'The cost of a conversation, and how the provider’s cache was used',
+      summary: 'The cost of a conversation, and how the provider’s cache was used; for operators',
       request: { params: z.object({ id: z.string() }) },
-      responses: { 200: json(CostView, 'tokens, money and cache'), ...problems(401, 404) },
+      responses: { 200: json(CostView, 'tokens, money and cache'), ...problems(401, 403, 404) },
     }),
-    async (c) => c.json(costView(await archive.usage(conversationKeyOf(c))), 200),
+    async (c) => {
+      requireOperator(c)
+      return c.json(costView(await archive.usage(conversationKeyOf(c))), 200)
+    },
   ) as App
 }
 

@@ -18,7 +18,7 @@ export const noContent = (description: string) => ({ description })
 const problemDescriptions = {
   400: 'the request does not match what this path accepts',
   401: 'the access token is missing or not valid',
-  403: 'rejected',
+  403: 'this is for operators, or the request comes from another site',
   404: 'it does not exist, or it belongs to another user',
   409: 'it exists already, or another process is working on it',
   412: 'it has changed',

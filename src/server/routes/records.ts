@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { FileList, type FileSummary } from '../../core/api/conversation.ts'
 import { PromptView } from '../../core/api/report.ts'
 import { type Block, readDigest } from '../../core/block/index.ts'
+import { blocksFor, requireOperator } from '../auth/viewer.ts'
 import { publicBlock } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
@@ -18,13 +19,13 @@ const roundParams = z.object({
 })
 
 /** Routes to read the timeline, turn logs, sources, files and prompts of a conversation. */
-export function recordRoutes({ agent: { archive } }: ServerParts): App {
+export function recordRoutes({ agent: { archive }, settings }: ServerParts): App {
   return createRoutes()
     .openapi(
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/timeline',
-        summary: 'The visible timeline, `conv.timeline.v1`',
+        summary: 'The visible timeline, `conv.timeline.v1`; for users without internal content',
         request: { params: conversationParams },
         responses: {
           200: json(z.looseObject({ version: z.literal(1), blocks: z.array(z.looseObject({})) }), 'the payload'),
@@ -33,14 +34,15 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
       }),
       async (c) => {
         const timeline = await archive.timeline(conversationKeyOf(c))
-        return c.json({ ...timeline, blocks: timeline.blocks.map(publicBlock) } as never, 200)
+        const blocks = blocksFor(c.get('caller'), timeline.blocks, settings)
+        return c.json({ ...timeline, blocks: blocks.map(publicBlock) } as never, 200)
       },
     )
     .openapi(
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/turns/{turn}/log',
-        summary: 'Every block that a turn appended, including those hidden or summarised since',
+        summary: 'Every block that a turn appended, including those hidden or summarised since; for users without internal content',
         request: { params: turnParams },
         responses: {
           200: json(z.looseObject({ turn_id: z.string(), blocks: z.array(z.looseObject({})) }), 'the log'),
@@ -49,7 +51,8 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
       }),
       async (c) => {
         const log = await archive.turnLog(conversationKeyOf(c), c.req.valid('param').turn)
-        return c.json({ ...log, blocks: log.blocks.map(publicBlock) } as never, 200)
+        const blocks = blocksFor(c.get('caller'), log.blocks, settings)
+        return c.json({ ...log, blocks: blocks.map(publicBlock) } as never, 200)
       },
     )
     .openapi(
@@ -74,7 +77,8 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
         responses: { 200: json(FileList, 'the files'), ...problems(401, 404) },
       }),
       async (c) => {
-        const { blocks } = await archive.timeline(conversationKeyOf(c))
+        const timeline = await archive.timeline(conversationKeyOf(c))
+        const blocks = blocksFor(c.get('caller'), timeline.blocks, settings)
         const files = new Map(blocks.flatMap((block) => fileSummaries(block).map((file) => [file.logical_path, file])))
         return c.json({ files: [...files.values()] }, 200)
       },
@@ -83,11 +87,12 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/rounds/{turn}/{iteration}/prompt',
-        summary: 'The prompt of one round as the model read it, with its cache marks',
+        summary: 'The prompt of one round as the model read it, with its cache marks; for operators',
         request: { params: roundParams },
-        responses: { 200: json(PromptView, 'the prompt'), ...problems(400, 401, 404) },
+        responses: { 200: json(PromptView, 'the prompt'), ...problems(400, 401, 403, 404) },
       }),
       async (c) => {
+        requireOperator(c)
         const { turn, iteration } = c.req.valid('param')
         return c.json(await archive.prompt(conversationKeyOf(c), turn, iteration), 200)
       },

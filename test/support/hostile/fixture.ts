@@ -154,7 +154,8 @@ async function withFile(client: ReturnType<typeof createClient>): Promise<string
   return (await client.files('mine')).files[0]?.rn ?? ''
 }
 
-const claimsOf = ({ tenant, project, user }: Scope) => ({ tenant, project, sub: user })
+/** Both are operators: an attacker with this role must not reach other tenants either. */
+const claimsOf = ({ tenant, project, user }: Scope) => ({ tenant, project, sub: user, roles: ['operator'] })
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
