@@ -82,10 +82,10 @@ export interface Agent {
   send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
   /**
    * Interrupts the running turn. `mode` says whether the turn then changes direction or wraps up. With an empty text, the turn stops.
-   * Returns false when no turn is running.
+   * Resolves with false when no turn is running, and with `known` when an event with this `eventId` was accepted before.
    */
-  steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean>
-  /** Stops the running turn. Its answer is a fixed text. Its blocks and files are kept. Returns false when no turn is running. */
+  steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean | 'known'>
+  /** Stops the running turn. The part of its answer that users saw is kept; if they saw nothing, the answer is a fixed text. Its blocks and files are kept. Returns false when no turn is running. */
   stop(conversationId: string): Promise<boolean>
   /** Stores feedback about an earlier turn. The announce of the next turn shows it to the model. */
   feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
@@ -227,10 +227,11 @@ export function createAgentFrom(parts: AgentParts): Agent {
     async steer(conversationId, text, { mode = 'redirect', turnId, eventId } = {}) {
       const target = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...target }
-      return (await conversations.deliver(conversationId, event)) !== undefined
+      const accepted = await conversations.deliver(conversationId, event)
+      return accepted === 'known' ? 'known' : accepted !== false
     },
     async stop(conversationId) {
-      return (await conversations.deliver(conversationId, newEvent('steer', ''))) !== undefined
+      return (await conversations.deliver(conversationId, newEvent('steer', ''))) !== false
     },
     async feedback(conversationId, text, { turnId, eventId, ...payload }) {
       const event = newEvent('feedback', text, eventId === undefined ? {} : { eventId })

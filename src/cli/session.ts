@@ -109,7 +109,7 @@ function localConversation(agent: Agent, id: string, broken: Promise<never>): Co
     async submit(text, files = []) {
       return (await agent.send(id, text, { attachments: files })).turnId
     },
-    steer: (text) => agent.steer(id, text),
+    steer: async (text) => (await agent.steer(id, text)) !== false,
     stop: () => agent.stop(id),
     follow: (after, signal) => agent.follow(id, { after, signal }),
     broken,

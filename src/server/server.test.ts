@@ -50,6 +50,25 @@ describe('a server', () => {
     expect((await viewWhen(client, 'c1', answered)).turns).toHaveLength(1)
   })
 
+  it('accepts a steer that is sent twice only once, during the turn and after it', async () => {
+    const work = pausedTool()
+    const replies = [reply.call('paused.work'), reply.answer('Paris.')]
+    const { client } = await openServer({ replies, tools: [work.tool], settings: { stopGraceMs: 60_000 } })
+    await client.conversations.create({ id: 'c1' })
+    await client.send('c1', 'hello')
+    await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
+    for (const mode of ['steer', 'wrap_up'] as const) {
+      const send = async () => (await client.send('c1', 'Paris!', { idempotencyKey: mode, mode })).status
+      expect((await Promise.all([send(), send()])).sort()).toEqual(['already_accepted', 'steer_accepted'])
+      expect(await send()).toBe('already_accepted')
+    }
+    work.finish()
+    const { turns } = await viewWhen(client, 'c1', answered)
+    expect(turns[0]?.steps.filter(({ kind }) => kind === 'message')).toHaveLength(2)
+    await expect.poll(async () => (await client.conversations.get('c1')).open_turn).toBe(null)
+    expect((await client.send('c1', 'Paris!', { idempotencyKey: 'steer', mode: 'steer' })).status).toBe('already_accepted')
+  })
+
   it('accepts a message that is sent twice only once while its turn runs, and a followup that is sent twice', async () => {
     const work = pausedTool()
     const { client } = await openServer({ replies: [reply.call('paused.work'), reply.answer('Both.')], tools: [work.tool] })

@@ -3,12 +3,12 @@ import type { Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import type { RunningConversation, StartReason } from './context.ts'
 import { eventFor, startConversation } from './conversation.ts'
-import type { NewEvent } from './inbox.ts'
+import type { Inbox, NewEvent } from './inbox.ts'
 
 /** The conversations that are running in this process. A message to a running conversation goes to its inbox. */
 export interface RunningConversations {
-  /** Gives the event to the running conversation. Undefined when the conversation is not running or did not accept the event. */
-  deliver(conversationId: string, event: NewEvent): Promise<RunningConversation | undefined>
+  /** Gives the event to the inbox of the running conversation. False when the conversation is not running or did not accept the event. */
+  deliver(conversationId: string, event: NewEvent): ReturnType<Inbox['accept']>
   /** Gives the message or event to the running conversation. If the conversation is not running, starts it with the message or event. */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
   /**
@@ -65,7 +65,7 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
   return {
     async deliver(conversationId, event) {
       const running = await active.get(conversationId)?.catch(() => undefined)
-      return (await running?.inbox.accept(event)) ? running : undefined
+      return running ? running.inbox.accept(event) : false
     },
     deliverOrStart,
     start: async (conversationId, reason) => (active.has(conversationId) ? undefined : start(conversationId, reason)),

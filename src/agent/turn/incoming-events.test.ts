@@ -338,7 +338,7 @@ describe('a wrap-up', () => {
 describe('a steer', () => {
   it('that comes while its turn is being closed is not accepted and leaves no entry', async () => {
     const inner = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
-    let accepted: Promise<boolean> | undefined
+    let accepted: ReturnType<typeof harness.agent.steer> | undefined
     const store: ConversationStore = {
       ...inner,
       async append(claim, changes) {

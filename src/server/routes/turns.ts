@@ -29,9 +29,10 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
       if (message.attachments.length > 0)
         throw invalidRequest([{ path: ['attachments'], message: 'a steer can not carry files; send them as a followup' }])
       const mode = message.mode === 'steer' ? 'redirect' : 'wrap_up'
-      if (await agent.steer(key, message.text, { mode, eventId })) return c.json(acceptance(key, 'steer_accepted', null, eventId), 202)
-      // no turn is running, so that there is nothing to stop
-      if (message.text.trim() === '') return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
+      const steered = await agent.steer(key, message.text, { mode, eventId })
+      if (steered === true) return c.json(acceptance(key, 'steer_accepted', null, eventId), 202)
+      const stopsNothing = message.text.trim() === '' // no turn is running
+      if (steered === 'known' || stopsNothing) return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
     const release = quota.acquire(key)
     try {
