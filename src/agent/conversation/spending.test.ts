@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { failingStore } from '../../../test/support/crash/failing-store.ts'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { decisions } from '../../../test/support/watch-turn.ts'
+import { answering, decisions, runTurnWith, stopTurn } from '../../../test/support/watch-turn.ts'
 import { costReport } from '../../core/cost/cost.ts'
 import type { PriceOf } from '../../core/cost/price.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
+import { LEASE_MS } from '../../ports/store.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
-import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { type Reply, reply, type ScriptedReply, scriptedModel } from '../../testing/scripted-model.ts'
+import { createAgentFrom } from '../agent.ts'
 import { replay } from '../replay/replay.ts'
 
 const usage = { uncached: 1_000, output: 100 }
@@ -52,7 +55,40 @@ describe('a limit on money', () => {
     const { exitReason, ok, answer } = await harness.say('Do it.')
     expect([exitReason, ok]).toEqual(['unpriced', false])
     expect(answer).toMatch(/the price of the model is not known/)
-    expect(decisions(harness)).toBe(0)
+    expect(harness.model.requests).toEqual([]) // no title is asked for, either
+  })
+
+  it('asks for no title when only the model of titles has no price, also in a resumed turn', async () => {
+    const [gate, decision] = [scriptedModel([], { name: 'titles' }), scriptedModel([reply.answer('One.')])]
+    const settings = { maxMoney: 6, priceOf: (_: unknown, model: string | undefined) => (model === 'titles' ? undefined : 1) }
+    const { store, clock, workspaces } = createHarness({ replies: [] })
+    const parts = { model: { decision, gate }, clock, workspaces, settings }
+    const agent = createAgentFrom({ ...parts, store })
+    expect(await agent.run('c1', 'Do it.').result).toMatchObject({ exitReason: 'unpriced', ok: false })
+    const dying = createAgentFrom({ ...parts, store: failingStore(store, { append: 1, side: 'after' }) })
+    await expect(dying.run('c2', 'Do it.').result).rejects.toThrow()
+    clock.advance(LEASE_MS + 1)
+    expect(await agent.recover()).toMatchObject({ results: [{ exitReason: 'unpriced' }] })
+    expect([gate.requests, decision.requests]).toEqual([[], []])
+  })
+
+  it.each<[string, readonly Reply[], ScriptedReply, string, HarnessOptions['settings']]>([
+    ['an answer', [], { text: reply.answer('It is clear.'), usage }, 'It is clear.', {}],
+    ['a stop', [], { text: reply.answer('It is').replace('</channel:answer>', ''), stall: true }, 'It is', {}],
+    ['the limit of rounds', [call], { text: reply.answer('So far.'), usage }, 'So far.', { maxRounds: 1 }],
+  ])('ends the turn as unpriced when only the price of its last call is unknown, and keeps the answer: %s', async (...testCase) => {
+    const [, before, last, answer, more] = testCase
+    let isKnown = true
+    const settings = { maxMoney: 6, priceOf: () => (isKnown ? 1 : undefined), ...more }
+    const onChunk = () => {
+      isKnown = false
+    }
+    const harness = createTestHarness([...before, { ...last, onChunk }], settings)
+    const turn = await runTurnWith(harness, 'Do it.', { when: (event) => last.stall === true && answering(event), act: stopTurn })
+    expect(turn).toMatchObject({ exitReason: 'unpriced', ok: false, answer })
+    isKnown = true
+    const replayed = await replay(harness.store, harness.conversationId, { tools: [weather()], settings })
+    expect(replayed.map(({ divergence }) => divergence)).toEqual([undefined])
   })
 
   it('calls no model without a price, also in a later turn, which asks for no title', async () => {

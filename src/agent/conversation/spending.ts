@@ -4,7 +4,7 @@ import type { RulesOf } from '../../core/cache/rules.ts'
 import { type CostReport, callUsages, costReport } from '../../core/cost/cost.ts'
 import type { ChargeOf, PriceOf } from '../../core/cost/price.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
-import type { Change } from '../../core/timeline/change.ts'
+import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
 /** Adds up the cost of each turn of a running conversation, including the calls for titles and summaries. */
@@ -16,6 +16,8 @@ export interface Spending {
    * can not be compared with the limit.
    */
   hasPrice(model: string): boolean
+  /** Whether the price of a call of the turn is not known. `more` are responses of the turn that are not recorded yet. */
+  isUnpriced(turnId: string, more: readonly ResponseReceived[]): boolean
 }
 
 interface TurnSpending {
@@ -45,6 +47,9 @@ export function createSpending(priceOf: PriceOf): Spending {
       }
     },
     of: (turnId) => spent.get(turnId) ?? nothingSpent,
+    isUnpriced: (turnId, more) =>
+      (spent.get(turnId) ?? nothingSpent).unpriced ||
+      more.flatMap(callUsages).some(({ usage, model }) => knownPrice(priceOf, usage, model) === undefined),
     hasPrice: (model) => knownPrice(priceOf, noTokens, model) !== undefined,
   }
 }

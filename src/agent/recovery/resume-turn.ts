@@ -12,11 +12,11 @@ import type { TurnServices } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import { readJournaledResponse, shownAnswerOf } from '../model-call/journaled-response.ts'
 import type { AgentSettings } from '../settings.ts'
-import { isSecondActionOutcome } from '../turn/closing.ts'
+import { isSecondActionOutcome, withAttempt } from '../turn/closing.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
 import { withUnfinished } from '../turn/interruption.ts'
-import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult, withAttempt } from '../turn/round.ts'
-import { generateTitle } from '../turn/title.ts'
+import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult } from '../turn/round.ts'
+import { startWithTitle } from '../turn/title.ts'
 import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 
@@ -40,8 +40,7 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   if (pending) return { kind: 'next', progress: await finishPendingCall(turn, progress, pending, entries.changes) }
   const response = responseWithoutBlocks(turnId, entries.changes)
   if (response) return handleJournaledResponse(turn, progress, response)
-  if (needsTitle(timeline, turnId, entries.changes)) await generateTitle(turn)
-  return { kind: 'next', progress }
+  return needsTitle(timeline, turnId, entries.changes) ? startWithTitle(turn, progress) : { kind: 'next', progress }
 }
 
 /**

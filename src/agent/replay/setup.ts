@@ -51,7 +51,12 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const { turnId, startSeq } = recording
   const definition = agentDefinition(parts)
   const { settings, system, count, tools } = definition
-  const spending = settings.priceOf && { ...createSpending(settings.priceOf), hasPrice: () => hasDecision(recording) }
+  const unpriced = wasUnpriced(recording) // a price may be known now that was not known then
+  const spending = settings.priceOf && {
+    ...createSpending(settings.priceOf),
+    hasPrice: () => !unpriced || hasDecision(recording),
+    isUnpriced: () => unpriced,
+  }
   const stop = new AbortController()
   const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
   const prompts = comparePrompts(
@@ -98,9 +103,11 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   return { turn, player, rounds: prompts.rounds }
 }
 
-/** Whether the recorded turn called the decision model. A turn whose model had no price ended without a call. */
+/** Whether the recorded turn ended because the price of a call was not known. If it was not known before the first call, there is no call. */
+const wasUnpriced = ({ entries }: Recording): boolean =>
+  entries.some(({ change }) => change.type === 'turn.closed' && change.exit_reason === 'unpriced')
+
 const hasDecision = ({ entries }: Recording): boolean =>
-  !entries.some(({ change }) => change.type === 'turn.closed' && change.exit_reason === 'unpriced') ||
   entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
 
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {

@@ -19,7 +19,7 @@ import type { Change } from '../../core/timeline/change.ts'
 import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
-import type { AnswerAttempt, Progress } from './round.ts'
+import type { Progress } from './round.ts'
 
 /** The blocks that end a turn: the earlier answers, the final answer, its questions to the user, and its suggested followup questions. */
 export function completionDrafts(
@@ -48,6 +48,18 @@ export function completionDrafts(
     ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),
     ...(followups.length > 0 ? [suggestedFollowupsBlock(turnId, ts, followups)] : []),
   ]
+}
+
+/** An answer that users have seen. `truncated`: it is not complete. */
+export interface AnswerAttempt {
+  readonly text: string
+  readonly iteration: number
+  readonly truncated: boolean
+}
+
+/** The progress after an answer that the user has seen but that did not end the turn. */
+export function withAttempt({ unfinished: _replaced, ...progress }: Progress, attempt: AnswerAttempt): Progress {
+  return { ...progress, attempts: [...progress.attempts, attempt], eventsAtAttempt: progress.events.length }
 }
 
 /**

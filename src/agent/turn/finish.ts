@@ -15,10 +15,11 @@ import {
   closingChanges,
   completionDrafts,
   noticeDrafts,
+  withAttempt,
   withExistingCitations,
 } from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
-import { type Progress, withAttempt } from './round.ts'
+import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 import { mayHaveFiles, nothingPublished, publishWorkspace } from './workspace.ts'
 
@@ -135,7 +136,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
   const after = isFinal() ? await agent.hooks.onAfterCompletion() : []
   const published = isFinal() ? await publishWorkspace(turn) : nothingPublished
-  const exitReason = published.error ? 'error' : answer.exitReason
+  const exitReason = published.error ? 'error' : exitReasonOf(turn, answer.exitReason, { origin, call })
   let deferred = false
 
   const answerChanges = (timeline: Timeline): readonly Change[] => {
@@ -204,7 +205,7 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
   const last = end.last && isEndSlow(turn) ? { ...end.last, call: await enterResponse(turn, end.last.origin, end.last.call) } : end.last
   const [before, after] = [await agent.hooks.onBeforeCompletion(), await agent.hooks.onAfterCompletion()]
   const published = await publishWorkspace(turn)
-  const exitReason = published.error ? 'error' : end.exitReason
+  const exitReason = published.error ? 'error' : exitReasonOf(turn, end.exitReason, last)
   await commitEnd(turn, progress, (timeline) => {
     const completion = completionDrafts({ turnId, iteration, ts: agent.clock.now() }, timeline, attempts, decision)
     const drafts = [...(end.drafts ?? []), ...before, ...completion, ...after, ...published.drafts]
@@ -215,6 +216,15 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
     ]
   })
   return turnResult(turnId, ledger.timeline, decision, exitReason, end.error ?? published.error)
+}
+
+/**
+ * Why the turn ends. A turn with a limit of money has failed if the price of one of its calls is not known, because its cost can not be
+ * compared with the limit. `last` is the last response, which may not be journaled yet.
+ */
+function exitReasonOf({ turnId, agent, conversation: { spending } }: Turn, reason: ExitReason, last: ForcedEnd['last']): ExitReason {
+  if (agent.settings.maxMoney === undefined || !spending || !okReasons.has(reason)) return reason
+  return spending.isUnpriced(turnId, last ? responseChanges(last.origin, last.call) : []) ? 'unpriced' : reason
 }
 
 function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason, error?: Error): TurnResult {

@@ -33,7 +33,7 @@ import {
   thinkingDrafts,
 } from '../model-call/call-model.ts'
 import type { AgentSettings, ModelSettings } from '../settings.ts'
-import { attemptDrafts, noticeDrafts } from './closing.ts'
+import { type AnswerAttempt, attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { prepareContext } from './context-window.ts'
 import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
@@ -60,7 +60,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
   const budget = checkTurnBudget(turn, withEvents.budget)
-  if (budget === 'stop:unpriced') return ended(withEvents, { exitReason: 'unpriced', fallback: 'unpriced' })
+  if (budget === 'stop:unpriced') return endUnpriced(withEvents)
   if (budget !== 'go') return wrapUpTurn(turn, withEvents, reachedLimits[budget])
 
   const prepared = prepareContext(turn, withEvents)
@@ -232,6 +232,8 @@ const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
 const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
 
 const cancelled = { kind: 'cancelled' } as const
+/** Ends a turn with a limit of money before its next model call, because the price of a model is not known. */
+export const endUnpriced = (progress: Progress): RoundResult => ended(progress, { exitReason: 'unpriced', fallback: 'unpriced' })
 const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
 const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })
 
@@ -276,17 +278,6 @@ export interface Progress {
   readonly workspace?: AnnouncedWorkspace | undefined
   /** The sections that the application added to the announce of this round. */
   readonly sections?: readonly AnnounceSection[]
-}
-
-export interface AnswerAttempt {
-  readonly text: string
-  readonly iteration: number
-  readonly truncated: boolean
-}
-
-/** The progress after an answer that the user has seen but that did not end the turn. */
-export function withAttempt({ unfinished: _replaced, ...progress }: Progress, attempt: AnswerAttempt): Progress {
-  return { ...progress, attempts: [...progress.attempts, attempt], eventsAtAttempt: progress.events.length }
 }
 
 /** The progress at the start of a turn. For a resumed turn, `restoreProgress` then applies the turn's entries to it. */

@@ -7,7 +7,7 @@ import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, hostAllOrReject, hostIfPossible, removeHosted } from './attachments.ts'
 import { clarificationResolved } from './incoming-events.ts'
 import { openProgress, type RoundResult } from './round.ts'
-import { generateTitle } from './title.ts'
+import { startWithTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -34,8 +34,8 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   if (start.kind === 'unfinished') return resumeTurn(turn, feedbacks)
   const isNew = size === 0
   await commitInput(turn, start.input, ts)
-  if (isNew) await generateTitle(turn)
-  return { kind: 'next', progress: openProgress(ts, agent.settings, feedbacks) }
+  const progress = openProgress(ts, agent.settings, feedbacks)
+  return isNew ? startWithTitle(turn, progress) : { kind: 'next', progress }
 }
 
 /** Starts the timer of the time limit. The time counts from the first start of the turn, even if the turn is resumed after a crash. */

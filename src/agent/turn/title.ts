@@ -9,9 +9,11 @@ import type { Part } from '../../core/render/types.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { parseModelJson } from '../../core/stream/json-parse.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
+import type { Model } from '../../ports/model.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
 import { parseChannels } from '../model-call/read-response.ts'
 import { titlePrompt } from '../prompts/texts.ts'
+import { endUnpriced, type Progress, type RoundResult } from './round.ts'
 import type { Turn } from './turn.ts'
 
 const titleChannels: readonly Channel[] = [
@@ -20,8 +22,21 @@ const titleChannels: readonly Channel[] = [
 ]
 const maxTitleLength = 120
 
+/**
+ * Starts the first turn of a conversation, which gets a title. If the turn has a limit of money and the price of a model is not known, the
+ * turn ends before any call.
+ */
+export async function startWithTitle(turn: Turn, progress: Progress): Promise<RoundResult> {
+  const { agent, conversation } = turn
+  const { gate, decision } = agent.models
+  const hasPrice = ({ name }: Model) => conversation.spending?.hasPrice(name) ?? true
+  if (agent.settings.maxMoney !== undefined && !(hasPrice(gate) && hasPrice(decision))) return endUnpriced(progress)
+  await generateTitle(turn)
+  return { kind: 'next', progress }
+}
+
 /** Asks the gate model for a title of a new conversation. If the call fails, the conversation has no title. */
-export async function generateTitle(turn: Turn): Promise<void> {
+async function generateTitle(turn: Turn): Promise<void> {
   const { turnId, agent, conversation } = turn
   const { ledger, renderers } = conversation
   const prompt = renderers.renderer.render(ledger.timeline, { currentTurnId: turnId, points: () => [] })
