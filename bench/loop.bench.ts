@@ -142,7 +142,7 @@ function median(starts: readonly number[], from: number, to: number): number {
 }
 
 /**
- * Compares rounds on disk with the same commits alone, one directly after another. A commit inside of a round takes longer, so that both
+ * Compares rounds on disk with the same commits alone, one directly after another. A commit inside of a round takes longer, so both
  * times are printed.
  */
 async function durableRound(): Promise<void> {

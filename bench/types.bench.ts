@@ -22,7 +22,7 @@ const tool = (index: number) =>
   `export const tool${index} = defineTool({ id: 'sample.tool${index}', description: '', params: ${fields(index)}, run: ({ name${index}, often }) => name${index}.length + (often ?? 0) })`
 
 /**
- * The number of type instantiations that the compiler makes for a file with `count` lines. All files have the same imports, so that
+ * The number of type instantiations that the compiler makes for a file with `count` lines. All files have the same imports, so
  * differences come only from the lines.
  */
 function instantiations(count: number, line: (index: number) => string): number {

@@ -129,7 +129,7 @@ it('reads conversations of a folder in which it can not write, and changes need 
   expect((await daybook('list')).text).toContain('dinner  Dinner in Wuppertal')
 })
 
-/** Runs `work` while a folder and its files are read-only. Root could still write to them, so that root becomes another user meanwhile. */
+/** Runs `work` while a folder and its files are read-only. Root could still write to them, so root becomes another user meanwhile. */
 async function withReadOnlyFolder(name: string, work: () => Promise<void>): Promise<void> {
   const isRoot = process.getuid?.() === 0
   const names = [name, ...readdirSync(name, { recursive: true, encoding: 'utf8' }).map((each) => join(name, each))]

@@ -38,7 +38,7 @@ export const createRoutes = (): App =>
   })
 
 /**
- * The key in the store of the conversation in the path. The key contains the scope of the caller, so that no path leads to data of another
+ * The key in the store of the conversation in the path. The key contains the scope of the caller, so no path leads to data of another
  * user.
  */
 export function conversationKeyOf(c: Context<Env>): string {

@@ -22,7 +22,7 @@ const otherMachine = { id: 'other', host: 'elsewhere', pid: 1 }
 
 it('a server resumes the work of a process whose death can not be proven when its lease ends, without a restart', async () => {
   const system = createSystemClock()
-  let late = LEASE_MS - 500 // at first the clock of the store is behind, so that the lease ends half a second from now
+  let late = LEASE_MS - 500 // at first the clock of the store is behind, so the lease ends half a second from now
   const clock: Clock = { ...system, now: () => new Date(Date.parse(system.now()) - late).toISOString() }
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const claim = await store.claim('c1', otherMachine)

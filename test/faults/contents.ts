@@ -2,7 +2,7 @@ import { type Block, blockId } from '../../src/core/block/index.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 
 /**
- * The nth block. The parent computes the same block, so that it can check that a child wrote it completely. Some blocks have a large text,
+ * The nth block. The parent computes the same block, so it can check that a child wrote it completely. Some blocks have a large text,
  * some have bytes.
  */
 export function blockNumber(n: number, author: string): Block {

@@ -8,7 +8,7 @@ import { afterAll, expect, it } from 'vitest'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 
-// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so that a disk is not needed.
+// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so a disk is not needed.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-followup-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -107,7 +107,7 @@ async function failAndResume(at: { readonly append: number; readonly side: Failu
   const before = decisions.length
   const next = agent()
   const { results } = await next.recover()
-  if (crashed.length === 0) await runOn(next).result // nothing was stored, so that the user sends the message again
+  if (crashed.length === 0) await runOn(next).result // nothing was stored, so the user sends the message again
   const after = await journalOf(store)
   const { lines, unknown } = normalizedLines(await timelineOf(store))
   return {

@@ -20,7 +20,7 @@ import {
   withoutResultsOf,
 } from '../support/crash/long-turn.ts'
 
-// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so that a disk is not needed.
+// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so a disk is not needed.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -89,7 +89,7 @@ async function recoverAndCompare(names: ReadonlyMap<string, string>): Promise<re
 }
 
 function firstDifference(lines: readonly string[], expected: readonly string[]): string | undefined {
-  if (lines.length === 0) return '—' // nothing was stored, so that there is no turn to resume
+  if (lines.length === 0) return '—' // nothing was stored, so there is no turn to resume
   if (lines.length < expected.length) return `only ${lines.length} of ${expected.length} lines`
   return lines.find((line, index) => line !== expected[index])
 }

@@ -210,8 +210,8 @@ describe('a resumed turn', () => {
     for (const side of ['before', 'after'] as const) {
       for (let append = 1; ; append++) {
         const { completed, empty, attempts, repeated, end } = await crashAndResume(resumeCase, { append, side })
-        if (completed) break // the turn has no further append, so that all appends were tried
-        if (empty) continue // nothing was stored, so that there is no turn to resume
+        if (completed) break // the turn has no further append, so all appends were tried
+        if (empty) continue // nothing was stored, so there is no turn to resume
         const lost = resumeCase.mayBeLost !== undefined && !attempts.includes(resumeCase.mayBeLost)
         const completions = expected.completions.filter(
           (text) => !(lost && text === resumeCase.mayBeLost && !end.completions.includes(text)),

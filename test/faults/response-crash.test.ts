@@ -10,7 +10,7 @@ import { LEASE_MS } from '../../src/ports/store.ts'
 import { type ConversationRecord, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 import { finalAnswer, logged, type Place, placeFolder, slowTurns } from '../support/crash/slow-turns.ts'
 
-// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so that a disk is not needed.
+// A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so a disk is not needed.
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-response-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
@@ -24,7 +24,7 @@ interface Setting {
   /** The command that starts each child. */
   readonly command: readonly string[]
   /**
-   * By how much the clock of the second process is ahead. In another pid namespace it can not see that the owner is dead, so that the lease
+   * By how much the clock of the second process is ahead. In another pid namespace it can not see that the owner is dead, so the lease
    * must have expired.
    */
   readonly aheadMs: number

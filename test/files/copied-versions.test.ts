@@ -140,7 +140,7 @@ describe.each(pairs)('a bundle of a conversation with %s workspaces, imported in
     const bundle = JSON.stringify(await archiveOf(system).exportBundle('c1'))
     expect(bundle).not.toContain('refs/daybook/') // the git refs are names of the exporting system
     const other = createSystem(to)
-    other.clock.advance(60_000) // turn ids contain the time, so that the turns of this system get other ids
+    other.clock.advance(60_000) // turn ids contain the time, so the turns of this system get other ids
     await archiveOf(other).importBundle(JSON.parse(bundle))
     for (const [at, turnId] of turns.entries()) expect(await versionOf(other, 'c1', turnId)).toEqual(versions[at])
     expect(JSON.stringify(await archiveOf(other).exportBundle('c1'))).toBe(bundle)

@@ -27,7 +27,7 @@ const errorOf = (results: readonly string[] | undefined) => {
   return isObject(last) && isObject(last.error) ? (last.error as { code: string }).code : undefined
 }
 
-/** Whether the path is in the Unicode form NFC. Tools convert paths to NFC, so that they never open a file with another name. */
+/** Whether the path is in the Unicode form NFC. Tools convert paths to NFC, so they never open a file with another name. */
 const isComposed = ({ path }: HostileThing) => path === path.normalize('NFC')
 
 const write = (path: string) => reply.call('react.write', { path, channel: 'canvas', content: 'overwritten', kind: 'file' })

@@ -51,7 +51,7 @@ describe.each(Object.keys(providers) as (keyof typeof providers)[])('at a provid
     const { misses } = cacheReport(journal, { rulesOf: () => rules, count: roughTokens })
     const found = misses.map(({ miss }) => miss?.cause)
     if (kind === 'marks') expect(found).toEqual(causes[name] ?? [])
-    // a cache of the kind `prefix` reads whole blocks of 128 tokens, so that it may not show a small miss
+    // a cache of the kind `prefix` reads whole blocks of 128 tokens, so it may not show a small miss
     else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found))
     const { total, calls, ...parts } = costReport(journal, { chargeOf, count: roughTokens })
     for (const part of [parts.turns, parts.roles, parts.models, parts.blocks])

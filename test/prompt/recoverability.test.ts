@@ -78,7 +78,7 @@ const anyAction = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('followup' as const) }) },
 )
 type Action = typeof anyAction extends fc.Arbitrary<infer T> ? T : never
-/** Any turn. Some turns start after a pause in which the cache expires, so that old content is hidden. */
+/** Any turn. Some turns start after a pause in which the cache expires, so old content is hidden. */
 const anyTurn = fc.record({
   actions: fc.array(anyAction, { minLength: 1, maxLength: 9 }),
   afterPause: fc.nat({ max: 3 }).map((n) => n === 0),

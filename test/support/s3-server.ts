@@ -9,7 +9,7 @@ export interface S3Server {
 
 /**
  * Starts an S3-compatible server on a free port. It checks signatures and ignores conditional headers. It can not send the second page of a
- * listing, so that the tests of pages use a server with prepared responses.
+ * listing, so the tests of pages use a server with prepared responses.
  */
 export async function startS3(directory: string): Promise<S3Server> {
   const { default: S3rver } = await import('s3rver')

@@ -124,5 +124,5 @@ async function expectAnswered(harness: Harness, turn: RecordedTurn, counts: Para
   expect(called.filter((callId) => !answered.has(callId))).toEqual([])
   expect(blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Do it.')
   const written = blocks.findLast(({ type }) => type === 'assistant.completion')?.text ?? ''
-  expect(rewriteSids(written, new Map())).toBe(turn.answer) // the conversation has no sources, so that no citation stays
+  expect(rewriteSids(written, new Map())).toBe(turn.answer) // the conversation has no sources, so no citation stays
 }

@@ -166,7 +166,7 @@ it.each([Number.NaN, -1, '5', Number.POSITIVE_INFINITY, null])('a price of %s co
   const script = scriptedModel([reply.call('weather.today', { city: 'Rome' }), reply.answer('never asked for')])
   const harness = createTestHarness(script, { settings: { maxMoney: 100, priceOf: () => price as number } })
   const said = await harness.say('Do it.')
-  // the call for the title has no known price, so that the model is not called again
+  // the call for the title has no known price, so the model is not called again
   expect([said.exitReason, script.left]).toEqual(['unpriced', 2])
 })
 

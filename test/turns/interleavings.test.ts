@@ -70,7 +70,7 @@ it('with any events at any time during turns, every event is folded once, every 
       const harness = createHarness({ replies: replies(replyKinds), tools: [work()], settings })
       const followers = await performAll(harness, actions)
       await untilIdle(harness)
-      harness.clock.advance(3_600_000) // the cache has expired now, so that the next turn also reads waiting feedback
+      harness.clock.advance(3_600_000) // the cache has expired now, so the next turn also reads waiting feedback
       await harness.say('Anything left?')
       const journal = await harness.journal()
       checkEvents(journal)

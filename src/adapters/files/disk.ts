@@ -118,7 +118,7 @@ async function withOpen<H extends { close(): Promise<void> }, T>(handle: H, work
 }
 
 /**
- * Turns a system error into a Failure with the requested path and the error code. A model may read the message, so that it contains no
+ * Turns a system error into a Failure with the requested path and the error code. A model may read the message, so it contains no
  * absolute path.
  */
 function translateError(error: unknown, requested: string): unknown {

@@ -97,7 +97,7 @@ function openFolderAt(path: string, handle: FileHandle): OpenFolder {
   return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Whether an entry is a symbolic link. The answer only decides the reason in an error message, so that a later change does no harm. */
+/** Whether an entry is a symbolic link. The answer only decides the reason in an error message, so a later change does no harm. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()

@@ -131,7 +131,7 @@ function ignoreSystemError(error: unknown): void {
 
 /**
  * Finishes all swaps of other processes and removes the drafts of dead processes. Drafts of processes that may be alive stay until they are
- * an hour old. Swaps need not wait: only one process at a time replaces folders, so that the process of another swap is dead.
+ * an hour old. Swaps need not wait: only one process at a time replaces folders, so the process of another swap is dead.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
   const drafts = await openSubfolder(root, privateFolder, privateFolder)
@@ -171,7 +171,7 @@ async function finishSwap(root: OpenFolder, drafts: OpenFolder, id: string): Pro
     }
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // the swap stays, and a later process finishes it
-    // `file.unsafe`: a link is in the place of the folder, so that the swap can not be finished. It is discarded.
+    // `file.unsafe`: a link is in the place of the folder, so the swap can not be finished. It is discarded.
   }
   await discardDraft(drafts, id, 'swap')
 }

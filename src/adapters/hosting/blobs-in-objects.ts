@@ -4,7 +4,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
 /**
- * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so that an existing object is not sent
+ * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so an existing object is not sent
  * again.
  */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): BlobStore {

@@ -19,7 +19,7 @@ export interface ObjectStore {
   keyOf(uri: string): string | undefined
 }
 
-/** Throws `file.unsafe` for an unsafe key. A model may read the message, so that the message does not contain the key. */
+/** Throws `file.unsafe` for an unsafe key. A model may read the message, so the message does not contain the key. */
 export function checkKey(key: string): void {
   const reason = unsafeReason(key)
   if (reason !== undefined) throw new Failure('file.unsafe', `the storage key ${reason}`, { details: { reason: 'unsafe_path' } })

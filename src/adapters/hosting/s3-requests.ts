@@ -97,7 +97,7 @@ function networkError(error: unknown): S3Error {
   return { text: `nothing (${code ?? name})`, retryable: true }
 }
 
-/** The failure of a request. A model may read the message, so that it contains no key, no address and no credentials. */
+/** The failure of a request. A model may read the message, so it contains no key, no address and no credentials. */
 function requestFailure({ method }: S3Request, { text }: S3Error, attempt: number): Failure {
   const times = attempt === 1 ? '' : `, ${attempt} times`
   return new Failure('hosting.failed', `S3 answered ${method} with ${text}${times}`, { details: { method, said: text } })

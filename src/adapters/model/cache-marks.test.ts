@@ -27,7 +27,7 @@ describe('selectMarks', () => {
   it('repeats the last mark of the previous call where entries are found only at a mark', () => {
     expect([...selectMarks(parts(1, 9), breakpoints, 6)]).toEqual([1, 6, 9])
     expect([...selectMarks(parts(1, 4, 9), breakpoints, 6)]).toEqual([4, 6, 9])
-    // the prompt is shorter now, so that the part with the earlier mark does not exist
+    // the prompt is shorter now, so the part with the earlier mark does not exist
     expect([...selectMarks(parts(1, 9), breakpoints, 11)]).toEqual([1, 9])
     expect([...selectMarks(parts(1, 9), anthropic, 6)]).toEqual([1, 9])
   })

@@ -128,7 +128,7 @@ export function parseModelName(name: string): ModelName {
 /** Whether a model id can be used in URLs, logs and journals without escaping. */
 const isValidModelId = (model: string) => /^[\w.:@/+~-]{1,200}$/.test(model) && !model.split('/').includes('..')
 
-/** Checks the address of a provider. Addresses are printed, so that they must not contain credentials. */
+/** Checks the address of a provider. Addresses are printed, so they must not contain credentials. */
 function checkAddress(address: string | undefined, name: string): string | undefined {
   if (address === undefined || address === '') return undefined
   const url = URL.canParse(address) ? new URL(address) : undefined

@@ -106,7 +106,7 @@ function classify({ name, message, type, code, status = statusFromCode(code), ne
   return permanent('unknown')
 }
 
-/** The HTTP status in the code of an error. A stream begins with status 200, so that later errors have their status in their code. */
+/** The HTTP status in the code of an error. A stream begins with status 200, so later errors have their status in their code. */
 function statusFromCode(code: unknown): number | undefined {
   const status = typeof code === 'number' || (typeof code === 'string' && /^\d{3}$/.test(code)) ? Number(code) : 0
   return status >= 400 && status < 600 ? status : undefined

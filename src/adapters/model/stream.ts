@@ -64,7 +64,7 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
     for (;;) {
       const step = await withIdleTimeout(reader.read(), options)
       if (typeof step === 'string') return yield errorEvent(interruptions[step])
-      if (step.value.done) return yield errorEvent(connectionLost) // a complete stream ends with a finish part, so that this one broke off
+      if (step.value.done) return yield errorEvent(connectionLost) // a complete stream ends with a finish part, so this one broke off
       const part = step.value.value
       if (part.type === 'error') {
         const error = toServiceError(part.error, stage(), info)
@@ -169,7 +169,7 @@ function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>): Fin
     case 'content-filter':
       return 'content_filter'
     case 'tool-calls':
-      return 'other' // requests contain no tools, so that a call of a tool is unexpected
+      return 'other' // requests contain no tools, so a call of a tool is unexpected
     case 'other':
       return raw === undefined ? undefined : 'other' // without a raw reason the stream broke off
     case 'interrupted':

@@ -201,7 +201,7 @@ it('reports the mistake in a configuration file', async () => {
     exitCode: 1,
     text: expect.stringMatching(/^unknown setting modle in daybook\.config\.js; the settings are model, /),
   })
-  write('daybook.config.js', 'export default {') // Node does not import a changed module again, so that the second file needs another name
+  write('daybook.config.js', 'export default {') // Node does not import a changed module again, so the second file needs another name
   write('daybook.config.ts', 'export default {')
   expect(await line.run('list')).toMatchObject({
     exitCode: 1,

@@ -7,7 +7,7 @@ import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
-/** Log levels, least severe first. No message has the level `silent`, so that this level turns the log off. */
+/** Log levels, least severe first. No message has the level `silent`, so this level turns the log off. */
 const levels = ['info', 'warn', 'error', 'silent'] as const
 
 /** How long a turn stays open after its answer, in milliseconds. A message that the user sends in this time is still read by the turn. */

@@ -161,7 +161,7 @@ const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus
 export interface UnknownWords {
   /** Ordinary words, which may be synonyms of words in the table. */
   readonly words: readonly string[]
-  /** Names and numbers that are not in the table, so that no row can match them. */
+  /** Names and numbers that are not in the table, so no row can match them. */
   readonly names: readonly string[]
 }
 

@@ -23,7 +23,7 @@ export type SimplifiedEvent =
 
 /**
  * Makes a function that turns each event of a stream into simplified events. Call it with the events in order. Text comes from deltas. A
- * text that was not streamed is sent whole when its entry arrives. These protocols can not withdraw text, so that a repeated text gets a
+ * text that was not streamed is sent whole when its entry arrives. These protocols can not withdraw text, so a repeated text gets a
  * new id.
  */
 export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {

@@ -78,7 +78,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
   }
 
   /**
-   * Whether an entry was stored before the stream began. Such entries can wait in the store, so that they are read only as fast as the
+   * Whether an entry was stored before the stream began. Such entries can wait in the store, so they are read only as fast as the
    * client reads.
    */
   const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq < start.lastSeq

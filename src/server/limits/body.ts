@@ -92,7 +92,7 @@ export function jsonDepth(text: string): number {
 }
 
 /**
- * Whether no string contains half a surrogate pair, which a store would change. The function is recursive, so that the depth must be
+ * Whether no string contains half a surrogate pair, which a store would change. The function is recursive, so the depth must be
  * limited before.
  */
 function isWellFormed(value: unknown): boolean {

@@ -92,7 +92,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
 
   function forgetFull(nowMs: number): void {
     for (const [name, { at }] of buckets) {
-      if (nowMs - at < fullAfterMs) return // the map is sorted by last use, so that all later buckets are newer
+      if (nowMs - at < fullAfterMs) return // the map is sorted by last use, so all later buckets are newer
       buckets.delete(name)
     }
   }

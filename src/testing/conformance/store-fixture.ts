@@ -15,7 +15,7 @@ export interface StoreFixture {
 /** Opens an empty store for one test. */
 export type CreateStore = () => Promise<StoreFixture>
 
-/** An owner on another host, so that the store can not check whether its process is alive. */
+/** An owner on another host, so the store can not check whether its process is alive. */
 export const owner = (id: string): Owner => ({ id, host: `host-of-${id}`, pid: 4711 })
 
 export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })

@@ -37,7 +37,7 @@ export function send(url: string, { method = 'GET', path, headers = {}, body }: 
       }
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        // an event stream has no end, so that its first piece is enough
+        // an event stream has no end, so its first piece is enough
         if (response.headers['content-type']?.startsWith('text/event-stream')) done()
       })
       response.once('end', done)

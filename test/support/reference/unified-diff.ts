@@ -1,6 +1,6 @@
 /**
  * Makes a unified diff, to test patches. It has no code in common with the patch module. It computes a longest common subsequence and then
- * hunks. Lines end after `\n`, so that a carriage return and a missing last line end count as differences.
+ * hunks. Lines end after `\n`, so a carriage return and a missing last line end count as differences.
  */
 export function unifiedDiff(before: string, after: string, context: number): string {
   const script = editScript(cut(before), cut(after))

@@ -71,7 +71,7 @@ export function gif({ width = 1, height = 1, frames = 1, comment = '' } = {}): B
   return Buffer.concat([Buffer.from('GIF89a'), screen, said, ...new Array(frames).fill(frame), Buffer.from([0x3b])])
 }
 
-/** A lossless WebP with one colour. Each colour channel has a code with one symbol, so that pixels take no bits. */
+/** A lossless WebP with one colour. Each colour channel has a code with one symbol, so pixels take no bits. */
 export function webp({ width = 3, height = 5, extended = false } = {}): Buffer {
   const lossless = Buffer.alloc(8)
   lossless[0] = 0x2f

@@ -39,7 +39,7 @@ export function isProvenDead(owner: Owner, claimant: Owner, find: (pid: number) 
 }
 
 /**
- * Whether a pid certainly means the same process for owner and claimant. Systems other than Linux have no pid namespaces, so that `pidNs`
+ * Whether a pid certainly means the same process for owner and claimant. Systems other than Linux have no pid namespaces, so `pidNs`
  * is undefined for both.
  */
 function sharePids(owner: Owner, claimant: Owner): boolean {

@@ -11,7 +11,7 @@ export interface TimedEntry extends Entry {
 interface RemovalLimits {
   /** Only entries older than this time may be removed. */
   readonly before: string
-  /** The `seq` of the latest frame. Loading starts with this entry, so that this entry and all later ones stay. */
+  /** The `seq` of the latest frame. Loading starts with this entry, so this entry and all later ones stay. */
   readonly frameSeq: number
   /** The ids of the visible blocks. The entries that contain these blocks stay. */
   readonly visible: ReadonlySet<string>

@@ -25,7 +25,7 @@ function parseGiven(given: Change): Change {
 }
 
 /**
- * Checks the form of times and of SIDs. Lists and retention compare times as text, so that another form would be sorted wrongly. The path
+ * Checks the form of times and of SIDs. Lists and retention compare times as text, so another form would be sorted wrongly. The path
  * of a source can contain a SID of at most 15 digits.
  */
 function checkTimesAndNumbers(change: Change): void {
@@ -69,7 +69,7 @@ export const isBlockId = (id: string): boolean => blockNumber(id) !== undefined 
 
 /**
  * Removes the fields about hiding from blocks that are not hidden. If they stayed, hiding and then revealing the block would remove them,
- * so that the block would differ from the stored one.
+ * so the block would differ from the stored one.
  */
 function stripStaleHidingFields(change: Change): Change {
   const blocks = blocksOfChange(change)
@@ -183,7 +183,7 @@ export function checkNumbersUnused({ lowest }: NewBlockNumbers, nextBlock: numbe
 /** Whether a change is a compaction or an import. A store saves a frame (core/timeline/frame.ts) with such a change. */
 export const startsFrame = ({ type }: Change): boolean => type === 'range.compacted' || type === 'timeline.imported'
 
-/** The ids of imported blocks. Only an import may repeat blocks, so that only these ids have to be looked up before an append. */
+/** The ids of imported blocks. Only an import may repeat blocks, so only these ids have to be looked up before an append. */
 export const importedIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksOfChange(change).map(({ id }) => id) : []))
 

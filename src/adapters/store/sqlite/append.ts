@@ -63,7 +63,7 @@ export function createAppender({ database, conversations, journal, indexer, read
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
         return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
       })
-      if (!result) continue // another append came between, so that the frame is outdated: compute it again
+      if (!result) continue // another append came between, so the frame is outdated: compute it again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
       return result.entries
@@ -180,7 +180,7 @@ async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkCl
 
 /**
  * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
- * rows. Blobs are only removed under the same lock, so that they can not disappear before the rows are written.
+ * rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
  */
 async function ensureBlobs({ needed }: PreparedAppend, blobs: BlobStore): Promise<void> {
   for (const [sha256, bytes] of needed) {

@@ -125,7 +125,7 @@ export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => 
 
 /**
  * Throws `store.damaged` for a truncated file, which SQLite itself notices only when it reads a missing page. While a write-ahead log
- * exists, the last pages may be in the log, so that the file is not checked.
+ * exists, the last pages may be in the log, so the file is not checked.
  */
 function checkNotTruncated(database: DatabaseSync, file: string): void {
   if (hasWriteAheadLog(file)) return

@@ -23,7 +23,7 @@ const PAGE_SIZE = 256
  *         frame shows
  *
  * To find blocks by path, turn or call, it reads the rows that the index names, and all rows that are not indexed yet. Some of these rows
- * contain no matching block, so that `find` checks each block. (One reason: SQLite stores half a surrogate pair as another character.)
+ * contain no matching block, so `find` checks each block. (One reason: SQLite stores half a surrogate pair as another character.)
  */
 export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
   const conversation = database.readStatement<{ key: number; last_seq: number; indexed_seq: number }>(

@@ -13,7 +13,7 @@ import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.
 /**
  * Removes conversations, old entries and blobs, in two transactions. The first transaction deletes rows and records the blobs whose last
  * reference may be gone. The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next
- * removal deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so that no blob
+ * removal deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob
  * disappears between the check and the commit.
  */
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
@@ -140,7 +140,7 @@ export function findUnreferenced<Blob extends { readonly sha256: string }>(file:
   }
 }
 
-/** How many blobs are removed in one transaction. Appends wait for this transaction, so that the number is small. */
+/** How many blobs are removed in one transaction. Appends wait for this transaction, so the number is small. */
 const SWEEP_BATCH = 64
 
 /**

@@ -55,7 +55,7 @@ export function createJournalWriter(database: Database) {
 
 export type JournalWriter = ReturnType<typeof createJournalWriter>
 
-/** The types of changes that modify the pool of sources. A frame does not contain the pool, so that loading reads all of these entries. */
+/** The types of changes that modify the pool of sources. A frame does not contain the pool, so loading reads all of these entries. */
 const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
 
 export interface StoredRow {

@@ -82,7 +82,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
 
 /**
  * Reads again if a blob is missing. Another process may have deleted the conversation after its row was read and before the blob was read.
- * Rows are deleted before blobs, so that the second read finds no conversation.
+ * Rows are deleted before blobs, so the second read finds no conversation.
  */
 async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {

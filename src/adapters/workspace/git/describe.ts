@@ -50,7 +50,7 @@ function createHeadReader(lineage: Lineage): () => Promise<KindFacts> {
   }
 }
 
-/** Reads whether a turn has changed files. After a write of this process the answer is yes, so that git is not started. */
+/** Reads whether a turn has changed files. After a write of this process the answer is yes, so git is not started. */
 function createStatusReader(lineage: Lineage, index: (turnId: string) => TurnIndex) {
   let known:
     | { readonly turnId: string; readonly generation: number; readonly writes: number; readonly status: RepositoryStatus }

@@ -149,7 +149,7 @@ async function moveRefs(
     return true
   } catch (error) {
     await commit // rejects if the commit could not be made
-    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved, so that the failure has another cause
+    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved, so the failure has another cause
     return false
   }
 }

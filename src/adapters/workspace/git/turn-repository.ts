@@ -20,7 +20,7 @@ const config = `[core]
 
 /**
  * Creates a repository in the folder of the turn, in which programs of the agent can use `log`, `diff`, `show` and `commit`. Programs may
- * change it in any way, so that Daybook never runs git in it. It is created in another folder, and moved when it is complete.
+ * change it in any way, so Daybook never runs git in it. It is created in another folder, and moved when it is complete.
  */
 export async function makeTurnRepository(
   lineage: Lineage,
