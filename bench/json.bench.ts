@@ -53,7 +53,10 @@ function readAll(text: string): number {
   return events + reader.end().length
 }
 
-/** The time per chunk at the end of a long string, relative to the time at its beginning. It is above 1 if the reader scans text twice. */
+/**
+ * The time per chunk at the end of a long string, relative to the time at its beginning. It would be above 1 if the reader scanned text
+ * twice.
+ */
 function growth(): number {
   const chunks = Array.from({ length: 60_000 }, () => 'twenty characters, \\n')
   const tenth = chunks.length / 10

@@ -18,8 +18,8 @@ const now = () => performance.timeOrigin + performance.now()
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 
 /**
- * Answers `flood 20000` with 20,000 chunks, as fast as they are read. Answers any other message slowly. The thinking starts with the time
- * at which it was sent.
+ * Answers `flood 20000` with 20,000 chunks, as fast as they are read. Answers any other message slowly. The thinking starts with the
+ * current time, from which the client computes the delay.
  */
 async function* speak(request: ModelRequest): AsyncGenerator<ModelEvent> {
   if (request.role === 'gate') yield { type: 'text.delta', text: '<channel:output>{"conversation_title":"Bench"}</channel:output>' }

@@ -74,7 +74,6 @@ export function remoteConversationClient(client: Client): ConversationClient {
   }
 }
 
-/** A random name for a new conversation. */
 export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
 
 /** The timeline of a conversation. Undefined before the first message, because this message creates the conversation. */

@@ -42,7 +42,9 @@ function withAdvice(code: string, message: string): string {
 const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** The name of a package that could not be imported. Undefined for other errors. A missing file is such an error, because it is a bug. */
+/**
+ * The name of a package that could not be imported. Undefined for other errors, also for a missing file of Daybook itself, which is a bug.
+ */
 function missingPackageOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || codeOf(error) !== 'ERR_MODULE_NOT_FOUND') return undefined
   return /^Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(error.message)?.[1]

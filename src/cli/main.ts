@@ -27,8 +27,8 @@ import { printLine, processTerminal, type Terminal } from './terminal.ts'
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
- * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, above 128 for a signal.
- * `given` are settings of a program that calls this function. They win over all other settings.
+ * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option. After a signal it is
+ * above 128. `given` are settings of a program that calls this function. They win over all other settings.
  */
 export async function main(
   args: readonly string[],

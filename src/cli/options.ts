@@ -37,7 +37,6 @@ export function conversationName(text: string): string {
 /** Parses an option that may be given several times, and collects its values. */
 export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
-/** Adds examples to the help of a command. */
 export function withExamples(command: Command, examples: readonly (readonly [line: string, meaning: string])[]): Command {
   const lines = examples.map(([line, meaning]) => (meaning === '' ? `  ${line}` : `  ${line}\n      ${meaning}`))
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

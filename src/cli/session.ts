@@ -39,7 +39,7 @@ interface ConversationSession {
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /** Rejects when a turn fails and no event tells it. Never resolves. */
+  /** Rejects when a turn fails and no event reports the failure. Never resolves. */
   readonly broken: Promise<never>
 }
 

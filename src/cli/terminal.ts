@@ -21,7 +21,6 @@ export type EndSignal = (typeof signals)[number]
 /** The exit code that shells expect from a program that a signal has ended. */
 export const exitCodeOf = (signal: EndSignal): number => 128 + constants.signals[signal]
 
-/** The terminal of this process. */
 export function processTerminal(): Terminal {
   return {
     input: process.stdin,

@@ -28,7 +28,7 @@ export type TurnPrinter = ReturnType<typeof createTurnPrinter>
 
 type Write = (text: string) => void
 
-/** The functions to which a turn is printed. */
+/** The functions that print the parts of a turn. */
 export interface Outputs {
   readonly answer: Write
   /** For thinking, tool calls, files, sources and suggested followups. */

@@ -75,7 +75,7 @@ export function runningTotals(segments: readonly Segment[]): readonly number[] {
   return totals
 }
 
-/** A node in a tree of beginnings of prompts. The edges from the root to the node are the segments of such a beginning. */
+/** A node in a tree of beginnings of prompts. The edges on the way from the root to the node are the segments of one beginning. */
 export interface PrefixNode {
   readonly next: Map<string, PrefixNode>
   /** When the cache entry that ends at this node expires, in seconds. Undefined when no cache entry ends at this node. */

@@ -23,7 +23,7 @@ export const openStoreIn = ({ file, blobs }: DatabaseFolder) =>
   createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
 
 export interface Writer {
-  /** Starts the work. Before, the child has only loaded its code, so that a test can kill it during the work. */
+  /** Starts the work. Until then the child only loads its code, so a test can be sure to kill it during the work. */
   begin(): Writer
   readonly lines: string[]
   /** Resolves when the child has printed this many lines, or has ended. */
@@ -32,8 +32,8 @@ export interface Writer {
   kill(): Promise<void>
 }
 
-// A folder for compiled code, so that children start faster. Node fills it only when a process exits normally, so that killed children only
-// read it.
+// A folder for compiled code, so that children start faster. Node fills it only when a process exits normally. Killed children only read
+// it.
 export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
 const script = join(import.meta.dirname, 'writer.ts')
 

@@ -40,7 +40,7 @@ export const hidden = (): Situation => {
   }
 }
 
-/** A timeline after the cache has expired: each path of an old turn is replaced by one line, and a result of a recent turn is shortened. */
+/** A timeline after the cache has expired. Each path of an old turn is replaced by one line. A result of a recent turn is shortened. */
 export const pruned = (): Situation => {
   const before = timelineOf([
     ...turnStart('turn_1', 0, 'top 3 places to eat?'),

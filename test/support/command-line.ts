@@ -35,7 +35,7 @@ export interface RunningCommand {
   endOfInput(): void
   /** Ends the command in the same way as a signal of the operating system. */
   end(signal?: EndSignal): void
-  /** Waits for this text in the output after the text of the call before. Resolves to the output from that text on. */
+  /** Waits until the command prints this text, after the text that the previous `until` found. Resolves to the output in between. */
   until(words: string | RegExp): Promise<string>
 }
 

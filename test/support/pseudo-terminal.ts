@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 /** A program in a pseudo-terminal. The test sends keys and reads the screen. */
 export interface PseudoTerminal {
   press(keys: string): void
-  /** Waits for this text on the screen after the text of the call before. Resolves to the output from that text on. */
+  /** Waits until this text is on the screen, after the text that the previous `until` found. Resolves to the output in between. */
   until(words: string | RegExp): Promise<string>
   /** All output of the program, including control sequences. */
   readonly raw: string

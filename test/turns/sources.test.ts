@@ -56,7 +56,7 @@ const turns = fc.array(fc.array(searches, { minLength: 1, maxLength: 3 }), { min
 
 const pageOf = ({ url, href }: Row) => (url ?? href) && normalizeUrl(url ?? href ?? '')
 
-/** A sentence about the page of a row. In outputs it stands beside the number of the row. */
+/** A sentence about the page of a row. In the output of a tool, the number of the row is beside it. */
 const fact = (row: Row) => `fact about <${pageOf(row) ?? 'nothing'}>`
 const citedFact = (row: Row) => `${fact(row)} [[S:${row.sid}]].`
 
@@ -103,7 +103,7 @@ function returned({ form, rows: found }: Search, call: Call): Returned {
 
 type Fact = readonly [page: string, sid: number]
 
-/** Every sentence about a page in a prompt, with the number that stands beside it. */
+/** Every sentence about a page in a prompt, with the number beside it. */
 function factsIn(text: string): readonly Fact[] {
   const cited = [...text.matchAll(/fact about <([^>\s]*)> \[\[S:(\d+)\]\]/g)].map(([, page = '', sid]): Fact => [page, Number(sid)])
   const listed = [...text.matchAll(/SID:(\d+) .*\n +fact about <([^>\s]*)>/g)].map(([, sid, page = '']): Fact => [page, Number(sid)])

@@ -12,7 +12,7 @@ import { type Reply, reply, type ScriptedModel, scriptedModel } from '../../src/
 import { contextWithRoom } from '../support/context-size.ts'
 import { library, slowTool, weather } from '../support/scenario-tools.ts'
 
-/** Short limits, so that the tests are fast. The clock of the harness does not advance, so that only a timer ends the turn. */
+/** Short limits, so that the tests are fast. The clock of the harness does not advance, so only a timer ends the turn. */
 const short = { maxSeconds: 0.1, stopGraceMs: 20 }
 
 const createTestHarness = (replies: readonly Reply[], { settings, ...options }: Partial<HarnessOptions> = {}) =>

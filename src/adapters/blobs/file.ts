@@ -110,7 +110,8 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       await prepare()
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
       if (!(await moveAside(pathOf(sha256), aside))) return false
-      // Read the time after the move. A put before the move has updated it, and a put after the move finds no file and writes a new one.
+      // Read the time after the move. A put before the move has updated the time, and a put after the move finds no file and writes a new
+      // one.
       const isOld = ((await modifiedAt(aside)) ?? before) < before
       if (isOld) await rm(aside, { force: true })
       else await rename(aside, pathOf(sha256))

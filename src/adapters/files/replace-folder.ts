@@ -10,11 +10,12 @@ export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root,
 
 /**
  * Replaces the contents of a folder by these files. If the process dies, the folder has all old contents or all new ones. The private
- * folder contains these entries in turn:
+ * folder contains these entries, one after the other:
  *
- *   <id>.draft/           the new contents are being written. A crash leaves the folder unchanged
+ *   <id>.draft/           the new contents, while they are being written. A crash leaves the folder unchanged
  *   <id>.swap/target      the path of the folder
- *   <id>.swap/new         the new contents, complete and durable. From now on the replacement is finished, after a crash by another process
+ *   <id>.swap/new         the new contents, complete and durable. From now on the replacement is finished in any case, after a crash by the
+ *                         next process
  *   <id>.swap/old.<…>     the old contents
  *   <id>.<…>.gone         old contents that are being removed
  */

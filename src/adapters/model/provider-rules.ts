@@ -39,7 +39,8 @@ export interface MarkRules {
   /** The length in tokens from which a prompt is cached. Marks on shorter prompts have no effect. `KnownModel` may have another minimum. */
   readonly minimumTokens: number
   /**
-   * How many parts before and including a mark the provider searches for the end of a cached prompt. With 1 it searches only at the mark.
+   * How many parts back from a mark the provider looks for the end of a cached prompt. The marked part counts, so with 1 it looks only
+   * there.
    */
   readonly lookBack: number
   /** Whether a call has a cache key. With it the provider routes all calls of a conversation to the machine that has its cache. */

@@ -86,7 +86,7 @@ const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
-/** The kind of an error. Status and code decide. The text of the message is used only where providers send no such code. */
+/** The kind of an error. Status and code decide. The text of the message is used only for providers that send neither. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
   // first, because these messages quote the stream, which may contain any words

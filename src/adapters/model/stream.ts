@@ -186,10 +186,7 @@ function classifyFinish({ finishReason: { unified } }: Pick<FinishPart, 'finishR
   return unified === 'error' ? providerFailed : connectionLost
 }
 
-/**
- * The name of the model that answered: the requested name if the model or a dated version of it answered, otherwise the name of the other
- * model.
- */
+/** The name of the model that answered. If the requested model or a dated version of it answered, this is the requested name. */
 function modelNameOf({ name, provider, modelId, secrets }: StreamOptions, answeringModel: string | undefined): string {
   const other = safeName(answeringModel, secrets)
   return other === undefined || other.startsWith(modelId) ? name : `${provider}/${other}`

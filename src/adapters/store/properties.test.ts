@@ -177,8 +177,8 @@ for (const [from, create] of Object.entries({ memory, sqlite })) {
 }
 
 /**
- * The followups that wait in the timeline. If an event id was accepted twice, the store's list may contain more ids: for each conversation
- * it stores only the ids that wait, not those that a turn has read.
+ * The ids of the followups that wait in the timeline. If an event id was accepted twice, the store's list may contain further ids. The
+ * reason is that the list contains only waiting ids. So it can not show that a turn has already read an event with the same id.
  */
 function waitingIn(entries: readonly Entry[], timeline: Timeline): unknown {
   const ids = entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : []))

@@ -155,7 +155,7 @@ const CheckoutRecord = z.object({
   scopes: z.union([z.literal(true), z.array(z.string())]).transform((scopes) => (scopes === true ? [] : scopes)),
   /** Every path that a checkout put into the folder. If such a file is missing at the end of the turn, the turn has deleted it. */
   held: z.array(z.string()).default([]),
-  /** The paths of files of this turn that a forced replace has discarded. They count as never written. */
+  /** The paths of files of this turn that a forced checkout in the mode `replace` has discarded. They count as never written. */
   undone: z.array(z.string()).default([]),
   /**
    * For each path, the hashes of the contents that a checkout put there, or was about to put there. Other content was written by the turn.
@@ -207,10 +207,7 @@ function nextRecord(
 /** Whether a source is a whole scope or a whole version. */
 const isWholeScope = ({ rel }: CheckoutSource) => !rel.includes('/')
 
-/**
- * The record while the folder is being replaced. It is correct for the old folder and for the new one, because the process may die in
- * between.
- */
+/** The record while the folder is being replaced. The process may die in between, so the record must fit the old folder and the new one. */
 function pendingRecord(before: CheckoutRecord | undefined, next: CheckoutRecord): CheckoutRecord {
   const scopes = next.scopes.filter((scope) => before?.scopes.includes(scope))
   return { ...next, scopes, held: before?.held ?? [], undone: before?.undone ?? [], laid: mergeHashes(before?.laid, next.laid) }

@@ -44,7 +44,7 @@ function sweepReport(removed: UnreferencedBlobs): string {
 interface Check {
   readonly name: string
   readonly ok: boolean
-  /** Whether Daybook needs this check to succeed. */
+  /** Whether Daybook can work only if this check succeeds. */
   readonly required: boolean
   readonly found: string
   /** What to do when the check fails. */
@@ -178,7 +178,7 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** Those of the folder and its parent folders that do not exist, innermost first. */
+/** The folder and those of its parent folders that do not exist, innermost first. Empty if the folder exists. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }

@@ -8,7 +8,7 @@ interface LocatedPassage extends Passage {
   readonly document: OpenDocument
 }
 
-/** The share of the question's words that the best passage must contain at least. If it contains fewer, there is no answer. */
+/** The share of the question's words that the best passage must contain. With a smaller share there is no answer. */
 const minCoverage = 0.3
 /** Other passages are quoted too, if their score is at least this share of the best score. */
 const nearBest = 0.75

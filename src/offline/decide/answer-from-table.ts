@@ -11,7 +11,7 @@ import { canCall, planProgress } from './plan.ts'
 
 /**
  * Answers a question from a table, and shows the rows that the answer is computed from. Undefined when the question is not about this
- * table. If a program has computed a result, this result is used: the program has read the whole file, while the prompt may show only some
+ * table. If a program has computed a result, this result is used. The program has read the whole file, while the prompt may show only some
  * rows.
  */
 export function answerFromTable(
@@ -36,7 +36,7 @@ export function answerFromTable(
  * another document. With several documents, these questions are about another document:
  *
  * - a question with names that are not in the table
- * - a question how many of something there are, if the table has no such word
+ * - a question how many there are of something that the table does not mention
  * - a question without a value of the table, if another document has a word that the table lacks
  */
 function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {

@@ -147,8 +147,8 @@ function wholeText(body: string): TextWindow {
 }
 
 /**
- * The parameter for `react.read` in the last line of a window. Undefined when this line is invalid. It may also be text of the file that
- * looks like such a line.
+ * The parameter for `react.read` in the last line of a window. Undefined when it is invalid: the last line may be text of the file that
+ * only looks like such a line.
  */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)

@@ -18,8 +18,8 @@ const patterns = {
   quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
   /**
-   * Words for calculations that are not supported. A question with such a word gets no answer from the table, because it would be a wrong
-   * one.
+   * Words for calculations that are not supported. A question with such a word gets no answer from the table. Otherwise it would get the
+   * result of another calculation.
    */
   unsupported:
     /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
@@ -161,7 +161,7 @@ const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus
 export interface UnknownWords {
   /** Ordinary words, which may be synonyms of words in the table. */
   readonly words: readonly string[]
-  /** Names and numbers that are not in the table, so no row can match them. */
+  /** Names and numbers that are not in the table. A row can not match a question with such a name. */
   readonly names: readonly string[]
 }
 

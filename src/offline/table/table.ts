@@ -98,7 +98,7 @@ export function columnsOf({ columns, rows }: Table): readonly Column[] {
 }
 
 /**
- * Whether the numbers only identify rows, so their sum has no meaning. The numbers must all differ. Besides, either they are
+ * Whether the numbers only identify rows. The sum of such numbers has no meaning. The numbers must all differ. Besides, either they are
  * consecutive, or the column has a name such as "id".
  */
 function isIdentifier(name: string, cells: readonly string[]): boolean {

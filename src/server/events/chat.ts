@@ -13,7 +13,7 @@ interface ChatOptions {
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }
 
-/** The default format: envelopes with the event types and routes that chat clients know. */
+/** The default format. Each event is sent as an envelope: a JSON object with the event types and routes that chat clients know. */
 export function createChatFormat({ context, sources, now, allow = () => true }: ChatOptions): Format {
   const known = createKnownSources(sources)
 

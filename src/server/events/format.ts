@@ -30,7 +30,7 @@ export interface StreamStart {
   readonly ts: string
 }
 
-/** One message of an event stream. */
+/** One message of an event stream. (The frames of a store are something else.) */
 export interface Frame {
   /** The `seq` of an entry, after which a client may resume. Only the last frame of an entry has it. */
   readonly id?: number
@@ -52,7 +52,7 @@ export function frameText({ id, event, data }: Frame): string {
 
 const encoded = new WeakMap<Frame, Uint8Array>()
 
-/** The bytes of a frame. They are cached, because all followers of a conversation get the same object as native frame. */
+/** The bytes of a frame. They are cached, because all followers of a conversation that use the native format get the same frame object. */
 export function frameBytes(frame: Frame): Uint8Array {
   let bytes = encoded.get(frame)
   if (bytes === undefined) {

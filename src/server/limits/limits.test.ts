@@ -39,7 +39,7 @@ it('a turn counts against the quota while it starts and while it runs, and once 
   const releaseSecond = quota.acquire('b')
   expect(() => quota.acquire('c')).toThrow('Too many turns are running')
   expect(() => quota.acquire('t/p/u/c')).not.toThrow() // another user
-  running.add('a') // a conversation that is starting and running counts once
+  running.add('a') // the same conversation is starting and running, and counts once
   quota.acquire('b')() // a followup to a turn that is starting
   releaseFirst()
   releaseSecond()

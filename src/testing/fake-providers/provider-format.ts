@@ -21,6 +21,8 @@ export interface FakeReply {
 }
 
 /**
+ * What goes wrong in a response:
+ *
  * - `reset`: the connection is reset
  * - `cut`: the response ends without its last events
  * - `malformed`: the last event is not valid JSON

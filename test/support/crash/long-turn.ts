@@ -15,8 +15,12 @@ import type { Call, Tool } from '../../../src/tools/tool.ts'
 export const ROUNDS = 30
 
 /**
- * The number of entries: one to open the turn, one for the title, two per round with a tool call, one for the invalid response, one for the
- * answer.
+ * The number of entries of the turn:
+ *
+ * - one to open the turn, and one for the title
+ * - two for each round with a tool call
+ * - one for the invalid response
+ * - one for the answer
  */
 export const ENTRIES = 2 + 2 * (ROUNDS - 2) + 1 + 1
 

@@ -18,7 +18,7 @@ import { openCrashFolder } from './crash-folder.ts'
 
 /**
  * A turn that hangs at one place, such as the title or the publish, so that its process can be killed there. Each place has a folder of its
- * own. The replies of the model depend only on the prompt, so that another process can continue the turn.
+ * own. The replies of the model depend only on the prompt, so another process can continue the turn.
  */
 interface SlowTurn {
   readonly settings?: Partial<AgentSettings>

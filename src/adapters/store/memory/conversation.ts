@@ -9,7 +9,7 @@ import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'
 
-/** The journal of one conversation in memory, and values computed from it: lease, info for lists, and maps for look-ups. */
+/** One conversation in memory: its journal, its lease, and values computed from the journal for lists and look-ups. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
@@ -73,7 +73,7 @@ export function visibleTimeline({ base, entries }: MemoryConversation): Timeline
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
   const { entries, base, info } = conversation
   const times = timesOf(conversation)
-  firstVersionsOf(conversation) // index all entries before some are removed: indexing starts at a position in `entries`
+  firstVersionsOf(conversation) // index all entries before some are removed, because `indexedEntries` is a position in `entries`
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
   const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` returns one time per entry
   const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))
@@ -92,7 +92,7 @@ function timesOf({ entries, times }: MemoryConversation): readonly string[] {
   return times
 }
 
-/** The index of the first entry whose `seq` is above `seq`. A binary search is needed because retention leaves gaps between the numbers. */
+/** The index of the first entry with a number above `seq`. A binary search is needed because retention leaves gaps between the numbers. */
 export function positionAfter(entries: readonly Entry[], seq: number): number {
   let low = 0
   let high = entries.length

@@ -80,7 +80,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     }
   }
 
-  /** Removes the blobs that no other change refers to, and returns how many were removed. */
+  /** Removes the blobs to which only these changes referred, and returns how many were removed. */
   async function removeReferences(changes: readonly Change[]): Promise<number> {
     let removed = 0
     for (const sha256 of changes.flatMap((change) => [...referencedBlobs(change)])) {

@@ -67,9 +67,7 @@ interface Cursor {
 
 export const pageSize = ({ limit }: ListQuery): number => Math.min(Math.max(Math.trunc(limit ?? 50), 1), 500)
 
-/**
- * A page of at most `size` conversations. To find out whether a next page exists, the caller asks for `size + 1` conversations as `found`.
- */
+/** A page of at most `size` conversations. If there is a next page, `found` must contain one conversation more than `size`. */
 export function pageOf(found: readonly ConversationInfo[], size: number): ConversationPage {
   const conversations = found.slice(0, size)
   const last = conversations.at(-1)

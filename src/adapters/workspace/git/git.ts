@@ -100,7 +100,7 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
     },
     async read(files, history) {
       const ofManifests = new Map([...files].filter(([, file]) => isInManifest(file)))
-      if (ofManifests.size > 0) return manifests.read(ofManifests, history) // a version has either only files of manifests or none
+      if (ofManifests.size > 0) return manifests.read(ofManifests, history) // either all files of a version are from a manifest, or none
       const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
       return new Map([...files].flatMap(([rel, { hash }]) => (objects.has(hash) ? [[rel, objects.get(hash) as Uint8Array] as const] : [])))
     },

@@ -61,7 +61,7 @@ export function openLineage(options: {
   const { folder, refs, program } = options
   const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
   let prepared: Promise<void> | undefined
-  // one entry is enough, and it stays valid, because commits do not change
+  // one commit is enough, and its hashes stay valid, because commits do not change
   let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined
 
   return {
@@ -168,7 +168,6 @@ export function gitBlobHash(bytes: Uint8Array): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
 
-/** The subject line of a commit. */
 export const commitSubject = async (lineage: Lineage, commit: string): Promise<string> =>
   outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
 

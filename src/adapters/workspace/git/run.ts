@@ -7,7 +7,6 @@ interface GitOptions {
   readonly input?: string | Uint8Array | Promise<string | Uint8Array>
   /** The folder of a turn, for commands that read its files. git reads no configuration and no repository in it. */
   readonly workTree?: string
-  /** The index file to use. */
   readonly index?: string
   readonly timeoutMs?: number
 }
