@@ -6,7 +6,7 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
-  /** Whether users see what the model thinks. Operators always see it. */
+  /** Whether users see the thinking of the model. Operators always see it. */
   readonly userThinking: 'shown' | 'withheld'
   /** The maximum size of a request body, for paths that accept no files, bundles or chat histories. */
   readonly maxBodyBytes: number

@@ -26,7 +26,7 @@ const tokenOf = (role: Role) =>
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(secret))
 
-/** A server with tokens, and a turn with internal content that waits in a tool until `finish`. */
+/** Starts a server with tokens, and a turn with internal content. The turn waits in a tool until `finish` is called. */
 async function startTurn(userThinking: ServerSettings['userThinking']) {
   const clock = createSystemClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -52,7 +52,7 @@ async function startTurn(userThinking: ServerSettings['userThinking']) {
 
 type Running = Awaited<ReturnType<typeof startTurn>>
 
-/** Reads an event stream up to the end of the turn. */
+/** Reads an event stream until the turn ends. */
 async function readTurn(response: Response): Promise<string> {
   expect(response.status).toBe(200)
   let text = ''
@@ -63,7 +63,7 @@ async function readTurn(response: Response): Promise<string> {
   return text
 }
 
-/** What a role has learned from a response: the status of a refusal, or which kinds of texts it holds. */
+/** The status of a rejected request, or the kinds of texts that the response contains. */
 function contentOf(status: number, text: string): string {
   if (status !== 200) return String(status)
   const found = [
@@ -111,7 +111,7 @@ async function streamCells({ fetchAs, client, finish }: Running): Promise<Cells>
   return cells
 }
 
-/** Every role gets every entry, so that gaps are noticed. */
+/** Checks that no entry is missing. Every role must get every entry, because a client takes a gap for a lost entry. */
 function expectAllEntries(text: string): void {
   const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
   expect(ids.length).toBeGreaterThan(20)
@@ -229,7 +229,8 @@ describe('what users and operators receive of a turn with internal content', () 
     `)
     expect(turn?.files.map(({ filename }) => filename)).toEqual(['report.md'])
     expect(turn?.answers.map(({ text }) => text)).toEqual(['A public answer.'])
-    expect((await fetchAs('user', '/conversations/missing/export')).status).toBe(403) // a user does not learn whether it exists
+    // a user does not learn whether the conversation exists
+    expect((await fetchAs('user', '/conversations/missing/export')).status).toBe(403)
   })
 
   it('thinking can be withheld from users, live and after a reload', async () => {

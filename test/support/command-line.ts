@@ -35,7 +35,10 @@ export interface RunningCommand {
   endOfInput(): void
   /** Ends the command in the same way as a signal of the operating system. */
   end(signal?: EndSignal): void
-  /** Waits until the command prints this text, after the text that the previous `until` found. Resolves to the output from there to the end of this text. */
+  /**
+   * Waits until the command prints this text, after the text that the previous `until` found. Resolves to the output from there to the end
+   * of this text.
+   */
   until(words: string | RegExp): Promise<string>
 }
 

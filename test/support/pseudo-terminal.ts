@@ -4,7 +4,10 @@ import { expect } from 'vitest'
 /** A program in a pseudo-terminal. The test sends keys and reads the screen. */
 export interface PseudoTerminal {
   press(keys: string): void
-  /** Waits until this text is on the screen, after the text that the previous `until` found. Resolves to the output from there to the end of this text. */
+  /**
+   * Waits until this text is on the screen, after the text that the previous `until` found. Resolves to the output from there to the end of
+   * this text.
+   */
   until(words: string | RegExp): Promise<string>
   /** All output of the program, including control sequences. */
   readonly raw: string

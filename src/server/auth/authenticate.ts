@@ -10,7 +10,10 @@ export interface Caller {
   readonly roles: readonly string[]
 }
 
-/** Callers with this role see everything of their conversations. All others are users, who see no internal content. */
+/**
+ * Callers with this role are operators. They see everything in their conversations. All other callers are users. Users see no internal
+ * content, such as notes that the agent writes for itself.
+ */
 export const operatorRole = 'operator'
 
 export interface RequestHead {

@@ -73,7 +73,7 @@ async function importKey(key: TokenKey) {
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256 && value.isWellFormed()
 
-/** The roles in the claim `roles`: a list of names, or one text with names between spaces, as some issuers write it. */
+/** The roles in the claim `roles` of a token. Some issuers write a list of names, others one text with spaces between the names. */
 function rolesIn(value: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : []
   return names.filter(isName)

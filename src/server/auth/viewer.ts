@@ -8,19 +8,22 @@ import { RequestProblem } from '../problem.ts'
 import type { ServerSettings } from '../settings.ts'
 import { type Caller, operatorRole } from './authenticate.ts'
 
-// What a caller may see. Every route that shows events or blocks takes them from here.
+// The functions that decide what a caller may see. Every route that sends events or blocks calls one of them.
 
 type ViewSettings = Pick<ServerSettings, 'userThinking'>
 
 const isOperator = ({ roles }: Caller): boolean => roles.includes(operatorRole)
 
-/** The filters of all servers of the process. Each filters an event once, however many users follow it. */
+/**
+ * The filters for users, shared by all servers of the process. A filter caches its result for each entry, so that an entry with many
+ * followers is filtered once.
+ */
 const userFilters = {
   shown: createUserFilter({ thinking: 'shown' }),
   withheld: createUserFilter({ thinking: 'withheld' }),
 }
 
-/** The events as the caller may see them. For an operator they are the same. */
+/** The events that the caller may see. An operator gets all events unchanged. A user gets them without internal content. */
 export function eventsFor(caller: Caller, events: AsyncIterable<TurnEvent>, { userThinking }: ViewSettings): AsyncIterable<TurnEvent> {
   return isOperator(caller) ? events : filterEvents(events, userFilters[userThinking])
 }
@@ -32,11 +35,14 @@ async function* filterEvents(events: AsyncIterable<TurnEvent>, filter: ReturnTyp
   }
 }
 
-/** The blocks as the caller may see them. For an operator they are the same. */
+/** The blocks that the caller may see. An operator gets all blocks unchanged. A user gets them without internal content. */
 export const blocksFor = (caller: Caller, blocks: readonly Block[], { userThinking }: ViewSettings): readonly Block[] =>
   isOperator(caller) ? blocks : blocksForUser(blocks, { thinking: userThinking })
 
-/** Throws a problem unless the caller is an operator. Call it first, so that a user does not learn whether a conversation exists. */
+/**
+ * Throws a problem if the caller is not an operator. Call it before looking up the conversation, so that a user does not learn whether it
+ * exists.
+ */
 export function requireOperator(c: Context<Env>): void {
   if (isOperator(c.get('caller'))) return
   throw new RequestProblem(403, 'role.refused', `This is for operators: the token needs the role "${operatorRole}".`)

@@ -22,12 +22,12 @@ import { toPayload } from '../../../src/core/timeline/payload.ts'
 import { emptyTimeline } from '../../../src/core/timeline/timeline.ts'
 import { failed, resultDrafts, succeeded } from '../../../src/tools/outcome.ts'
 
-/** Texts that users must not see, texts that they must see, and what the model thinks. */
+/** Texts for users (`open`), texts that users must not see (`internal`), and thinking of the model (`thought`). */
 export const [internal, open, thought] = ['SECRET', 'PUBLIC', 'THOUGHT']
 const ts = '2026-01-01T00:00:00.000Z'
 export const originOf = (round: number): BlockOrigin => ({ turnId: 't1', callId: `c${round}`, iteration: round, ts })
 
-/** The drafts of one or two entries, for the round with this number. */
+/** Makes the drafts of one or two entries for a round. */
 type Part = (origin: BlockOrigin) => readonly (readonly Draft[])[]
 type Params = { readonly [name: string]: Json }
 
@@ -51,7 +51,7 @@ const artifact = (visibility: 'external' | 'internal', text: string, more: { not
   return { digest, mime: 'text/markdown', ...content, meta: { visibility, channel, physical_path: `t1/files/${text}.md`, rn: text } }
 }
 
-/** Rounds with nothing internal but the output of a program. */
+/** Rounds in which only the output of a program is internal. */
 export const publicParts: readonly Part[] = [
   (origin) => [
     callEntry(origin, 'weather.today', { city: open }),
@@ -86,7 +86,7 @@ const readers = [
   'react.checkout',
 ]
 
-/** A block that `react.read` makes of another path. */
+/** A block that `react.read` makes when it shows the content of another path. */
 const readCopy = (origin: BlockOrigin, path: string, meta: Meta = {}): Draft => ({
   ...toolResultBlock(origin, { mime: 'text/plain', text: internal, meta }),
   path,
@@ -143,7 +143,7 @@ const secretParts: fc.Arbitrary<Part> = fc.oneof(
         { toolId: 'react.patch' },
       ),
     ],
-    // The patch of a file for users, with the channel `internal`.
+    // A patch of a file for users. Its channel is `internal`, so the patch is internal too.
     (origin) => [
       callEntry(origin, 'react.patch', { path: internal, channel: 'internal', patch: internal }, { visibility: 'external' }),
       resultDrafts(
@@ -152,7 +152,7 @@ const secretParts: fc.Arbitrary<Part> = fc.oneof(
         { toolId: 'react.patch' },
       ),
     ],
-    // Older journals do not say which file a patch changes.
+    // Older journals do not record whether the patched file is internal.
     (origin) => [callEntry(origin, 'react.patch', { path: internal, patch: internal })],
     (origin) => [
       callEntry(origin, 'sample.run', { contract: internalContract, prog_name: internal }, { code: internal }),
@@ -178,7 +178,7 @@ const secretParts: fc.Arbitrary<Part> = fc.oneof(
       ),
     ],
     (origin) => [[noticeBlock(origin, { code: 'protocol_violation.x', message: internal, path: internal })]],
-    // An output of an older journal, whose call is in another entry.
+    // An output in an older journal. The call is in another entry, so the tool is not known.
     (origin) => [[toolResultBlock(origin, { mime: 'application/json', text: internal })]],
     (origin) => [
       [...callEntry(origin, 'react.memsearch', { query: internal }), toolResultBlock(origin, { mime: 'application/json', text: internal })],
@@ -269,7 +269,7 @@ const secretChanges: readonly Change[] = [
   { type: 'turn.opened', turn_id: 't1', ts, options: internal } as Change,
 ]
 
-/** Entries with internal text in every place where a journal can have it: one by one, or all blocks in one entry. */
+/** Entries with internal text in every place where a journal can have it. The blocks are in an entry each, or all in one entry. */
 export const internalEntries: fc.Arbitrary<readonly TurnEvent[]> = fc
   .array(fc.oneof(fc.constantFrom(...publicParts), secretParts, fc.constantFrom(...secretChanges)), { minLength: 1, maxLength: 12 })
   .chain((parts) => fc.tuple(fc.constant(parts), fc.constantFrom('entries', 'whole', 'imported', 'compacted')))
