@@ -1,6 +1,6 @@
 import { createAgent } from 'daybook'
 
-// The offline model: no key, no network. It answers from what you give it, with quotes and sources.
+// The offline model needs no key and no network. It answers from the files that you attach, with quotes and sources.
 const agent = createAgent({ model: 'offline' })
 
 const orders = `order,city,item,price
