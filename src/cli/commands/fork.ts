@@ -15,5 +15,5 @@ export function forkCommand({ terminal, withConversations }: CommandContext): Co
         printLine(terminal, `forked ${id} as ${fork.id}: daybook chat --conversation ${fork.id}`)
       }),
     )
-  return withExamples(command, [['daybook fork costs --turn turn_2 --as costs-variant', '']])
+  return withExamples(command, [['daybook fork costs --turn turn_1794799251181_4caa1a --as costs-variant', '']])
 }

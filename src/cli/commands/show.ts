@@ -35,7 +35,7 @@ export function showCommand({ terminal, style, withConversations }: CommandConte
     )
   return withExamples(command, [
     ['daybook show costs', 'a line for each block that the model still sees'],
-    ['daybook show costs --turn turn_2', 'every block of one turn'],
+    ['daybook show costs --turn turn_1794799251181_4caa1a', 'every block of one turn'],
     ['daybook show costs --round 0', 'the first prompt of the last turn, with its cache marks'],
   ])
 }
