@@ -169,8 +169,10 @@ export type CheckoutOutcome =
       readonly problems: readonly { readonly source?: CheckoutSource; readonly message: string }[]
     }
 
-/** Tells `publish` which version came before. */
+/** The time of a publish, and the version that came before. */
 export interface PublishRequest {
+  /** The time of the new version, in the form of ISO 8601. */
+  readonly at: string
   /** The turn with the latest version according to the journal. An implementation may use its own records instead of this value. */
   readonly previous: string | undefined
 }
@@ -210,7 +212,10 @@ export interface PublishRecord {
   readonly version_aliased?: true
   /** The scopes of the version, for the announce of later turns. */
   readonly scopes?: readonly WorkspaceScope[]
-  /** Files and folders that were not stored in the version because of their name, such as `app/node_modules`. */
+  /**
+   * Files and folders that were not stored in the version because of their name, such as `app/node_modules`, or because a `.gitignore` names
+   * them.
+   */
   readonly left_out?: readonly WorkspaceScope[]
   /** The turn with the previous version, if that version can not be reached. The new version then has only files of its own turn. */
   readonly parent_unavailable?: string

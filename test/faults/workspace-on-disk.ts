@@ -6,6 +6,7 @@ import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { parseJson } from '../../src/core/json.ts'
 import { localScope } from '../../src/core/scope.ts'
 import type { RecordedFiles, Workspace } from '../../src/ports/workspace.ts'
+import { publishTime } from '../../src/testing/conformance/workspace-fixture.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
 
 export type Kind = 'custom' | 'git'
@@ -47,7 +48,7 @@ export async function openWorkspaceFolder(
     history,
     async publish(turnId) {
       const previous = records().findLast((record) => record.turn_id !== turnId)?.turn_id
-      const { record, status, keeps = [] } = await workspace.publish(turnId, { previous }, history)
+      const { record, status, keeps = [] } = await workspace.publish(turnId, { at: publishTime, previous }, history)
       if (status !== 'published') throw new Error(JSON.stringify(record))
       appendFileSync(journal, `${JSON.stringify({ ...record, keeps: keeps.map(({ sha256 }) => sha256) })}\n`)
     },

@@ -28,7 +28,7 @@ interface CheckoutContext {
 
 export interface CheckoutResult {
   readonly outcome: CheckoutOutcome
-  /** The files in the folder whose content is that of a version, by path. */
+  /** The files in the folder whose content this checkout took from a version, by path. */
   readonly storedFiles: ReadonlyMap<string, StoredFile>
 }
 

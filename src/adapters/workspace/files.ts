@@ -115,19 +115,6 @@ export async function isEmpty(files: Files, folder: string): Promise<boolean> {
   return (await files.list(folder, { limit: 1, dotEntries: true })).files.length === 0
 }
 
-/** The bytes of the files that will be published. Files that can not be read are left out. */
-export async function readPublishable(
-  files: Files,
-  folder: string,
-  kept: { has(rel: string): boolean },
-): Promise<ReadonlyMap<string, Uint8Array>> {
-  return readFiles(
-    files,
-    folder,
-    [...(await listBelow(files, folder)).keys()].filter((rel) => kept.has(rel)),
-  )
-}
-
 const PARALLEL_READS = 16
 
 /** The bytes of these files, by path below the folder, in the order of `rels`. Files that can not be read are left out. */

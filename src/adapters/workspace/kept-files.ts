@@ -7,6 +7,8 @@ import { isExcluded } from './names.ts'
 export interface KeptFiles {
   /** The paths below `files/` of files that tools made in this turn. The version contains them, whatever their names are. */
   readonly made: ReadonlySet<string>
+  /** The paths that are kept whatever their names are: those that tools have made, and those that the turn has checked out. */
+  readonly always: ReadonlySet<string>
   has(rel: string): boolean
 }
 
@@ -16,7 +18,8 @@ export interface KeptFiles {
  */
 export async function findKeptFiles(turnId: string, history: RecordedFiles, checkedOut: CheckoutRecord | undefined): Promise<KeptFiles> {
   const made = new Set((await history.made(turnId)).flatMap(relOf))
-  return { made, has: (rel) => !isExcluded(rel) || made.has(rel) || checkedOut?.laid.has(rel) === true }
+  const always = new Set([...made, ...(checkedOut?.laid.keys() ?? [])])
+  return { made, always, has: (rel) => !isExcluded(rel) || always.has(rel) }
 }
 
 function relOf(logical: string): readonly string[] {

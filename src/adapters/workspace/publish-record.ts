@@ -2,7 +2,7 @@ import type { WorkspaceScope } from '../../core/announce/announce.ts'
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { countScopes } from './describe.ts'
-import { foldersAbove, scopeOf } from './names.ts'
+import { excludedPart, foldersAbove, scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
 
@@ -42,6 +42,21 @@ const MAX_RECORDED_SCOPES = 40
 /** The scopes of a version for its publish record. With them the next turn can announce its files without opening the workspace. */
 export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly WorkspaceScope[] =>
   countScopes([...version.keys()]).slice(0, MAX_RECORDED_SCOPES)
+
+const MAX_LEFT_OUT = 12
+
+/**
+ * The field for files of the turn's folder that its version lacks, such as those in `app/node_modules`. They are counted by the folder with
+ * the excluded name, or by the outermost folder of which the version has no file.
+ */
+export function leftOutField(leftOut: readonly string[], published: Iterable<string>): { readonly left_out?: readonly WorkspaceScope[] } {
+  if (leftOut.length === 0) return {}
+  const folders = new Set([...published].flatMap(foldersAbove))
+  const nameOf = (rel: string) => excludedPart(rel) ?? foldersAbove(rel).find((folder) => !folders.has(folder)) ?? rel
+  const counts = new Map<string, number>()
+  for (const name of leftOut.map(nameOf)) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return { left_out: [...counts].slice(0, MAX_LEFT_OUT).map(([name, files]) => ({ name, files })) }
+}
 
 /**
  * The files of the new version, by path below `files/`. A scope that the turn has checked out whole contains exactly the turn's files. In

@@ -2,11 +2,11 @@ import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
 import { Failure } from '../../core/failure.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
-import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
-import { type CheckoutResult, checkout, removeCheckoutRecord } from './checkout.ts'
+import type { CheckoutRequest, PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
+import { checkout, removeCheckoutRecord } from './checkout.ts'
 import { exportVersions } from './custom/export.ts'
-import { countLeftOut, createTurnDescriber } from './describe.ts'
-import { findVersion, hasVersion, type VersionStore, versionUnavailable } from './files.ts'
+import { createTurnDescriber } from './describe.ts'
+import { findVersion, hasVersion, type StoredFile, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
 import { hydrate, hydrateCurrent, missingBytesMessage } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
@@ -42,12 +42,19 @@ export interface WorkspaceKind {
   adoptVersion?(turnId: string, history: RecordedFiles): Promise<void>
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
-  afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
+  afterCheckout(turnId: string, checkedOut: CheckedOutFiles): Promise<void>
   publish: Workspace['publish']
   /** Removes the folder of a closed turn, after its files were removed, and everything that this kind stored for the running turn. */
   removeTurn(turnId: string): Promise<void>
   /** Data for the announce that only this kind has. `last` is the outcome of the last publish in this process. */
   describe(turnId: string, view: FolderView, last: PublishOutcome | undefined): Promise<KindFacts>
+}
+
+/** What a checkout has put into the folder. */
+export interface CheckedOutFiles {
+  readonly mode: CheckoutRequest['mode']
+  /** The files that the checkout took from a version, by path. */
+  readonly storedFiles: ReadonlyMap<string, StoredFile>
 }
 
 /** The data for the announce that only some kinds of workspaces have. */
@@ -65,9 +72,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
 
   async function publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome> {
     try {
-      const outcome = await kind.publish(turnId, request, history)
-      const leftOut = outcome.status === 'published' ? await countLeftOut(folders, turnId, history) : []
-      return leftOut.length === 0 ? outcome : { ...outcome, record: { ...outcome.record, left_out: leftOut } }
+      return await kind.publish(turnId, request, history)
     } catch (error) {
       if (!(error instanceof Failure)) throw error // other errors are bugs
       return publishOutcomes(implementation, turnId).failed(redact(error.message))
@@ -102,9 +107,9 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     },
     hydrate: (turnId, refs, history) => (turnId === currentTurn ? hydrateCurrent : hydrate)(turnId, refs, { versions, files, history }),
     async checkout(turnId, request, history) {
-      const result = await checkout(turnId, request, { versions, files, runtime, history })
-      if (result.outcome.ok) await kind.afterCheckout(turnId, result)
-      return result.outcome
+      const { outcome, storedFiles } = await checkout(turnId, request, { versions, files, runtime, history })
+      if (outcome.ok) await kind.afterCheckout(turnId, { mode: request.mode, storedFiles })
+      return outcome
     },
     async publish(turnId, request, history) {
       lastPublish = await publish(turnId, request, history)

@@ -265,7 +265,7 @@ async function tryPublish({ turnId, agent, conversation: { ledger, records }, wo
   try {
     const opened = await workspace.open()
     const previous = (await previousPublish(ledger.timeline, records, turnId))?.turn_id
-    return await opened.publish(turnId, { previous }, historyOf({ records, blobs: agent.store.blobs }))
+    return await opened.publish(turnId, { at: agent.clock.now(), previous }, historyOf({ records, blobs: agent.store.blobs }))
   } catch (error) {
     const message = redact(errorMessage(error))
     const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: workspace.implementation ?? 'custom' }

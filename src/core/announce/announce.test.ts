@@ -164,7 +164,7 @@ describe('the announcement', () => {
       '    - app (1 file)',
       '  checked_out_from: fi:t6.files/app',
       '  checkout_mode: replace',
-      '  repo_mode: sparse git repo',
+      '  repo_mode: git repo',
       '  repo_status: dirty',
       '  ls workspace:',
       ...Array.from({ length: 12 }, (_, n) => `    - s${n} (${n} ${n === 1 ? 'file' : 'files'})`),

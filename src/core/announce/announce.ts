@@ -251,7 +251,7 @@ function workspaceSection(workspace: AnnouncedWorkspace, limits: Caps): Section 
     ...scopeLines('current editable workspace', editable, limits),
     fact('checked_out_from', checkedOutFrom),
     fact('checkout_mode', checkoutMode),
-    ...(git ? ['  repo_mode: sparse git repo', fact('repo_status', git.status)] : []),
+    ...(git ? ['  repo_mode: git repo', fact('repo_status', git.status)] : []),
     ...scopeLines('ls workspace', lineage, limits),
     fact('current_turn_publish', git?.currentTurnPublish),
     fact('last_published_turn', lastPublishedTurn),

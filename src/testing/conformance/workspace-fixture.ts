@@ -34,6 +34,9 @@ export interface TestJournal extends RecordedFiles {
   publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
 }
 
+/** The time of the versions that `TestJournal` publishes. */
+export const publishTime = '2026-01-02T03:04:05.000Z'
+
 export function createTestJournal(): TestJournal {
   const recorded = new Map<string, Uint8Array>()
   const published = new Map<string, { readonly record: string; readonly keeps: ReadonlySet<string> }>()
@@ -46,7 +49,7 @@ export function createTestJournal(): TestJournal {
     keeps: async (turnId) => published.get(turnId)?.keeps ?? new Set(),
     record: (logical, content) => void recorded.set(logical, content),
     async publish(workspace, turnId) {
-      const result = await workspace.publish(turnId, { previous }, journal)
+      const result = await workspace.publish(turnId, { at: publishTime, previous }, journal)
       published.set(turnId, { record: JSON.stringify(result.record), keeps: new Set(result.keeps?.map(({ sha256 }) => sha256)) })
       if (result.status === 'published') previous = turnId
       return result

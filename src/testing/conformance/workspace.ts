@@ -1,7 +1,15 @@
 import { localScope } from '../../core/scope.ts'
 import type { TestRunner } from './test-runner.ts'
 import { describeCheckout } from './workspace-checkout.ts'
-import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-fixture.ts'
+import {
+  beginTurn,
+  type CreateWorkspaceFixture,
+  createTestJournal,
+  openWorkspace,
+  publishTime,
+  publishTurn,
+  relsOf,
+} from './workspace-fixture.ts'
 import { describeHydration } from './workspace-hydration.ts'
 
 /** The tests that every `Workspaces` must pass. `create` makes an empty fixture for each test. */
@@ -200,8 +208,8 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await turn.write('app/a', '1')
-      const once = await workspace.publish('turn_1', { previous: undefined }, journal)
-      const again = await workspace.publish('turn_1', { previous: undefined }, journal)
+      const once = await workspace.publish('turn_1', { at: publishTime, previous: undefined }, journal)
+      const again = await workspace.publish('turn_1', { at: publishTime, previous: undefined }, journal)
       expect(again.record).toEqual(once.record)
       await turn.write('app/b', '2')
       await turn.publish()

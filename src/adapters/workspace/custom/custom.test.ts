@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { isObject } from '../../../core/json.ts'
 import { localScope } from '../../../core/scope.ts'
 import type { RecordedFiles } from '../../../ports/workspace.ts'
-import { beginTurn, contentsBelow, createTestJournal, publishTurn, relsOf } from '../../../testing/conformance/workspace-fixture.ts'
+import {
+  beginTurn,
+  contentsBelow,
+  createTestJournal,
+  publishTime,
+  publishTurn,
+  relsOf,
+} from '../../../testing/conformance/workspace-fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createMemoryFiles } from '../../files/memory.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './custom.ts'
@@ -116,7 +123,7 @@ describe('custom workspaces', () => {
     await turn.write('app/a', '3')
     const circle = (parent: string) => ({ workspace_implementation: 'custom', manifest: { parent, depth: 1, weight: 1, files: {} } })
     for (const manifest of [async (id: string) => (id === 'turn_2' ? circle('turn_1') : null), async () => circle('turn_2')]) {
-      const published = await workspace.publish('turn_3', { previous: 'turn_2' }, { ...journal, manifest })
+      const published = await workspace.publish('turn_3', { at: publishTime, previous: 'turn_2' }, { ...journal, manifest })
       expect(published.record).toMatchObject({ status: 'failed', error: { code: 'workspace_publish_failed' } })
       expect(await turn.files()).toEqual({ 'app/a': '3' })
     }

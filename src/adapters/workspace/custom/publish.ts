@@ -4,9 +4,9 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
-import { filesFolder, isEmpty, readPublishable, type StoredFile, sha256Of, type Version } from '../files.ts'
+import { filesFolder, listBelow, readFiles, type StoredFile, sha256Of, type Version } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
-import { findHeldFiles, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
+import { findHeldFiles, leftOutField, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { type CustomVersions, changesBetween, nextManifest, storeManifest } from './versions.ts'
 
 interface CustomPublishContext {
@@ -27,8 +27,10 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
   const checkedOut = await readCheckoutRecord(runtime, turnId)
   const kept = await findKeptFiles(turnId, history, checkedOut)
   const held = findHeldFiles(checkedOut, kept.made)
-  if (!held && (await isEmpty(files, filesFolder(turnId)))) return outcomes.skipped('workspace_not_materialized')
-  const contents = await readPublishable(files, filesFolder(turnId), kept)
+  const listed = [...(await listBelow(files, filesFolder(turnId))).keys()]
+  if (!held && listed.length === 0) return outcomes.skipped('workspace_not_materialized')
+  const contents = await readFiles(files, filesFolder(turnId), listed.filter(kept.has))
+  const leftOut = listed.filter((rel) => !kept.has(rel))
   const parent = previous === undefined ? undefined : await versions.load(previous, history)
   const before: Version = parent?.version ?? new Map()
   const next = nextLineage(before, await versionOf(contents, before, turnId, history), held ?? nothingHeld)
@@ -49,6 +51,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     files: next.size,
     scopes: recordedScopes(next),
     manifest: stored.manifest,
+    ...leftOutField(leftOut, contents.keys()),
     // the version before was stored by another kind of workspace
     ...(!parent && previous !== undefined && { parent_unavailable: previous }),
   }

@@ -28,7 +28,7 @@ export async function adoptVersion(turnId: string, history: RecordedFiles, { lin
   if (!contents) return
   const hashes = new Map([...contents].map(([rel, bytes]) => [rel, gitBlobHash(bytes)]))
   const byHash = new Map([...contents.values()].map((bytes) => [gitBlobHash(bytes), bytes]))
-  await commitVersion({ lineage, origin }, turnId, { plan: () => hashes, contents: byHash })
+  await commitVersion({ lineage, origin }, turnId, { plan: () => hashes, contents: byHash, now: Date.now() })
 }
 
 /** The bytes of all files of a version. Undefined when some of them can not be read. */

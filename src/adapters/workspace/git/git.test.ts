@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { foldersOnDisk } from '../../../../test/support/workspace-folders.ts'
 import { localScope } from '../../../core/scope.ts'
-import { beginTurn, createTestJournal, publishTurn, relsOf, type TestJournal } from '../../../testing/conformance/workspace-fixture.ts'
+import {
+  beginTurn,
+  createTestJournal,
+  publishTime,
+  publishTurn,
+  relsOf,
+  type TestJournal,
+} from '../../../testing/conformance/workspace-fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createGitWorkspaces, type GitWorkspacesOptions } from './git.ts'
 import { lineageRefs } from './lineage.ts'
@@ -48,8 +55,9 @@ describe('git workspaces', () => {
     const tree = (turnId: string) => git('ls-tree', '-r', '--name-only', refs.version(turnId)).split('\n')
     expect(tree('turn_2')).toEqual(['files/app/a.ts', 'files/notes/n.md'])
     expect(tree('turn_1')).toEqual(['files/app/a.ts', 'files/app/b.ts', 'files/notes/n.md'])
-    expect(git('log', '--format=%s|%an', refs.branch)).toBe(
-      'React workspace snapshot turn_2|Daybook\nReact workspace snapshot turn_1|Daybook',
+    const seconds = Date.parse(publishTime) / 1000
+    expect(git('log', '--format=%s|%an|%ct|%at', refs.branch).split('\n')).toEqual(
+      ['turn_2', 'turn_1'].map((turnId) => `React workspace snapshot ${turnId}|Daybook|${seconds}|${seconds}`),
     )
   })
 
@@ -71,7 +79,7 @@ describe('git workspaces', () => {
     )
   })
 
-  it('show programs one branch, no remote and an empty sparse checkout (tools 18.103)', async () => {
+  it('show programs one branch, no remote and an ordinary repository with only the checked-out files (tools 18.103)', async () => {
     const { workspace, journal, at } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     await publishTurn(workspace, 'turn_2', journal, { 'app/a.ts': '2' })
@@ -80,11 +88,12 @@ describe('git workspaces', () => {
     expect(git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/workspace')
     expect(git('remote', '-v')).toBe('')
     expect(git('status', '--porcelain')).toBe('')
-    expect(git('log', '--format=%s')).toBe('React workspace snapshot turn_2\nReact workspace snapshot turn_1')
-    expect(git('show', 'HEAD:files/app/a.ts')).toBe('2')
+    const log = 'Files of turn_3 before changes\nReact workspace snapshot turn_2\nReact workspace snapshot turn_1'
+    expect(git('log', '--format=%s')).toBe(log)
+    expect(git('show', 'HEAD~1:files/app/a.ts')).toBe('2')
     expect(existsSync(at('out/workdir/turn_3/files'))).toBe(false)
     await workspace.files.write('turn_3/files/app/a.ts', Buffer.from('3'))
-    git('add', '--sparse', 'files/app/a.ts')
+    git('add', '.')
     git('commit', '-m', 'mine')
     expect(git('log', '-1', '--format=%s %an')).toBe('mine Daybook')
   })
@@ -140,20 +149,6 @@ describe('git workspaces', () => {
     await (await open()).hydrate('turn_2', [{ area: 'files', rel: '' }], journal)
     expect(existsSync(trap)).toBe(false)
     expect(readFileSync(at('out/workdir/turn_2/files/app/a.ts'), 'utf8')).toBe('changed\r\n')
-  })
-
-  it('create the repository of a turn again when its branch has no commit, and leave an intact one alone', async () => {
-    const { workspace, journal, at } = await createFixture()
-    await publishTurn(workspace, 'turn_1', journal, first)
-    await workspace.startTurn('turn_2')
-    const ref = at('out/workdir/turn_2/.git/refs/heads/workspace')
-    const head = readFileSync(ref, 'utf8')
-    writeFileSync(at('out/workdir/turn_2/.git/mine'), 'x')
-    await workspace.startTurn('turn_2')
-    expect(existsSync(at('out/workdir/turn_2/.git/mine'))).toBe(true)
-    rmSync(ref)
-    await workspace.startTurn('turn_2')
-    expect(readFileSync(ref, 'utf8')).toBe(head)
   })
 })
 
@@ -277,10 +272,19 @@ it('describes the repository: its scopes, whether files changed, what was publis
   expect((await workspace.describe('turn_9')).git).toMatchObject({ status: 'uninitialized' })
 })
 
-it('reports a failed publish and an unavailable repository when git is not installed', async () => {
-  const { workspace, journal } = await createFixture({ program: 'no-such-git' })
-  const turn = await beginTurn(workspace, 'turn_1', journal)
+it('says at the start of a turn that git is not installed; if git is removed later, the publish fails and the repository is unavailable', async () => {
+  const { workspace } = await createFixture({ program: 'no-such-git' })
+  await expect(workspace.startTurn('turn_1')).rejects.toThrow('the program no-such-git was not found. Install it, or choose')
+  const { folder, workspace: first, journal } = await createFixture()
+  await first.startTurn('turn_1')
+  const later = await createGitWorkspaces({
+    ...foldersOnDisk(folder),
+    root: folder,
+    blobs: createMemoryBlobs(),
+    program: 'no-such-git',
+  }).open(localScope, 'c1')
+  const turn = await beginTurn(later, 'turn_1', journal)
   await turn.write('app/a.ts', 'a')
   expect((await turn.publish()).record).toMatchObject({ status: 'failed', error: { code: 'workspace_publish_failed' } })
-  expect((await workspace.describe('turn_1')).git).toEqual({ status: 'unavailable' })
+  expect((await later.describe('turn_1')).git).toEqual({ status: 'unavailable' })
 })

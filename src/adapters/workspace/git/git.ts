@@ -15,7 +15,7 @@ import { createGitDescriber } from './describe.ts'
 import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
 import { fillIndex } from './turn-index.ts'
-import { makeTurnRepository } from './turn-repository.ts'
+import { ensureTurnRepository, renewTurnRepository } from './turn-repository.ts'
 
 /** Options of `createGitWorkspaces`. */
 export interface GitWorkspacesOptions extends FolderProvider {
@@ -34,7 +34,7 @@ export interface GitWorkspacesOptions extends FolderProvider {
  *
  *   <root>/<conversation>/lineage.git                   a bare repository with a branch, and a ref for the version of each turn
  *                        /index/<turn>                  a git index of the checked-out files, to find changes without reading every file
- *                        /out/workdir/<turn>/.git       a repository for programs of the agent. Daybook never reads it
+ *                        /out/workdir/<turn>/.git       a repository for programs of the agent. Daybook never runs git in it
  */
 export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
   return {
@@ -47,6 +47,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       const manifests = createCustomVersions(options.blobs)
       const turnRoot = (turnId: string) => join(options.root, turnFolder(home, turnId))
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
+      const repository = (turnId: string) => ({ turnId, lineage, index: index(turnId), program: options.program })
       return createWorkspace(folders, {
         implementation: 'git',
         versions: createGitVersions(lineage, origin, manifests),
@@ -55,10 +56,13 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
           await folders.files.list(turnId, { limit: 1 }) // the first use of the files finishes replacements that a dead process has begun
-          await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
+          await ensureTurnRepository(repository(turnId))
         },
-        afterCheckout: (turnId, { storedFiles }) =>
-          fillIndex(lineage, index(turnId), new Map([...storedFiles].filter(([, file]) => !isInManifest(file)))),
+        async afterCheckout(turnId, { mode, storedFiles }) {
+          const inLineage = new Map([...storedFiles].filter(([, file]) => !isInManifest(file)))
+          await fillIndex(lineage, index(turnId), { mode, storedFiles: inLineage })
+          await renewTurnRepository(repository(turnId))
+        },
         publish: (turnId, request, history) => publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history }),
         async removeTurn(turnId) {
           await rm(index(turnId).file, { force: true })

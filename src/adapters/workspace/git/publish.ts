@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
@@ -5,10 +6,10 @@ import { readCheckoutRecord } from '../checkout.ts'
 import { hasManifest } from '../custom/export.ts'
 import { filesFolder, isEmpty } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
-import { findHeldFiles, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
+import { findHeldFiles, leftOutField, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
-import { readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
+import { listIgnored, readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
 
 interface GitPublishContext {
   readonly lineage: Lineage
@@ -25,30 +26,34 @@ const MAX_RETRIES = 3
  * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the ref of the turn's version are set in one
  * step, if the branch has not moved since it was read. If another turn has moved the branch, the commit is made again on top of it.
  */
-export async function publishGit(turnId: string, { previous }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
+export async function publishGit(turnId: string, { previous, at }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
   const { lineage, index, files, runtime, history } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
+  await makeTurnRoot(index)
   const head = readHead(lineage) // runs while the folder of the turn is read
   head.catch(() => {}) // a failure is thrown by `await head` below
-  const [checkedOut, hasNoFiles, changes] = await Promise.all([
+  const [checkedOut, hasNoFiles, changes, ignored] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
     isEmpty(files, filesFolder(turnId)),
     readTurnChanges(lineage, index),
+    listIgnored(lineage, index),
   ])
   const kept = await findKeptFiles(turnId, history, checkedOut)
   const held = findHeldFiles(checkedOut, kept.made)
   if (!held && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
-  const { hashes, contents } = await readTurnFiles(changes, files, turnId, kept)
+  const { hashes, contents, refused } = await readTurnFiles(changes, files, turnId, kept)
+  const leftOut = [...ignored.filter((rel) => !hashes.has(rel)), ...refused]
   const plan = ({ commit, hashes: before }: Head) => {
     const next = nextLineage(before, hashes, held ?? nothingHeld)
     return commit === undefined && next.size === 0 ? undefined : next
   }
-  const committed = await commitVersion(context, turnId, { plan, contents, head })
+  const committed = await commitVersion(context, turnId, { plan, contents, head, now: Date.parse(at) })
   if (!committed) return outcomes.skipped('empty_workspace')
   const { commit, parent, version } = committed
   const fields = {
     scopes: recordedScopes(version),
+    ...leftOutField(leftOut, hashes.keys()),
     commit_sha: commit,
     lineage_ref: lineage.refs.branch,
     version_ref: lineage.refs.version(turnId),
@@ -57,6 +62,15 @@ export async function publishGit(turnId: string, { previous }: PublishRequest, c
   // the second case: this turn made the commit before a crash
   const isOwn = commit !== parent || (await commitSubject(lineage, commit)) === snapshotMessage(turnId)
   return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
+}
+
+/** Makes the folder of the turn, in which git looks for changes. A program may have removed it. */
+async function makeTurnRoot({ turnRoot }: TurnIndex): Promise<void> {
+  try {
+    await mkdir(turnRoot, { recursive: true })
+  } catch (error) {
+    throw new Failure('workspace.failed', 'the folder of this turn can not be reached', { cause: error })
+  }
 }
 
 /**
@@ -72,6 +86,8 @@ interface NewVersion {
   plan(head: Head): ReadonlyMap<string, string> | undefined
   /** The contents of files that the repository may not have yet, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>
+  /** The time of the version, in milliseconds. */
+  readonly now: number
   /** The head of the branch, if it was already read. */
   readonly head?: Promise<Head>
 }
@@ -80,7 +96,7 @@ interface NewVersion {
 export async function commitVersion(
   { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
   turnId: string,
-  { plan, contents, head: known }: NewVersion,
+  { plan, contents, now, head: known }: NewVersion,
 ) {
   for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
     const head = await ((attempt === 0 && known) || readHead(lineage))
@@ -88,7 +104,7 @@ export async function commitVersion(
     if (!version) return undefined
     const { commit: parent, hashes: before } = head
     const changes = changesBetween(before, version)
-    const snapshot = { turnId, parent, changes, contents, now: Date.now() }
+    const snapshot = { turnId, parent, changes, contents, now }
     const pending = changes.size === 0 && parent !== undefined ? Promise.resolve(parent) : writeSnapshot(lineage, snapshot)
     if (!(await moveRefs({ lineage, origin }, turnId, { commit: pending, from: parent }))) continue
     const commit = await pending

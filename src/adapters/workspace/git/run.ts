@@ -81,7 +81,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
       child.stderr.on('data', (chunk: Buffer) => {
         if (errorText.length < MAX_ERROR_LENGTH) errorText += chunk.toString()
       })
-      child.on('error', (error) => reject(gitFailure(args, error.message, error)))
+      child.on('error', (error) => reject(gitFailure(args, startFailure(error), error)))
       child.on('close', (code, signal) => {
         if (code === 0) resolve(Buffer.concat(output))
         else reject(gitFailure(args, signal === null ? errorText : `it was stopped after ${timeoutMs} ms`))
@@ -100,6 +100,12 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
     })
   }
 }
+
+/** Why git could not be started. The working folder may be missing, too, but Daybook creates it. */
+const startFailure = (error: NodeJS.ErrnoException): string =>
+  error.code === 'ENOENT'
+    ? `the program ${error.path ?? 'git'} was not found. Install it, or choose another kind of workspace`
+    : error.message
 
 function gitFailure(args: readonly string[], errorText: string, cause?: unknown): Failure {
   const command = args[0] ?? ''

@@ -2,8 +2,9 @@ import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
-import { filesFolder, listBelow, readIfSafe, type StoredFile } from '../files.ts'
+import { filesFolder, listBelow, readIfSafe } from '../files.ts'
 import type { KeptFiles } from '../kept-files.ts'
+import type { CheckedOutFiles } from '../workspace.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
 
@@ -20,18 +21,19 @@ interface TurnChanges {
   readonly unchanged: ReadonlyMap<string, string>
   /**
    * The files that were changed, added or removed since the checkout. A path that ends with a slash is a repository inside of `files/`; git
-   * does not list its files.
+   * does not list its files. The path is empty when `files/` itself is a repository.
    */
   readonly changed: ReadonlySet<string>
 }
 
-/** Makes the index after a checkout. `stored` are the files that a version contains. For git, all other files are new. */
-export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, stored: ReadonlyMap<string, StoredFile>): Promise<void> {
+/** Updates the index after a checkout. Files that are in no version are not in the index, and git treats them as new. */
+export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, { mode, storedFiles }: CheckedOutFiles): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await rm(file, { force: true })
-  if (stored.size === 0) return
-  const input = [...stored].map(([rel, { hash }]) => `100644 ${hash} 0\tfiles/${rel}\0`).join('')
-  await lineage.git(['update-index', '-z', '--index-info'], { input, index: file })
+  await rm(`${file}.lock`, { force: true }) // a process that was killed may have left it
+  if (mode === 'replace') await rm(file, { force: true })
+  if (storedFiles.size === 0) return
+  const input = [...storedFiles].map(([rel, { hash }]) => `100644 ${hash} 0\tfiles/${rel}\0`).join('')
+  await lineage.git(['update-index', '--replace', '-z', '--index-info'], { input, index: file })
   await lineage.git(['update-index', '-q', '--refresh'], { index: file, workTree: turnRoot }).catch(ignoreStaleEntries)
 }
 
@@ -49,7 +51,7 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
   const unchanged = new Map<string, string>()
   const changed = new Set<string>()
   for (const record of outputRecords(printed)) {
-    const [, tag, hash, path] = /^(\S) (?:\d+ ([0-9a-f]+) \d\t)?files\/(.+)$/s.exec(record) ?? []
+    const [, tag, hash, path] = /^(\S) (?:\d+ ([0-9a-f]+) \d\t)?files\/(.*)$/s.exec(record) ?? []
     if (path === undefined) continue
     if (tag === 'H' && hash !== undefined) unchanged.set(path, hash)
     else changed.add(path)
@@ -58,28 +60,40 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
   return { unchanged, changed }
 }
 
-/** The hashes of the turn's files by path, and the contents that the repository may not have yet by hash. */
+/** The files that are not published because of their names or a `.gitignore`, unless a tool has made them or the turn has checked them out. */
+export async function listIgnored(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<readonly string[]> {
+  const printed = await lineage.git(['ls-files', '-z', '-o', '-i', '--exclude-standard', '--', 'files'], {
+    index: file,
+    workTree: turnRoot,
+  })
+  return outputRecords(printed).map((path) => path.slice('files/'.length).replace(/\/$/, '')) // an ignored nested repository ends with a slash
+}
+
+/**
+ * The hashes of the turn's files, by path. Also the bytes that the repository may not have yet, by hash, and the files of nested
+ * repositories that are not kept.
+ */
 export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string, kept: KeptFiles) {
   const hashes = new Map(changes.unchanged)
   const contents = new Map<string, Uint8Array>()
   const changed = await expandRepositories(changes.changed, files, turnId)
-  const ignored = [...kept.made].filter((rel) => !hashes.has(rel)) // files that tools made are published even if git ignores them
-  for (const rel of new Set([...changed, ...ignored])) {
-    const bytes = kept.has(rel) ? await readIfSafe(files, `${filesFolder(turnId)}/${rel}`) : undefined
+  const unlisted = [...kept.always].filter((rel) => !hashes.has(rel)) // a `.gitignore` may hide them from git
+  for (const rel of new Set([...changed.filter(kept.has), ...unlisted])) {
+    const bytes = await readIfSafe(files, `${filesFolder(turnId)}/${rel}`)
     if (!bytes) continue
     const hash = gitBlobHash(bytes)
     hashes.set(rel, hash)
     contents.set(hash, bytes)
   }
-  return { hashes, contents }
+  return { hashes, contents, refused: changed.filter((rel) => !kept.has(rel)) }
 }
 
 /** Replaces each nested repository by the files in it, without its `.git`. These files are published like all others. */
 async function expandRepositories(changed: ReadonlySet<string>, files: Files, turnId: string): Promise<readonly string[]> {
-  const plain = [...changed].filter((path) => !path.endsWith('/'))
-  const nested = [...changed].filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
-  const listed = await Promise.all(
-    nested.map(async (folder) => [...(await listBelow(files, `${filesFolder(turnId)}/${folder}`)).keys()].map((rel) => `${folder}/${rel}`)),
-  )
-  return [...plain, ...listed.flat()]
+  const isNested = (path: string) => path === '' || path.endsWith('/')
+  const listed = [...changed].filter(isNested).map(async (folder) => {
+    const below = await listBelow(files, `${filesFolder(turnId)}/${folder}`.replace(/\/$/, ''))
+    return [...below.keys()].map((rel) => `${folder}${rel}`)
+  })
+  return [...[...changed].filter((path) => !isNested(path)), ...(await Promise.all(listed)).flat()]
 }

@@ -1,48 +1,63 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import type { Lineage } from './lineage.ts'
-import { author, createGit } from './run.ts'
+import { author, createGit, outputText } from './run.ts'
+import type { TurnIndex } from './turn-index.ts'
 
 const BRANCH = 'refs/heads/workspace'
 
-// The configuration of the repository that programs of the agent see. It has the branch `workspace`, no checked-out files and no remote.
+// Nothing runs in the background, because the folder is removed when the turn is closed.
 const config = `[core]
 \trepositoryformatversion = 0
 \tbare = false
-\tlogallrefupdates = false
-\tsparseCheckout = true
+\tlogallrefupdates = true
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
 [user]
 \tname = ${author.name}
 \temail = ${author.email}
 `
 
+interface TurnRepositoryParts {
+  readonly turnId: string
+  readonly lineage: Lineage
+  readonly index: TurnIndex
+  readonly program: string | undefined
+}
+
 /**
- * Creates a repository in the folder of the turn, in which programs of the agent can use `log`, `diff`, `show` and `commit`. Programs may
- * change it in any way, so Daybook never runs git in it. It is created in another folder, and moved when it is complete.
+ * Creates a repository in the folder of a turn, for programs of the agent. It is an ordinary clone without a remote. Its last commit has
+ * exactly the files that the turn has checked out. Below it are the earlier versions of the conversation. So `add`, `commit`, `checkout`,
+ * `stash` and `reset` do the same as in every clone. Programs may change or remove the repository, so Daybook never runs git in it, and
+ * publish reads only the files of the turn. If the repository is intact, it is not changed.
  */
-export async function makeTurnRepository(
-  lineage: Lineage,
-  head: string | undefined,
-  turnRoot: string,
-  program: string | undefined,
-): Promise<void> {
-  const target = join(turnRoot, '.git')
-  if (await isIntact(turnRoot)) return
-  const draft = join(lineage.folder, '..', `turn-repository.${randomBytes(6).toString('hex')}`)
+export async function ensureTurnRepository(parts: TurnRepositoryParts): Promise<void> {
+  if (!(await isIntact(parts.index.turnRoot))) await makeRepository(parts)
+}
+
+/**
+ * Creates the repository again after a checkout, so that its last commit has the checked-out files. If a program has made a commit, a branch,
+ * a tag or a stash, the repository is not changed. git then shows the checked-out files as uncommitted changes.
+ */
+export async function renewTurnRepository(parts: TurnRepositoryParts): Promise<void> {
+  if (!(await isUsed(parts.index.turnRoot))) await makeRepository(parts)
+}
+
+/** Creates the repository in another folder, and moves it when it is complete. */
+async function makeRepository(parts: TurnRepositoryParts): Promise<void> {
+  const { turnRoot } = parts.index
+  const draft = join(parts.lineage.folder, '..', `turn-repository.${randomBytes(6).toString('hex')}`)
   try {
-    for (const name of ['objects', 'refs/heads', 'info']) await mkdir(join(draft, name), { recursive: true })
-    await writeFile(join(draft, 'HEAD'), `ref: ${BRANCH}\n`)
-    await writeFile(join(draft, 'config'), config)
-    await writeFile(join(draft, 'info/sparse-checkout'), '')
-    await writeFile(join(draft, 'info/exclude'), 'outputs/\nattachments/\n')
-    if (head !== undefined) await fillRepository(draft, lineage, program)
+    await fillRepository(draft, parts)
     await mkdir(turnRoot, { recursive: true })
     if (!(await lstat(turnRoot)).isDirectory())
       throw new Failure('file.unsafe', 'the root of this turn is a link', { details: { reason: 'symlink_blocked' } })
-    await rm(target, { recursive: true, force: true })
-    await rename(draft, target)
+    await rm(join(turnRoot, '.git'), { recursive: true, force: true })
+    await rename(draft, join(turnRoot, '.git'))
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     if (error instanceof Failure) throw error
@@ -50,19 +65,40 @@ export async function makeTurnRepository(
   }
 }
 
-/** Fetches the branch with its history. Makes an index in which every file is marked as not checked out. */
-async function fillRepository(draft: string, lineage: Lineage, program: string | undefined): Promise<void> {
+/** Fills a new repository with the index of the turn, a commit of it, and the history of the lineage. It refers to no other repository. */
+async function fillRepository(draft: string, { turnId, lineage, index, program }: TurnRepositoryParts): Promise<void> {
   const git = createGit({ repository: draft, ...(program !== undefined && { program }) })
-  await git([
-    'fetch',
-    '--quiet',
-    '--no-tags',
-    '--no-write-fetch-head',
-    '--update-head-ok',
-    lineage.folder,
-    `${lineage.refs.branch}:${BRANCH}`,
+  for (const name of ['objects/info', 'refs/heads', 'info']) await mkdir(join(draft, name), { recursive: true })
+  await writeFile(join(draft, 'HEAD'), `ref: ${BRANCH}\n`)
+  await writeFile(join(draft, 'config'), config)
+  await writeFile(join(draft, 'info/exclude'), 'outputs/\nattachments/\n')
+  const hasIndex = await copyIfExists(index.file, join(draft, 'index'))
+  const parent = await lineage.commitOf(lineage.refs.branch)
+  const isFirst = parent === undefined && !hasIndex // then it needs no object of the lineage
+  const borrowed = join(draft, 'objects/info/alternates')
+  if (!isFirst) await writeFile(borrowed, `${join(lineage.folder, 'objects')}\n`)
+  const [tree, parentTree] = await Promise.all([
+    git(['write-tree']).then(outputText),
+    parent === undefined ? undefined : git(['rev-parse', `${parent}^{tree}`]).then(outputText),
   ])
-  await git(['-c', 'core.sparseCheckout=true', 'read-tree', '-m', '-u', BRANCH], { workTree: draft })
+  const parents = parent === undefined ? [] : ['-p', parent]
+  const message = `Files of ${turnId} before changes`
+  const commit = tree === parentTree ? parent : outputText(await git(['commit-tree', ...parents, '-m', message, tree]))
+  await writeFile(join(draft, BRANCH), `${commit}\n`)
+  if (isFirst) return
+  await git(['-c', 'core.fsync=none', 'repack', '-a', '-d', '-q']) // copies what is borrowed. It need not be durable, because the lineage is
+  await rm(borrowed)
+}
+
+/** Copies a file. Returns false when there is no such file. */
+async function copyIfExists(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to)
+    return true
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    return false
+  }
 }
 
 /**
@@ -82,6 +118,18 @@ async function isIntact(turnRoot: string): Promise<boolean> {
   } catch {
     return false // `.git` is missing or is not a repository
   }
+}
+
+/** Git writes these when it changes a ref, packs refs, or makes a tag, a work tree or a submodule. A new repository has none of them. */
+const tracesOfUse = ['logs', 'packed-refs', 'refs/tags', 'worktrees', 'modules']
+
+/** Whether a program may have stored something of its own in the repository, or has put something else in its place. */
+async function isUsed(turnRoot: string): Promise<boolean> {
+  const repository = join(turnRoot, '.git')
+  const stats = await lstat(repository).catch(() => undefined)
+  if (!stats?.isDirectory()) return stats !== undefined
+  const found = await Promise.all(tracesOfUse.map((name) => lstat(join(repository, name)).catch(() => undefined)))
+  return found.some((each) => each !== undefined)
 }
 
 async function readRegularFile(path: string): Promise<string> {
