@@ -66,6 +66,13 @@ export interface ConversationStore {
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /**
+   * Tells the listener when the conversation has new entries, whichever process or store has appended them, and when it was deleted. The
+   * call comes soon after the append, and once for several appends. The journal then has the entries. A listener that starts to watch and
+   * then reads the journal misses nothing. Returns a function that ends the watching. Watching alone does not keep the process running.
+   */
+  watch(conversationId: string, listener: WatchListener): () => void
+
+  /**
    * The data that `list` returns for this conversation. Undefined when there is no such conversation. The data is read from an index, so a
    * long journal does not make `head` slower.
    */
@@ -125,6 +132,14 @@ export interface Claim {
 export interface Entry {
   readonly seq: number
   readonly change: Change
+}
+
+/** The callbacks of `watch`. They must not throw. */
+export interface WatchListener {
+  /** `lastSeq` is the `seq` of the last entry. Undefined when the conversation was deleted. */
+  onWritten(lastSeq: number | undefined): void
+  /** Called when the store can not find out whether there are new entries. It goes on trying. */
+  onError(error: unknown): void
 }
 
 /** A conversation as `loadVisible` returns it. */

@@ -1,51 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterEach, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { type ConversationView, emptyView } from '../../src/client/view/conversation-view.ts'
 import { foldEvent } from '../../src/client/view/fold-event.ts'
+import { newServerFolder, startServer, stopServers } from '../support/crash/start-server.ts'
 import { steps } from '../support/crash/step-model.ts'
 
-const folders: string[] = []
-const children: ChildProcess[] = []
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'daybook-serve-'))
-  folders.push(folder)
-  return folder
-}
-
-interface StartOptions {
-  readonly port?: number
-  readonly drainMs?: number
-  readonly delayMs?: number
-}
-
-async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }: StartOptions = {}) {
-  const script = join(import.meta.dirname, '../support/crash/serve-child.ts')
-  const child = spawn(process.execPath, [script, folder, String(port), String(drainMs), String(delayMs)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  children.push(child)
-  const exited = once(child, 'exit') as Promise<[number | null, string | null]>
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [, url] = /^listening (.*)$/.exec(line) ?? []
-    if (url !== undefined) return { child, exited, url, port: Number(new URL(url).port) }
-  }
-  throw new Error('the server never listened')
-}
+afterEach(stopServers)
 
 /** Follows a conversation across restarts of the server, until `leave` is called. */
 function watch(url: string) {
@@ -87,15 +49,15 @@ async function ask(url: string): Promise<void> {
 }
 
 it('a follower reconnects after its server was killed, and the turn is resumed to its answer', async () => {
-  const folder = newFolder()
-  const first = await start(folder)
+  const folder = newServerFolder()
+  const first = await startServer(folder)
   await ask(first.url)
   const follower = watch(first.url)
   await follower.until(midway)
   first.child.kill('SIGKILL')
   await first.exited
   const before = follower.seqs.length
-  await start(folder, { port: first.port })
+  await startServer(folder, { port: first.port })
   const view = await follower.until(answered)
   await follower.leave()
   expect(view.turns).toMatchObject([{ exitReason: 'complete', answers: [{ text: `All ${steps} steps are done.` }] }])
@@ -109,8 +71,8 @@ it('a follower reconnects after its server was killed, and the turn is resumed t
 }, 60_000)
 
 it('a server that gets SIGTERM lets a running turn finish', async () => {
-  const folder = newFolder()
-  const first = await start(folder)
+  const folder = newServerFolder()
+  const first = await startServer(folder)
   await ask(first.url)
   const follower = watch(first.url)
   await follower.until(midway)
@@ -118,7 +80,7 @@ it('a server that gets SIGTERM lets a running turn finish', async () => {
   expect(await first.exited).toEqual([0, null])
   const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')
   expect(asked).toHaveLength(steps + 1) // one call per step, and one for the answer
-  await start(folder, { port: first.port })
+  await startServer(folder, { port: first.port })
   const view = await follower.until(answered)
   await follower.leave()
   expect(view.turns[0]?.answers.at(-1)?.text).toBe(`All ${steps} steps are done.`)
@@ -126,15 +88,15 @@ it('a server that gets SIGTERM lets a running turn finish', async () => {
 }, 60_000)
 
 it('a turn that does not finish within the drain time stays open, and the next process resumes it', async () => {
-  const folder = newFolder()
-  const first = await start(folder, { drainMs: 20, delayMs: 40 })
+  const folder = newServerFolder()
+  const first = await startServer(folder, { drainMs: 20, delayMs: 40 })
   await ask(first.url)
   const follower = watch(first.url)
   await follower.until(midway)
   first.child.kill('SIGTERM')
   expect(await first.exited).toEqual([0, null])
   expect(readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n').length).toBeLessThan(steps + 1)
-  await start(folder, { port: first.port })
+  await startServer(folder, { port: first.port })
   const view = await follower.until(answered)
   await follower.leave()
   expect(view.turns).toMatchObject([{ exitReason: 'complete', answers: [{ text: `All ${steps} steps are done.` }] }])

@@ -126,7 +126,8 @@ describe('a follower', () => {
     const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
     hub.open('c1', 2)
     hub.publish('c1', live('before 3'))
-    const store: Pick<ConversationStore, 'readJournal'> = {
+    const store: Pick<ConversationStore, 'readJournal' | 'watch'> = {
+      watch: () => () => {},
       async *readJournal(_, { after }) {
         if (after === 0) yield entry(1)
         if (after === 0) return yield entry(2)
@@ -150,9 +151,57 @@ describe('a follower', () => {
     expect(received).toEqual([1, 2, 3, live('after 3'), 4])
   })
 
+  it('gets the entries that another agent has appended, between those of its own', async () => {
+    const mine = createHarness({ replies: [reply.answer('One.'), reply.answer('Three.')] })
+    const theirs = createHarness({ store: mine.store, replies: [reply.answer('Two.')] })
+    const following = followToClose(mine, 0, 3)
+    await mine.say('First.')
+    await theirs.say('Second.')
+    await mine.say('Third.')
+    expect(seqs(await following)).toEqual(upTo((await mine.journal()).length))
+  })
+
+  it('reads a left out entry from the journal, and goes on if a retention policy has removed it', async () => {
+    const hub = createEventHub(() => {})
+    const entry = (seq: number): Entry => ({ seq, change: { type: 'title.set', ts: 't', title: `${seq}` } })
+    const journal = [9].map(entry)
+    const store: Pick<ConversationStore, 'readJournal' | 'watch'> = {
+      watch: () => () => {},
+      async *readJournal(_, { after, limit = 100 }) {
+        yield* journal.filter(({ seq }) => seq > after).slice(0, limit)
+      },
+    }
+    const stop = new AbortController()
+    const received: unknown[] = []
+    const following = (async () => {
+      for await (const event of follow('c1', { signal: stop.signal, after: 9 }, hub, store, never))
+        received.push(event.type === 'entry' && event.seq)
+    })()
+    await expect.poll(() => hub.size).toBe(1)
+    journal.push(entry(10), entry(13), entry(14))
+    hub.publish('c1', { type: 'entry', ...entry(14) })
+    hub.publish('c1', { type: 'entry', ...entry(15) })
+    await expect.poll(() => received).toEqual([10, 13, 14, 15])
+    stop.abort()
+    await following
+  })
+
+  it('throws when the store can no longer tell whether there are new entries', async () => {
+    const hub = createEventHub(() => {})
+    const store: Pick<ConversationStore, 'readJournal' | 'watch'> = {
+      watch(_, { onError }) {
+        setTimeout(onError, 1, new Error('disk failure'))
+        return () => {}
+      },
+      async *readJournal() {},
+    }
+    await expect(follow('c1', {}, hub, store, never).next()).rejects.toThrow('disk failure')
+    expect(hub.size).toBe(0)
+  })
+
   it('can stop at any time, and the hub then keeps nothing for it', async () => {
     const hub = createEventHub(() => {})
-    const empty: Pick<ConversationStore, 'readJournal'> = { async *readJournal() {} }
+    const empty: Pick<ConversationStore, 'readJournal' | 'watch'> = { watch: () => () => {}, async *readJournal() {} }
     const stop = new AbortController()
     const waiting = follow('c1', { signal: stop.signal }, hub, empty, never).next()
     await expect.poll(() => hub.size).toBe(1)

@@ -21,6 +21,8 @@ export interface FollowOptions {
  *
  * Numbers are entries, and `~` are live events. First the journal is read, as fast as the reader takes the entries. Then this function
  * subscribes to the hub. It reads the journal again, so that no entry is missed that was appended meanwhile.
+ * The hub has only the events of this process. When `store.watch` tells that another process has appended entries, or when a `seq` is left
+ * out, the entries are read from the journal. The live events of other processes are not available.
  * No entry is yielded twice. If the journal has the blocks of a response, the live events of this response are left out. A reader that
  * joins in the middle of an answer gets the answer from its beginning. The iteration ends when the agent is closed or the conversation is
  * deleted, after the last event was read.
@@ -29,14 +31,14 @@ export async function* follow(
   conversationId: string,
   { after = 0, signal }: FollowOptions,
   hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'onDeleted'>,
-  store: Pick<ConversationStore, 'readJournal'>,
+  store: Pick<ConversationStore, 'readJournal' | 'watch'>,
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
   let lastDecision = 0 // the `seq` of the latest entry with the blocks of a response: live events before this entry are left out
-  async function* readEntries(): AsyncGenerator<TurnEvent> {
-    for await (const entry of store.readJournal(conversationId, { after: lastEntry })) {
-      if (signal?.aborted) return
+  async function* readEntries(before = Number.POSITIVE_INFINITY): AsyncGenerator<TurnEvent> {
+    for await (const entry of store.readJournal(conversationId, { after: lastEntry, limit: before - lastEntry - 1 })) {
+      if (signal?.aborted || entry.seq >= before) return
       lastEntry = entry.seq
       if (endsLiveOutput(entry.change)) lastDecision = entry.seq
       yield { type: 'entry', ...entry }
@@ -45,9 +47,10 @@ export async function* follow(
 
   yield* readEntries()
   if (signal?.aborted) return
-  const queue = createQueue<PublishedEvent>()
+  const queue = createQueue<PublishedEvent | WrittenElsewhere>()
   for (const published of hub.inFlight(conversationId)) queue.push(published)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
+  const unwatch = store.watch(conversationId, { onWritten: (lastSeq) => queue.push({ event: undefined, lastSeq }), onError: queue.close })
   const end = () => queue.close()
   const removeOnDeleted = hub.onDeleted(conversationId, end)
   for (const ending of [agentClosed, signal]) {
@@ -56,13 +59,31 @@ export async function* follow(
   }
   try {
     yield* readEntries()
-    for await (const { event, seq } of queue) {
+    for await (const item of queue) {
       if (signal?.aborted) return
-      if (event.type === 'entry' ? seq > lastEntry : seq >= lastDecision) yield event
+      const { event } = item
+      if (event === undefined) {
+        if (item.lastSeq === undefined) return // the conversation was deleted
+        if (item.lastSeq > lastEntry) yield* readEntries()
+      } else if (event.type !== 'entry') {
+        if (item.seq >= lastDecision) yield event
+      } else if (event.seq > lastEntry) {
+        if (event.seq > lastEntry + 1) yield* readEntries(event.seq)
+        if (signal?.aborted) return
+        lastEntry = event.seq
+        yield event
+      }
     }
   } finally {
     unsubscribe()
+    unwatch()
     removeOnDeleted()
     for (const ending of [agentClosed, signal]) ending?.removeEventListener('abort', end)
   }
+}
+
+/** Tells that the journal has entries up to `lastSeq`. The hub may not have them. Undefined when the conversation was deleted. */
+interface WrittenElsewhere {
+  readonly event: undefined
+  readonly lastSeq: number | undefined
 }

@@ -7,6 +7,7 @@ import { describeHistory } from './store-history.ts'
 import { describeJournal } from './store-journal.ts'
 import { describeList } from './store-list.ts'
 import { describeRetention } from './store-retention.ts'
+import { describeWatch } from './store-watch.ts'
 import type { TestRunner } from './test-runner.ts'
 
 /** The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. */
@@ -18,6 +19,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeList(runner, create)
     describeBundles(runner, create)
     describeRetention(runner, create)
+    describeWatch(runner, create)
   })
 }
 

@@ -1,9 +1,10 @@
 /**
  * A server in its own process, for tests that kill it:
  *
- *   node serve-child.ts <folder> <port> <drainMs> <delayMs>
+ *   node serve-child.ts <folder> <port> <drainMs> <delayMs> <aheadMs>
  *
  * It prints `listening <url>` when it is ready. On SIGTERM it lets running turns finish and then ends.
+ * Its clock is `aheadMs` ahead.
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,8 +18,9 @@ import { serve } from '../../../src/server/serve.ts'
 import { defaultServerSettings } from '../../../src/server/settings.ts'
 import { stepModel, stepTool } from './step-model.ts'
 
-const [folder = '', port = '0', drainMs = '1000', delayMs = '5'] = process.argv.slice(2)
-const clock = createSystemClock()
+const [folder = '', port = '0', drainMs = '1000', delayMs = '5', aheadMs = '0'] = process.argv.slice(2)
+const system = createSystemClock()
+const clock = { ...system, now: () => new Date(Date.parse(system.now()) + Number(aheadMs)).toISOString() }
 const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
 const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
 const metrics = createMetrics(metricsHelp)

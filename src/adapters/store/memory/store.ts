@@ -22,6 +22,7 @@ import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/validate.ts'
+import { createWatchers } from '../shared/watchers.ts'
 import {
   appendChanges,
   firstVersionsOf,
@@ -40,6 +41,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const conversations = new Map<string, MemoryConversation>()
   const references = new Map<string, number>() // by hash of a blob: how many changes refer to this blob
   const exclusively = createMutex()
+  const watchers = createWatchers((conversationId) => conversations.get(conversationId)?.info.lastSeq)
   let claims = 0
   let closed = false
 
@@ -49,8 +51,15 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const write = <T>(work: () => T | Promise<T>) =>
     exclusively(() => {
       checkOpen()
-      return work()
+      return watchers.isEmpty() ? work() : tellWatchers(work)
     })
+  /** Tells the watchers in a later task, so that the caller of `append` has published its entries before. */
+  const tellWatchers = <T>(work: () => T | Promise<T>): T | Promise<T> => {
+    const result = work()
+    if (result instanceof Promise) return result.finally(() => setImmediate(watchers.check))
+    setImmediate(watchers.check)
+    return result
+  }
   const find = (conversationId: string) => {
     checkOpen()
     return conversations.get(conversationId)
@@ -172,6 +181,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       }
     },
 
+    watch(conversationId, listener) {
+      checkOpen()
+      return watchers.add(conversationId, listener)
+    },
+
     async head(conversationId) {
       const conversation = find(conversationId)
       return conversation && { conversationId, ...conversation.info }
@@ -248,6 +262,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     close: () =>
       exclusively(() => {
         closed = true
+        watchers.clear()
       }),
   }
 }

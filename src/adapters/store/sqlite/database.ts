@@ -13,6 +13,8 @@ export interface Database {
   write<T>(work: () => T | Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
+  /** A text that differs from the one before if this process or another has committed anything since. */
+  revision(): string
   /** Prepares a statement for use inside `write`. */
   writeStatement<Row extends object>(sql: string): Statement<Row>
   /** Prepares a statement for use inside `read`. */
@@ -36,6 +38,8 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
   const { writer, reader } = await retryWhileLocked(file, () => openConnections(file, allowReadOnly))
   const begin = writer.prepare('BEGIN IMMEDIATE')
   const commit = writer.prepare('COMMIT')
+  const dataVersion = writer.prepare('PRAGMA data_version') // changes with the commits of other connections, not with those of `writer`
+  let commits = 0
   const exclusively = createMutex()
   let closed = false
 
@@ -51,6 +55,7 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     try {
       const result = await work()
       commit.run()
+      commits++
       return result
     } catch (error) {
       if (writer.isTransaction) writer.exec('ROLLBACK')
@@ -69,6 +74,14 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
         return result
       } catch (error) {
         if (reader.isTransaction) reader.exec('ROLLBACK')
+        throw translateSqliteError(error, file)
+      }
+    },
+    revision() {
+      checkOpen()
+      try {
+        return `${commits} ${Object.values(dataVersion.get() ?? {})}`
+      } catch (error) {
         throw translateSqliteError(error, file)
       }
     },

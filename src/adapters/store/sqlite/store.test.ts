@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { prompt } from '../../../testing/blocks.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
-import { owner } from '../../../testing/conformance/store-fixture.ts'
+import { appended, owner } from '../../../testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createSqliteStore } from './store.ts'
@@ -16,6 +17,25 @@ describeStore({ describe, it, expect }, 'the SQLite store', async () => {
   const blobs = createMemoryBlobs()
   const store = await createSqliteStore({ file: join(mkdtempSync(join(root, 's-')), 'daybook.db'), blobs, clock })
   return { store, clock, blobs }
+})
+
+it('tells a watcher about entries that another store has appended to the same file, and about no others', async () => {
+  const [clock, blobs, file] = [createFixedClock(), createMemoryBlobs(), join(mkdtempSync(join(root, 's-')), 'daybook.db')]
+  const [mine, theirs] = [await createSqliteStore({ file, blobs, clock }), await createSqliteStore({ file, blobs, clock })]
+  const told: unknown[] = []
+  const claim = await theirs.claim('c1', owner('b'))
+  const onError = (error: unknown) => void told.push(error)
+  const unwatch = mine.watch('c1', { onWritten: (lastSeq) => void told.push(lastSeq), onError })
+  await theirs.append(await theirs.claim('c2', owner('b')), [appended([prompt('elsewhere')])])
+  await theirs.append(claim, [appended([prompt('a')])])
+  await expect.poll(() => told).toEqual([1])
+  await theirs.append(claim, [appended([prompt('b')], 2)])
+  await theirs.append(claim, [appended([prompt('c')], 3)])
+  await expect.poll(() => told.at(-1)).toBe(3)
+  await theirs.delete('c1')
+  await expect.poll(() => told.at(-1)).toBe(undefined)
+  unwatch()
+  await Promise.all([mine.close(), theirs.close()])
 })
 
 it('creates files that only their owner can access', async () => {

@@ -10,6 +10,7 @@ import { createIndexer } from './index-entries.ts'
 import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
 import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
+import { createWatch } from './watch.ts'
 
 /** Options of `createSqliteStore`. */
 export interface SqliteSettings {
@@ -33,6 +34,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const remover = createRemover(database, conversations, blobs)
   const journal = createJournalWriter(database)
   const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs })
+  const { watch, close: closeWatch } = createWatch(database)
 
   return {
     blobs,
@@ -61,6 +63,8 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
       }
     },
 
+    watch,
+
     head: async (conversationId) => conversations.head(conversationId),
     list: async (query) => conversations.list(query),
 
@@ -76,7 +80,10 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     delete: remover.delete,
     releaseBlobs: remover.releaseBlobs,
     retain: (policy) => remover.retain(policy, clock.now()),
-    close: database.close,
+    close() {
+      closeWatch()
+      return database.close()
+    },
   }
 }
 

@@ -1,0 +1,47 @@
+import type { WatchListener } from '../../../ports/store.ts'
+
+interface Watched {
+  /** What the listeners know: the `seq` of the last entry, undefined while there is no such conversation. */
+  told: number | undefined
+  readonly listeners: Set<WatchListener>
+}
+
+/** The listeners of `store.watch`. `lastSeqOf` reads the current state, and is undefined when there is no such conversation. */
+export function createWatchers(lastSeqOf: (conversationId: string) => number | undefined) {
+  const watched = new Map<string, Watched>()
+  return {
+    isEmpty: () => watched.size === 0,
+
+    add(conversationId: string, listener: WatchListener): () => void {
+      const known = watched.get(conversationId) ?? { told: lastSeqOf(conversationId), listeners: new Set() }
+      watched.set(conversationId, known)
+      known.listeners.add(listener)
+      return () => {
+        known.listeners.delete(listener)
+        if (known.listeners.size === 0 && watched.get(conversationId) === known) watched.delete(conversationId)
+      }
+    },
+
+    /** Tells the listeners of each conversation whose last entry is no longer the one that they know. */
+    check(): void {
+      for (const [conversationId, known] of watched) {
+        const lastSeq = lastSeqOf(conversationId)
+        const before = known.told
+        if (lastSeq === before) continue
+        known.told = lastSeq
+        // fewer entries than before: the conversation was deleted, and created again since the last check
+        const wasReplaced = before !== undefined && lastSeq !== undefined && lastSeq < before
+        for (const { onWritten } of known.listeners) {
+          if (wasReplaced) onWritten(undefined)
+          onWritten(lastSeq)
+        }
+      }
+    },
+
+    fail(error: unknown): void {
+      for (const { listeners } of watched.values()) for (const { onError } of listeners) onError(error)
+    },
+
+    clear: () => watched.clear(),
+  }
+}
