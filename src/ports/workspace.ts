@@ -39,10 +39,10 @@ export interface Workspace {
   readonly runtime: Files
   /**
    * Makes the latest version the base of the next version, if this workspace has not stored that version itself. This happens in a fork,
-   * after an import, or when another kind of workspace was used before. `previous` returns the turn with the latest version. Called before
+   * after an import, or when another kind of workspace was used before. `previous` returns the latest version. Called before
    * `startTurn`.
    */
-  adoptVersion(previous: () => Promise<string | undefined>, history: RecordedFiles): Promise<void>
+  adoptVersion(previous: () => Promise<PublishedVersion | undefined>, history: RecordedFiles): Promise<void>
   /** Prepares the folder of a turn. For a new turn the folder is empty. For a resumed turn it has the files that the turn wrote before. */
   startTurn(turnId: string): Promise<void>
   /** The files of the version that a turn published, sorted by path below `files/`. Undefined when the turn published no version. */
@@ -89,6 +89,12 @@ export interface Workspace {
    * the duration does not depend on the number of files.
    */
   describe(turnId: string): Promise<AnnouncedWorkspace>
+}
+
+/** A version that is recorded in the journal: its turn, and the time of its publish in the form of ISO 8601. */
+export interface PublishedVersion {
+  readonly turn_id: string
+  readonly ts: string
 }
 
 /** The files that the journal has recorded. The `custom` workspace stores no bytes itself and reads them with these functions. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -195,4 +196,20 @@ describe('a hash in a bundle', () => {
       }
     }
   })
+})
+
+it('a commit in git has the time of the agent at which its version was published, also in a fork', async () => {
+  const clock = createFixedClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const folder = mkdtempSync(join(root, 'g-'))
+  const workspaces = createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, blobs: store.blobs })
+  const system: System = { clock, store, workspaces }
+  await run(system, 'c1', [write('files/a.md', 'a1')])
+  const firstTime = clock.now()
+  await archiveOf(system).fork('c1', 'c2')
+  clock.advance(60_000)
+  await run(system, 'c2', [write('files/b.md', 'b1')])
+  const lineage = join(folder, 'local/default/local/c2/lineage.git')
+  const times = execFileSync('git', ['--git-dir', lineage, 'log', '--all', '--format=%cI'], { encoding: 'utf8' }).trim().split('\n')
+  expect(times.map((time) => Date.parse(time))).toEqual([clock.now(), firstTime].map((time) => Math.floor(Date.parse(time) / 1000) * 1000))
 })

@@ -2,7 +2,15 @@ import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
 import { Failure } from '../../core/failure.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
-import type { CheckoutRequest, PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
+import type {
+  CheckoutRequest,
+  PublishedVersion,
+  PublishOutcome,
+  PublishRequest,
+  RecordedFiles,
+  Workspace,
+  Workspaces,
+} from '../../ports/workspace.ts'
 import { checkout, removeCheckoutRecord } from './checkout.ts'
 import { exportVersions } from './custom/export.ts'
 import { createTurnDescriber } from './describe.ts'
@@ -39,7 +47,7 @@ export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
   readonly versions: VersionStore
   /** Makes the version of a turn the base of the next version. A kind that reads every version from the journal does not need it. */
-  adoptVersion?(turnId: string, history: RecordedFiles): Promise<void>
+  adoptVersion?(version: PublishedVersion, history: RecordedFiles): Promise<void>
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, checkedOut: CheckedOutFiles): Promise<void>
@@ -83,8 +91,8 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     ...folders,
     files,
     async adoptVersion(previous, history) {
-      const turnId = kind.adoptVersion && (await previous())
-      if (turnId !== undefined) await kind.adoptVersion?.(turnId, history)
+      const version = kind.adoptVersion && (await previous())
+      if (version) await kind.adoptVersion?.(version, history)
     },
     exportVersions: (turnIds, history, put) => exportVersions(turnIds, versions, history, put),
     async startTurn(turnId) {

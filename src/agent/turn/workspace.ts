@@ -17,7 +17,7 @@ import { parseConversationKey } from '../../core/scope.ts'
 import { redact } from '../../core/secrets.ts'
 import { blockAt, blocksOfTurn, summarisedTurns, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import type { CheckoutSource, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
+import type { CheckoutSource, PublishedVersion, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
 import { type CallRecord, createCallLog, flushContext, hasContext } from '../../tools/context-files.ts'
 import type { Records } from '../../tools/tool.ts'
@@ -83,7 +83,7 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
   async function startTurn(turnId: string, resumed: boolean): Promise<Workspace> {
     const workspace = await openShared()
     const history = historyOf({ records, blobs })
-    await workspace.adoptVersion(async () => (await previousPublish(ledger.timeline, records, turnId))?.turn_id, history)
+    await workspace.adoptVersion(() => previousPublish(ledger.timeline, records, turnId), history)
     await workspace.startTurn(turnId)
     if (resumed) await restoreWorkspace(workspace, turnId, ledger.timeline, history)
     return workspace
@@ -287,16 +287,16 @@ async function previousPublish(
   records: Records,
   turnId: string,
   maxSummarised = Number.POSITIVE_INFINITY,
-): Promise<PublishRecord | undefined> {
+): Promise<(PublishRecord & PublishedVersion) | undefined> {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     const published = block && block.turn_id !== turnId ? readWorkspacePublish(block) : undefined
-    if (block && published?.status === 'published') return { ...published, turn_id: block.turn_id }
+    if (block && published?.status === 'published') return { ...published, turn_id: block.turn_id, ts: block.ts }
   }
   for (const summarised of summarisedTurns(timeline).toReversed().slice(0, maxSummarised)) {
     const block = (await records.byPath(publishPath(summarised))).at(-1)
     const published = block && readWorkspacePublish(block)
-    if (published?.status === 'published') return { ...published, turn_id: summarised }
+    if (block && published?.status === 'published') return { ...published, turn_id: summarised, ts: block.ts }
   }
   return undefined
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../../../core/failure.ts'
-import type { RecordedFiles } from '../../../ports/workspace.ts'
+import type { PublishedVersion, RecordedFiles } from '../../../ports/workspace.ts'
 import { hasManifest } from '../custom/export.ts'
 import type { CustomVersions } from '../custom/versions.ts'
 import { isVersionUnavailable } from '../files.ts'
@@ -17,7 +17,11 @@ interface AdoptContext {
  * Commits a version that is a manifest in the journal, so that the next version can be based on it. If the version can not be read, it
  * commits nothing, and the next publish records that the version is unavailable.
  */
-export async function adoptVersion(turnId: string, history: RecordedFiles, { lineage, origin, manifests }: AdoptContext): Promise<void> {
+export async function adoptVersion(
+  { turn_id: turnId, ts }: PublishedVersion,
+  history: RecordedFiles,
+  { lineage, origin, manifests }: AdoptContext,
+): Promise<void> {
   if (!hasManifest(await history.manifest(turnId))) return
   await lineage.prepare()
   const ref = lineage.refs.version(turnId)
@@ -28,7 +32,7 @@ export async function adoptVersion(turnId: string, history: RecordedFiles, { lin
   if (!contents) return
   const hashes = new Map([...contents].map(([rel, bytes]) => [rel, gitBlobHash(bytes)]))
   const byHash = new Map([...contents.values()].map((bytes) => [gitBlobHash(bytes), bytes]))
-  await commitVersion({ lineage, origin }, turnId, { plan: () => hashes, contents: byHash, now: Date.now() })
+  await commitVersion({ lineage, origin }, turnId, { plan: () => hashes, contents: byHash, now: Date.parse(ts) })
 }
 
 /** The bytes of all files of a version. Undefined when some of them can not be read. */

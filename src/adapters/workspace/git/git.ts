@@ -51,7 +51,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       return createWorkspace(folders, {
         implementation: 'git',
         versions: createGitVersions(lineage, origin, manifests),
-        adoptVersion: (turnId, history) => adoptVersion(turnId, history, { lineage, origin, manifests }),
+        adoptVersion: (version, history) => adoptVersion(version, history, { lineage, origin, manifests }),
         async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()

@@ -194,7 +194,8 @@ async function writeSnapshot(lineage: Lineage, snapshot: Snapshot): Promise<stri
 
 function importStream({ turnId, parent, changes, contents, now }: Snapshot): Buffer {
   const message = snapshotMessage(turnId)
-  const signature = `${author.name} <${author.email}> ${Math.floor(now / 1000)} +0000`
+  const seconds = Math.max(0, Math.floor(now / 1000)) || 0 // the time of an imported version may be invalid
+  const signature = `${author.name} <${author.email}> ${seconds} +0000`
   const chunks: (string | Uint8Array)[] = [
     `reset ${importRef(turnId)}\n`,
     ...(parent === undefined ? [] : [`from ${parent}\n`]),
