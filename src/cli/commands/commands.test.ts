@@ -99,12 +99,14 @@ it('shows a conversation block by block, and one turn in full', async () => {
   line.setReplies(reply.call('react.plan', { mode: 'new', steps: ['look'] }), reply.answer(`Long. ${'word '.repeat(100)}end.`))
   await line.run('run', 'What?', '--conversation', 'c1')
   const { text } = await line.run('show', 'c1')
-  expect(text).toMatch(/^c1 {2}A scripted conversation\n\n── turn_\S+ /)
+  expect(text).toMatch(/^c1 {2}A scripted conversation\n[^\n]+\n\n── turn_\S+ /)
   expect(text).toMatch(/user\.prompt +What\?/)
   expect(text).toMatch(/react\.tool\.call +/)
   expect(text).not.toContain('end.')
   const [, turn = ''] = /── (turn_\S+)/.exec(text) ?? []
   expect((await line.run('show', 'c1', '--turn', turn)).text).toContain('end.')
+  expect(text).toMatch(/\nstarted \S+Z · last active \S+Z · 1 turn\n/)
+  expect((await line.run('show', 'c1', '--turn', turn)).text).toMatch(/\nended \S+Z · \d+ blocks · \d+ tokens\n/)
   expect((await line.run('show', 'c1', '--turn', 'turn_0')).text).toMatch(/^turn\.missing: .*lists its turns$/)
 })
 

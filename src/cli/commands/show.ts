@@ -2,8 +2,11 @@ import { Command } from 'commander'
 import type { PromptView } from '../../core/api/report.ts'
 import { type Block, isHidden } from '../../core/block/index.ts'
 import { cutAt, ellipsize } from '../../core/cut.ts'
+import type { TimelinePayload } from '../../core/timeline/payload.ts'
+import type { TurnLog } from '../../core/timeline/turn-log.ts'
 import type { CommandContext } from '../context.ts'
 import { wholeNumber, withExamples } from '../options.ts'
+import { plural } from '../table.ts'
 import { plainLine, plainText, printLine, type Style } from '../terminal.ts'
 
 const maxLineLength = 100
@@ -25,12 +28,14 @@ export function showCommand({ terminal, style, withConversations }: CommandConte
         if (turn !== undefined) {
           const log = await client.turnLog(id, turn)
           print(heading(style, turn, log.ts))
+          print(style.dim(turnFacts(log)))
           for (const block of log.blocks) print(fullBlock(block, style))
           return
         }
-        const { conversation_title, blocks } = await client.timeline(id)
-        print(style.bold(`${id}  ${plainLine(conversation_title ?? '')}`.trimEnd()))
-        for (const line of overview(blocks, style)) print(line)
+        const [timeline, { open_turn }] = await Promise.all([client.timeline(id), client.get(id)])
+        print(style.bold(`${id}  ${plainLine(timeline.conversation_title ?? '')}`.trimEnd()))
+        print(style.dim(conversationFacts(timeline, open_turn)))
+        for (const line of overview(timeline.blocks, style)) print(line)
       }),
     )
   return withExamples(command, [
@@ -38,6 +43,29 @@ export function showCommand({ terminal, style, withConversations }: CommandConte
     ['daybook show costs --turn turn_1794799251181_4caa1a', 'every block of one turn'],
     ['daybook show costs --round 0', 'the first prompt of the last turn, with its cache marks'],
   ])
+}
+
+/** When the conversation was active, and how large it is. */
+function conversationFacts(timeline: TimelinePayload, openTurn: string | null): string {
+  const { conversation_started_at: started, last_activity_at: active, turn_ids, sources_pool, forked_from: origin } = timeline
+  return [
+    ...(started === null ? [] : [`started ${started}`]),
+    ...(active === null ? [] : [`last active ${active}`]),
+    plural(turn_ids.length, 'turn'),
+    ...(sources_pool.length === 0 ? [] : [plural(sources_pool.length, 'source')]),
+    ...(origin === null ? [] : [`forked from ${plainLine(`${origin.conversation_id} at ${origin.turn_id}`)}`]),
+    ...(openTurn === null ? [] : [`${plainLine(openTurn)} is not finished`]),
+  ].join(' · ')
+}
+
+/** When the turn ended, and how large it is. */
+function turnFacts({ end_ts, blocks_count, tokens, sources_used }: TurnLog): string {
+  return [
+    end_ts === null ? 'not finished' : `ended ${end_ts}`,
+    plural(blocks_count, 'block'),
+    ...(tokens === null ? [] : [plural(tokens, 'token')]),
+    ...(sources_used.length === 0 ? [] : [`cites ${sources_used.map((sid) => `S:${sid}`).join(', ')}`]),
+  ].join(' · ')
 }
 
 function overview(blocks: readonly Block[], style: Style): readonly string[] {
