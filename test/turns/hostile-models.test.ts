@@ -189,3 +189,33 @@ it.each([
   const closed = (await harness.journal()).find(({ type }) => type === 'turn.closed')
   expect([closed, problems]).toMatchObject([{ tokens: expect.any(Number) }, ['tokens']])
 })
+
+describe('an adapter that does not end its stream after its finish event', () => {
+  async function* withoutEnd(events: AsyncIterable<ModelEvent>): AsyncGenerator<ModelEvent> {
+    yield* events
+    await new Promise<never>(() => {})
+  }
+
+  it('does not hold up a turn, its title or its summary', async () => {
+    const pages = [1, 2].map((page) => reply.call('library.fetch', { page }))
+    const script = scriptedModel([...pages, reply.answer('Read.'), reply.answer('A summary of it.'), reply.answer('Blue.')])
+    const model: ScriptedModel = { ...script, left: 0, stream: (request, signal) => withoutEnd(script.stream(request, signal)) }
+    const harness = createTestHarness(model, {
+      tools: [library()],
+      settings: { contextTokens: contextWithRoom(3_900), keepRecentTurns: 1 },
+    })
+    expect(await harness.say('Read one and two.')).toMatchObject({ exitReason: 'complete', answer: 'Read.' })
+    expect((await harness.timeline()).title).toBe('A scripted conversation')
+    await harness.say(`Which colour? ${'Tell me exactly. '.repeat(200)}`)
+    expect(script.requests.map(({ role }) => role)).toContain('compaction')
+  })
+
+  it('does not hold up a stream with channels', async () => {
+    const events = scriptedModel(['<channel:answer>Hi</channel:answer>']).stream(
+      { role: 'decision' } as never,
+      new AbortController().signal,
+    )
+    const { results, meta } = await run([], { stream: withoutEnd(events) })
+    expect([results.get('answer')?.raw, meta.finishReason]).toEqual(['Hi', 'stop'])
+  })
+})

@@ -5,7 +5,7 @@ import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
-import { createStopTimer, isEnd, toUsageRecord } from './read-response.ts'
+import { createStopTimer, isEnd, openAfterFinishMs, toUsageRecord } from './read-response.ts'
 
 /** A request for a title or a summary. Clients do not see its response while the model writes it. */
 type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
@@ -44,6 +44,7 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
           finish_reason = event.finishReason
           usage = event.usage && toUsageRecord(event.usage)
           modelName = event.modelName
+          stopTimer.start(openAfterFinishMs)
         }
       }
     } finally {

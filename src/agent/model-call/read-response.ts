@@ -113,6 +113,7 @@ export async function readResponse(
       for await (const event of open()) {
         if (stopTimer.expired) break
         receive(event)
+        if (finish) stopTimer.start(openAfterFinishMs)
         if (reader?.violation === undefined || activity.signal.aborted) continue
         violated = true
         activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
@@ -210,11 +211,14 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   return { channels: collectChannels(events), preamble: parser.preamble }
 }
 
+/** How many milliseconds an adapter may keep its stream open after its event `finish`. Then the response is used without waiting longer. */
+export const openAfterFinishMs = 100
+
 /**
  * Limits the time that a model may take to stop. When the time is up, its response so far is used, and the model is no longer waited for.
  */
 export interface StopTimer {
-  /** Called when the model was told to stop. The model has `ms` milliseconds to stop. */
+  /** Called when the model was told to stop, or has finished. Its stream has `ms` milliseconds to end. Only the first call counts. */
   start(ms: number): void
   /** True when the time is up. Later events of the model must be ignored. */
   readonly expired: boolean

@@ -3,7 +3,7 @@ import { errorMessage } from '../../core/failure.ts'
 import { type ModelEvent, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
-import { createStopTimer } from '../model-call/read-response.ts'
+import { createStopTimer, openAfterFinishMs } from '../model-call/read-response.ts'
 import { type ChannelOutput, channelResult, createChannelOutput } from './channel.ts'
 import {
   type ChannelResult,
@@ -91,6 +91,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
         }
         stopped = signal.aborted
         if (stopped) break
+        if (event.type === 'finish') stopTimer.start(openAfterFinishMs)
       }
     }
 

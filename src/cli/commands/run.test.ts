@@ -103,6 +103,19 @@ it('exits with 1 when the turn failed, and says why', async () => {
   expect(JSON.parse(output.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', ok: false, exit_reason: 'error' })
 })
 
+it('lists the files that the turn made, and not the attachments that it read', async () => {
+  line.settings = {}
+  writeFileSync(join(line.folder, 'a.csv'), 'a,b\n1,2\n')
+  const filesOf = async (prompt: string) => {
+    const { output } = await line.run('run', prompt, '--attach', 'a.csv', '--json')
+    const { answer, files } = JSON.parse(output.trimEnd().split('\n').at(-1) as string) as { answer: string; files: { path: string }[] }
+    expect(answer).not.toBe('')
+    return files.map(({ path }) => path.replace(/turn_\w+/, 'turn'))
+  }
+  expect(await filesOf('How many rows are in a.csv?')).toEqual([])
+  expect(await filesOf('Make a report file of a.csv')).toEqual(['fi:turn.files/report.md'])
+})
+
 it('sends nothing when an attachment can not be read', async () => {
   const model = line.setReplies(reply.answer('never'))
   expect(await line.run('run', 'x', '--attach', 'absent.pdf')).toMatchObject({
@@ -139,7 +152,7 @@ it('stops the turn on a signal and exits with the code of that signal', async ()
 
 it('prints the result as JSON for a stopped turn, too', async () => {
   line.setReplies({ text: reply.answer('Never quite').replace('</channel:answer>', ''), stall: true })
-  const running = line.start('run', 'hello', '--json')
+  const running = line.start('run', 'hello', '--json', '--conversation', 'c1')
   await running.until('Never quite')
   running.end()
   expect(await running.exitCode).toBe(130)
@@ -149,6 +162,7 @@ it('prints the result as JSON for a stopped turn, too', async () => {
     answer: 'Never quite',
     stopped: true,
   })
+  expect((await line.run('show', 'c1')).text).toMatch(/assistant\.completion +\(stopped\) Never quite/)
 })
 
 it('exits with 2 without a prompt or with an invalid conversation name', async () => {

@@ -2,6 +2,7 @@ import { type Block, callIdOf } from '../block/block.ts'
 import { readPlan } from '../block/plan.ts'
 import { type Digest, isResultMetadata, readDigest, readNotice, readToolCall } from '../block/round.ts'
 import { isObject, type JsonObject, parseJson } from '../json.ts'
+import { parsePath } from '../path/logical.ts'
 import type { BlockEvent, FileView } from './visible-event.ts'
 
 /** The events of the blocks of one entry. The last `assistant.completion` block is the answer of the turn. */
@@ -85,11 +86,20 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
   }
 }
 
+/**
+ * Whether the block is about a file that its turn made. A tool that reads an attachment, or a file of another turn, appends a block with the
+ * resource name of that file, and delivers nothing.
+ */
+function isOwnFile({ path, turn_id }: Block): boolean {
+  const parsed = parsePath(path ?? '')
+  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turn_id && parsed.area !== 'attachments'
+}
+
 /** The event of a file for the user. Only files with a resource name (`rn`) are hosted, so other artifacts are only for the model. */
 function deliveredFile(block: Block): readonly BlockEvent[] {
   const { id: blockId, turn_id: turnId, ts, mime, meta } = block
   const rn = meta?.rn
-  if (rn === undefined) return []
+  if (rn === undefined || !isOwnFile(block)) return []
   return [{ blockId, turnId, ts, kind: 'file', file: { ...fileOf(block, block.path ?? '', digestOfContent(block)), rn }, mime }]
 }
 

@@ -108,6 +108,13 @@ describe('what an entry shows', () => {
     expect(kinds(appended(content({})))).toEqual(['tool.result'])
   })
 
+  it('shows no delivered file when a tool has only read a hosted file: an attachment, or a file of another turn', () => {
+    for (const path of ['fi:t1.user.attachments/a.csv', 'fi:t0.files/a.csv', 'fi:t0.user.attachments/a.csv'])
+      expect(kinds(appended({ ...result('a,b', 'text/csv'), path, meta: { rn: 'ef:1' } })), path).toEqual(['tool.result'])
+    for (const path of ['fi:t1.files/a.csv', 'fi:t1.outputs/a.csv'])
+      expect(kinds(appended({ ...result('a,b', 'text/csv'), path, meta: { rn: 'ef:1' } })), path).toEqual(['file', 'tool.result'])
+  })
+
   it('marks the second block of an image as a repetition of its description', () => {
     const image = { name: 'a.png', mime: 'image/png', size_bytes: 9, blob: { sha256: '0'.repeat(64), size: 9 } }
     expect(read(...attachmentBlocks('t1', ts, image))).toMatchObject([
