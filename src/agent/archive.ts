@@ -9,6 +9,7 @@ import type { Change } from '../core/timeline/change.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
+import type { ByteRange } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
@@ -49,8 +50,8 @@ export interface Archive {
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
-/** A hosted file. `read` returns its bytes. */
-export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
+/** A hosted file. `read` returns its bytes. `stream` yields them in pieces. */
+export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array>; stream(range?: ByteRange): AsyncIterable<Uint8Array> }
 
 interface ArchiveParts {
   readonly store: ConversationStore
@@ -167,7 +168,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)
-      return file && hosting ? { ...file, read: () => hosting.read(file) } : undefined
+      return file && hosting ? { ...file, read: () => hosting.read(file), stream: (range) => hosting.stream(file, range) } : undefined
     },
   }
 }

@@ -6,7 +6,19 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<BlobRef>
   /** Throws `blob.missing` when there is no such blob, and `blob.damaged` when the bytes do not match their hash. */
   get(sha256: string): Promise<Uint8Array>
+  /**
+   * Yields the bytes in pieces of at most 256 KiB. A piece is read when the caller takes it, so a large blob is never in memory as a whole.
+   * Without a range, yields all bytes. Then the hash is checked before the last piece is yielded. The hash of a range can not be checked.
+   * Throws `blob.missing` as `get` does, and `blob.damaged` also when fewer than `blob.size` bytes are stored.
+   */
+  stream(blob: BlobRef, range?: ByteRange): AsyncIterable<Uint8Array>
   has(sha256: string): Promise<boolean>
   /** Removes a blob if it exists. The caller has to make sure that no entry refers to the blob. */
   remove(sha256: string): Promise<void>
+}
+
+/** A part of a blob: the bytes from `start` up to, but not including, `end`. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
 }

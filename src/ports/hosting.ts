@@ -1,5 +1,6 @@
 import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
+import type { ByteRange } from './blobs.ts'
 
 /**
  * Makes files available to users. A hosted file has three handles: `key`, `rn` and `hosted_uri`. Its bytes are stored as a blob, and the
@@ -16,6 +17,8 @@ export interface Hosting {
    */
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>
   read(file: HostedFile): Promise<Uint8Array>
+  /** Yields the bytes of the file, or a part of them, as `BlobStore.stream` does. */
+  stream(file: HostedFile, range?: ByteRange): AsyncIterable<Uint8Array>
   /** Removes the keys of all files of a conversation, or of one of its turns. The blobs with the bytes stay. */
   remove(owner: Scope, conversationId: string, turnId?: string): Promise<void>
 }

@@ -27,9 +27,11 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const { agent, settings, metrics, log, shutdown } = parts
   const nowMs = () => Date.parse(parts.now())
   const streams = createStreamQuota(settings.followersPerUser)
+  const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
   const turns = createTurnQuota(settings, nowMs, () => agent.running)
   const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => streams.size)
+  metrics.gauge('daybook_downloads', () => downloads.size)
   metrics.gauge('daybook_running_turns', () => [...agent.running].length)
 
   const app = createRoutes()
@@ -89,7 +91,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     turnRoutes(parts, turns),
     recordRoutes(parts),
     costRoutes(parts),
-    resourceRoutes(parts),
+    resourceRoutes(parts, downloads),
     eventRoutes(parts, streams),
     submitAndStreamRoutes(parts, streams, turns),
     pageRoutes(),

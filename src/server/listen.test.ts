@@ -22,7 +22,7 @@ async function serve(chunks: number) {
       cancel: () => disconnected.resolve(),
     })
   const fetch = () => new Response(body(), { headers: { 'content-type': 'text/event-stream' } })
-  server = await listen({ fetch }, { host: '127.0.0.1', port: 0, headersMs: 10_000, requestMs: 10_000, log: noLog })
+  server = await listen({ fetch }, { host: '127.0.0.1', port: 0, headersMs: 10_000, requestMs: 10_000, downloadIdleMs: 1_000, log: noLog })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, disconnected: disconnected.promise }
 }
 

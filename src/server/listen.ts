@@ -13,6 +13,8 @@ interface ListenOptions {
   readonly headersMs: number
   /** How many milliseconds the whole request may take to arrive. */
   readonly requestMs: number
+  /** How many milliseconds a client may take to read a piece of a file. */
+  readonly downloadIdleMs: number
   readonly log: Log
 }
 
@@ -22,13 +24,15 @@ type FetchCallback = Parameters<typeof RequestListener>[0]
  * Serves the app with Node's HTTP server. A malformed or slow request never reaches the app. This function answers it with a problem in the
  * same format.
  */
-export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, requestMs, log }: ListenOptions): Promise<Server> {
+export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): Promise<Server> {
+  const { host, port, headersMs, requestMs, downloadIdleMs, log } = options
   const { getRequestListener, RequestError } = await import('@hono/node-server')
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
   const handle: FetchCallback = async (request, env) => {
     const response = await app.fetch(request, env)
-    if (!('outgoing' in env) || !isEventStream(response)) return response
-    void sendStream(response, env.outgoing as ServerResponse) // this promise never rejects: an error ends the connection
+    const isFile = response.headers.has('accept-ranges')
+    if (!('outgoing' in env) || response.body === null || !(isFile || isEventStream(response))) return response
+    void sendStream(response, env.outgoing as ServerResponse, isFile ? downloadIdleMs : undefined) // this promise never rejects: an error ends the connection
     return RESPONSE_ALREADY_SENT
   }
   const listener = getRequestListener(handle, {
@@ -98,21 +102,22 @@ function rawResponse(error: RequestProblem): string {
   return [`HTTP/1.1 ${error.status} `, ...lines, '', body].join('\r\n')
 }
 
-const isEventStream = (response: Response): boolean =>
-  response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
+const isEventStream = (response: Response): boolean => (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
 
 /**
- * Writes an event stream, which may last for days. The writer of the adapter is not used, because it keeps a promise for every chunk until
- * the stream ends. If the client disconnects, the stream is cancelled.
+ * Writes a file, or an event stream, which may last for days. The writer of the adapter is not used, because it keeps a promise for every chunk until
+ * the stream ends. If the client disconnects, or reads nothing for `idleMs`, the stream
+ * is cancelled.
  */
-async function sendStream(response: Response, outgoing: ServerResponse): Promise<void> {
+async function sendStream(response: Response, outgoing: ServerResponse, idleMs?: number): Promise<void> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const onClose = () => void reader.cancel().catch(() => {}) // if this fails, the stream has ended anyway
   outgoing.once('close', onClose)
+  if (outgoing.destroyed) return onClose() // the client has left before the response was ready
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      if (!outgoing.write(next.value) && !outgoing.destroyed) await waitForDrain(outgoing)
+      if (!outgoing.write(next.value) && !outgoing.destroyed) await waitForDrain(outgoing, idleMs)
     }
     outgoing.end()
   } catch {
@@ -122,9 +127,12 @@ async function sendStream(response: Response, outgoing: ServerResponse): Promise
   }
 }
 
-function waitForDrain(outgoing: ServerResponse): Promise<void> {
+/** Waits until the client has read what was written, or has left. If it reads nothing for `idleMs`, the connection is ended. */
+function waitForDrain(outgoing: ServerResponse, idleMs?: number): Promise<void> {
   return new Promise((resolve) => {
+    const idle = idleMs === undefined ? undefined : setTimeout(() => outgoing.destroy(), idleMs)
     const proceed = () => {
+      clearTimeout(idle)
       outgoing.off('drain', proceed)
       outgoing.off('close', proceed)
       resolve()

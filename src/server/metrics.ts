@@ -84,6 +84,7 @@ export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_requests_total: 'Requests by method and status',
   daybook_request_seconds: 'Time from the headers of a request to the headers of its response',
   daybook_followers: 'Open event streams',
+  daybook_downloads: 'Open downloads of files',
   daybook_running_turns: 'Conversations with a running turn',
   daybook_turns_total: 'Turns that ended, by exit reason',
   daybook_rounds_total: 'Rounds: decisions of a model',

@@ -17,6 +17,10 @@ export interface ServerSettings {
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
+  /** How many files one user may download at the same time. */
+  readonly downloadsPerUser: number
+  /** How long a client may take to read 64 KiB of a file. A slower download is ended. */
+  readonly downloadIdleMs: number
   /**
    * The time without events after which the server sends a comment in an event stream. With it the client sees that the connection works.
    */
@@ -41,6 +45,8 @@ export const defaultServerSettings: ServerSettings = {
   turnsPerMinute: 120,
   runningTurns: 32,
   followersPerUser: 200,
+  downloadsPerUser: 64,
+  downloadIdleMs: 60_000,
   keepAliveMs: 3_000,
   headersMs: 30_000,
   requestMs: 300_000,
@@ -72,6 +78,8 @@ const rules: OptionRules<ServerSettings> = {
   turnsPerMinute: numberFrom(0),
   runningTurns: numberFrom(0),
   followersPerUser: numberFrom(0),
+  downloadsPerUser: numberFrom(0),
+  downloadIdleMs: positiveMilliseconds,
   keepAliveMs: positiveMilliseconds,
   headersMs: positiveMilliseconds,
   requestMs: positiveMilliseconds,

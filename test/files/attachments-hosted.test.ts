@@ -32,6 +32,7 @@ describe('hosted attachments', () => {
       },
       resolve: async () => undefined,
       read: async () => new Uint8Array(),
+      stream: async function* () {},
       remove: async (_owner, _conversation, turnId) => void removed.push(turnId ?? ''),
     }
     return { port, hosted, removed }

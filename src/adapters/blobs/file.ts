@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
-import type { BlobStore } from '../../ports/blobs.ts'
+import type { BlobStore, ByteRange } from '../../ports/blobs.ts'
 
 /** A blob store that can list its blobs. With the list, callers find and remove blobs to which no entry refers. */
 export interface FileBlobs extends BlobStore {
@@ -80,11 +80,21 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
 
     async get(sha256) {
       const bytes = isHash(sha256) ? await readIfExists(pathOf(sha256)) : undefined
-      if (!bytes) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
-      if (sha256Of(bytes) !== sha256) {
-        throw new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
-      }
+      if (!bytes) throw missingBlob(sha256)
+      if (sha256Of(bytes) !== sha256) throw damagedBlob(sha256)
       return bytes
+    },
+
+    async *stream(blob, range) {
+      const { sha256, size } = blob
+      const file = isHash(sha256) ? await openIfExists(pathOf(sha256)) : undefined
+      if (!file) throw missingBlob(sha256)
+      try {
+        if ((await file.stat()).size !== size) throw damagedBlob(sha256)
+        yield* range ? piecesOf(file, blob, range) : checkedPieces(file, blob)
+      } finally {
+        await file.close()
+      }
     },
 
     has: async (sha256) => isHash(sha256) && (await sizeOf(pathOf(sha256))) !== undefined,
@@ -123,6 +133,9 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
 /** Whether a text is a SHA-256 in hexadecimal. Check this before the text becomes part of a path: it may come from an untrusted caller. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
+const damagedBlob = (sha256: string) =>
+  new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
 const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 async function makeFolders(folder: string, incoming: string): Promise<void> {
@@ -191,6 +204,39 @@ async function listFolder(folder: string): Promise<readonly string[]> {
 async function statIfExists(path: string) {
   try {
     return await stat(path)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+const PIECE_BYTES = 64 * 1024
+
+async function* piecesOf(file: FileHandle, { sha256 }: BlobRef, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
+  for (let at = start; at < end; ) {
+    const piece = new Uint8Array(Math.min(PIECE_BYTES, end - at))
+    const { bytesRead } = await file.read(piece, 0, piece.length, at)
+    if (bytesRead === 0) throw damagedBlob(sha256) // the file was cut while it was read
+    yield piece.subarray(0, bytesRead)
+    at += bytesRead
+  }
+}
+
+/** All bytes of a blob. Damaged bytes are never yielded completely: the last piece is yielded only if the hash is right. */
+async function* checkedPieces(file: FileHandle, blob: BlobRef): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let left = blob.size
+  for await (const piece of piecesOf(file, blob, { start: 0, end: blob.size })) {
+    hash.update(piece)
+    left -= piece.length
+    if (left === 0 && hash.digest('hex') !== blob.sha256) throw damagedBlob(blob.sha256)
+    yield piece
+  }
+}
+
+async function openIfExists(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r')
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error

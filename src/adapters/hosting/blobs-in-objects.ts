@@ -17,11 +17,24 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     },
     async get(sha256) {
       const bytes = isHash(sha256) ? await objects.get(keyOf(sha256)) : undefined
-      if (!bytes) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
-      if (sha256Of(bytes) !== sha256) {
-        throw new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
-      }
+      if (!bytes) throw missingBlob(sha256)
+      if (sha256Of(bytes) !== sha256) throw damagedBlob(sha256)
       return bytes
+    },
+    async *stream({ sha256, size }, range) {
+      const { start, end } = range ?? { start: 0, end: size }
+      const hash = createHash('sha256')
+      for (let at = start; at < end; ) {
+        const next = Math.min(at + PIECE_BYTES, end)
+        const piece = isHash(sha256) ? await objects.get(keyOf(sha256), { start: at, end: next }) : undefined
+        if (!piece) throw missingBlob(sha256)
+        if (piece.length !== next - at) throw damagedBlob(sha256)
+        if (!range) hash.update(piece)
+        if (!range && next === end && hash.digest('hex') !== sha256) throw damagedBlob(sha256)
+        yield piece
+        at = next
+      }
+      if (start === end && !(isHash(sha256) && (await objects.exists(keyOf(sha256))))) throw missingBlob(sha256)
     },
     has: async (sha256) => isHash(sha256) && objects.exists(keyOf(sha256)),
     async remove(sha256) {
@@ -30,6 +43,12 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
   }
 }
 
+/** The size of a piece. Each piece is a request, so the pieces are larger than those of a file on disk. */
+const PIECE_BYTES = 256 * 1024
+
+const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
+const damagedBlob = (sha256: string) =>
+  new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
 const keyOf = (sha256: string) => `daybook/blobs/${sha256.slice(0, 2)}/${sha256}`
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

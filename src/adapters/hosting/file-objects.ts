@@ -11,7 +11,10 @@ export function createFileObjects({ files }: { readonly files: Files }): ObjectS
   return {
     ...uriMapping('file:///'),
     put: async (key, bytes) => files.write(fileOf(key), bytes),
-    get: async (key) => files.read(fileOf(key), { maxBytes: Number.MAX_SAFE_INTEGER }),
+    async get(key, range) {
+      const bytes = await files.read(fileOf(key), { maxBytes: Number.MAX_SAFE_INTEGER })
+      return range ? bytes?.slice(range.start, range.end) : bytes
+    },
     exists: async (key) => (await files.stat(fileOf(key))) !== undefined,
     async *list(tree) {
       const { files: found, truncated } = await files.list(folderOf(tree), { dotEntries: true })

@@ -65,6 +65,7 @@ export function createHosting({ objects, blobs }: { readonly objects: ObjectStor
     },
 
     read: (file) => blobs.get(file.blob.sha256),
+    stream: (file, range) => blobs.stream(file.blob, range),
 
     async remove(owner, conversationId, turnId) {
       for (const stage of ['file', 'attachment'] as const) {

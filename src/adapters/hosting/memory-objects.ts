@@ -9,10 +9,9 @@ export function createMemoryObjects(): ObjectStore {
       checkKey(key)
       contents.set(key, Uint8Array.from(bytes))
     },
-    async get(key) {
+    async get(key, range) {
       checkKey(key)
-      const bytes = contents.get(key)
-      return bytes && Uint8Array.from(bytes)
+      return contents.get(key)?.slice(range?.start, range?.end)
     },
     async exists(key) {
       checkKey(key)

@@ -1,12 +1,13 @@
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
+import type { ByteRange } from '../../ports/blobs.ts'
 
 /** Stores bytes under keys such as `a/b/c`. Every function throws `file.unsafe` for an unsafe key. */
 export interface ObjectStore {
   /** Stores bytes under a key, completely or not at all. They are durable when the promise resolves. */
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** The bytes under a key; undefined when there is no such object. */
-  get(key: string): Promise<Uint8Array | undefined>
+  /** The bytes under a key, or a part of them; undefined when there is no such object. */
+  get(key: string, range?: ByteRange): Promise<Uint8Array | undefined>
   exists(key: string): Promise<boolean>
   /** Lists the key `tree` itself and the keys below it. `a/b` is below `a`; `ab` is not. */
   list(tree: string): AsyncIterable<string>

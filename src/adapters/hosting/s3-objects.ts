@@ -60,7 +60,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
     async put(key, bytes) {
       await request({ method: 'PUT', key: fullKey(key), body: bytes })
     },
-    get: async (key) => (await request({ method: 'GET', key: fullKey(key), missing: true }))?.body,
+    get: async (key, range) => (await request({ method: 'GET', key: fullKey(key), missing: true, ...(range && { range }) }))?.body,
     delete: remove,
     async deleteTree(tree) {
       const keys: string[] = []

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwsClient } from 'aws4fetch'
 import { Failure } from '../../core/failure.ts'
+import type { ByteRange } from '../../ports/blobs.ts'
 import type { S3Options } from './s3-objects.ts'
 
 interface S3Request {
@@ -10,6 +11,8 @@ interface S3Request {
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
+  /** The part of the object to read. */
+  readonly range?: ByteRange
   /** If true, the result for a missing object is undefined. Otherwise a missing object is a failure. */
   readonly missing?: boolean
 }
@@ -37,17 +40,21 @@ export function createS3Requests(options: S3Options): S3Requests {
 
   async function send(request: S3Request): Promise<S3Response | S3Error | undefined> {
     client ??= createClient()
-    const { method, body } = request
+    const { method, body, range } = request
     const hash = createHash('sha256')
       .update(body ?? '')
       .digest('hex')
-    const headers = { 'X-Amz-Content-Sha256': hash, ...(body ? { 'Content-Type': 'application/octet-stream' } : {}) }
+    const headers = {
+      'X-Amz-Content-Sha256': hash,
+      ...(body && { 'Content-Type': 'application/octet-stream' }),
+      ...(range && { Range: `bytes=${range.start}-${range.end - 1}` }),
+    }
     const content = body ? { body: Uint8Array.from(body) } : {}
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const response = await (await client).fetch(urlOf(endpoint, bucket, request), { method, headers, ...content, signal })
       const bytes = new Uint8Array(await response.arrayBuffer())
-      if (response.ok) return { body: bytes }
+      if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes }
       if (response.status === 404 && request.missing && errorCodeIn(bytes) !== 'NoSuchBucket') return undefined
       return errorOf(response.status, errorCodeIn(bytes))
     } catch (error) {
@@ -64,6 +71,10 @@ export function createS3Requests(options: S3Options): S3Requests {
     }
   }
 }
+
+/** The requested part of the received bytes. A server may ignore the range (status 200), or send more than was requested. */
+const partOf = (bytes: Uint8Array, status: number, { start, end }: ByteRange): Uint8Array =>
+  status === 206 ? bytes.slice(0, end - start) : bytes.slice(start, end)
 
 interface S3Error {
   /** Status, error code and hint, as the message of the failure shows them. */

@@ -145,6 +145,7 @@ function comparePrompts(renderers: Renderers, recording: Recording, { anySystem 
 
 const readOnlyBlobs = (blobs: BlobStore): BlobStore => ({
   get: (sha256) => blobs.get(sha256),
+  stream: (blob, range) => blobs.stream(blob, range),
   has: (sha256) => blobs.has(sha256),
   put: unavailable,
   remove: unavailable,

@@ -38,7 +38,7 @@ export function createTurnQuota(
 
 const userOf = (conversationKey: string) => userKey(parseConversationKey(conversationKey).scope)
 
-/** Limits how many event streams a user may have open at the same time. */
+/** Limits how many event streams or downloads a user may have open at the same time. */
 export interface StreamQuota {
   /**
    * Reserves a place for a stream. Throws a problem with status 429 when the user has too many streams. The returned function releases the
@@ -49,14 +49,14 @@ export interface StreamQuota {
   readonly size: number
 }
 
-export function createStreamQuota(maxPerUser: number): StreamQuota {
+export function createStreamQuota(maxPerUser: number, refusal = 'Too many streams are open; close one first.'): StreamQuota {
   const counts = new Map<string, number>()
   let size = 0
   return {
     acquire(scope) {
       const user = userKey(scope)
       const count = counts.get(user) ?? 0
-      if (count >= maxPerUser) throw tooMany('Too many streams are open; close one first.', 5)
+      if (count >= maxPerUser) throw tooMany(refusal, 5)
       counts.set(user, count + 1)
       size++
       let released = false

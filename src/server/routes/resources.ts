@@ -1,7 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import type { DownloadableFile } from '../../agent/archive.ts'
+import { downloadBody } from '../download.ts'
 import { type App, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import { filePolicy } from '../headers.ts'
+import type { StreamQuota } from '../limits/quotas.ts'
 import { RequestProblem } from '../problem.ts'
 import { problems } from './openapi.ts'
 
@@ -9,28 +12,35 @@ import { problems } from './openapi.ts'
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
 /** The route of files, by resource name. Callers can read only their own files. */
-export function resourceRoutes({ agent: { archive } }: ServerParts): App {
+export function resourceRoutes({ agent: { archive }, log }: ServerParts, downloads: StreamQuota): App {
   return createRoutes().openapi(route, async (c) => {
-    const { rn } = c.req.valid('param')
-    const file = await archive.file(rn, c.get('caller').scope)
+    const { scope } = c.get('caller')
+    const file = await archive.file(c.req.valid('param').rn, scope)
     if (!file) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
-    const tag = `"${file.blob.sha256}"`
-    setFileHeaders(c, { mime: file.mime, filename: file.filename, tag, download: c.req.valid('query').download !== undefined })
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'if-range': ifRange } = c.req.header()
-    if (ifMatch !== undefined && !matchesEtag(ifMatch, tag)) throw new RequestProblem(412, 'resource.changed', 'The file has changed.')
-    if (matchesEtag(ifNoneMatch, tag)) return c.body(null, 304)
-    const bytes = await file.read()
-    const range = ifRange !== undefined && ifRange !== tag ? 'all' : parseRange(c.req.header('range'), bytes.byteLength)
-    if (range === 'all') return c.body(Uint8Array.from(bytes), 200, { 'content-length': String(bytes.byteLength) })
-    if (range === 'none') {
-      const size = { 'content-range': `bytes */${bytes.byteLength}` }
-      throw new RequestProblem(416, 'resource.range', `The file has ${bytes.byteLength} bytes.`, { headers: size })
+    const { sha256, size } = file.blob
+    const tag = `"${sha256}"`
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = c.req.header()
+    if (ifMatch !== undefined && !matchesEtag(ifMatch, tag, 'strong')) {
+      throw new RequestProblem(412, 'resource.changed', 'The file has changed.')
     }
-    const [start, end] = range
-    return c.body(Uint8Array.from(bytes.subarray(start, end + 1)), 206, {
-      'content-range': `bytes ${start}-${end}/${bytes.byteLength}`,
-      'content-length': String(end - start + 1),
+    const isUnchanged = ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, tag, 'weak')
+    const range = isUnchanged ? 'all' : requestedRange(c, tag, size)
+    if (range === 'none') {
+      const headers = { 'content-range': `bytes */${size}` }
+      throw new RequestProblem(416, 'resource.range', `The file has ${size} bytes.`, { headers })
+    }
+    const fileHeaders = headersOf(file, tag, c.req.valid('query').download !== undefined)
+    if (isUnchanged) return c.body(null, 304, fileHeaders)
+    const headers = { ...fileHeaders, 'content-length': String(size) }
+    if (c.req.method === 'HEAD') return c.body(null, 200, headers)
+    const body = await downloadBody(file.stream(range === 'all' ? undefined : range), {
+      onError: (error) => log('error', 'download.failed', { request_id: c.get('requestId'), error }),
+      onEnd: downloads.acquire(scope),
     })
+    if (range === 'all') return c.body(body, 200, headers)
+    const { start, end } = range
+    const position = { 'content-range': `bytes ${start}-${end - 1}/${size}`, 'content-length': String(end - start) }
+    return c.body(body, 206, { ...headers, ...position })
   }) as App
 }
 
@@ -43,19 +53,21 @@ const route = createRoute({
     200: { description: 'the file', content: { 'application/octet-stream': { schema: z.string() } } },
     206: { description: 'a range of the file', content: { 'application/octet-stream': { schema: z.string() } } },
     304: { description: 'not modified' },
-    ...problems(401, 404, 412, 416),
+    ...problems(401, 404, 412, 416, 429),
   },
 })
 
-function setFileHeaders(c: Context<Env>, file: { mime: string; filename: string; tag: string; download: boolean }): void {
+function headersOf(file: Pick<DownloadableFile, 'mime' | 'filename'>, tag: string, download: boolean): Record<string, string> {
   const type = file.mime.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const inline = inlineTypes.test(type)
-  c.header('content-type', inline ? (type.startsWith('text/') ? `${type}; charset=utf-8` : type) : 'application/octet-stream')
-  c.header('content-disposition', disposition(inline && !file.download ? 'inline' : 'attachment', file.filename))
-  c.header('content-security-policy', filePolicy)
-  c.header('etag', file.tag)
-  c.header('accept-ranges', 'bytes')
-  c.header('cache-control', 'private, no-cache')
+  return {
+    'content-type': inline ? (type.startsWith('text/') ? `${type}; charset=utf-8` : type) : 'application/octet-stream',
+    'content-disposition': disposition(inline && !download ? 'inline' : 'attachment', file.filename),
+    'content-security-policy': filePolicy,
+    etag: tag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-cache',
+  }
 }
 
 /** The header `Content-Disposition` (RFC 6266). `filename` is for clients that can not read `filename*`, and has only ASCII characters. */
@@ -66,18 +78,28 @@ function disposition(kind: 'inline' | 'attachment', filename: string): string {
 
 const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** The first and last byte to send. `all` if the header has no supported range, `none` if the range is outside of the file. */
-function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
-  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
+type Range = NonNullable<Parameters<DownloadableFile['stream']>[0]>
+
+/**
+ * The part of the file that the request asks for. `all` if it asks for no part, or in a way that is not supported. `none` if the part is
+ * outside of the file. Only GET has ranges. If-Range makes the range depend on the version that the client has.
+ */
+function requestedRange(c: Context<Env>, tag: string, size: number): 'all' | 'none' | Range {
+  const { range, 'if-range': ifRange } = c.req.header()
+  if (c.req.method !== 'GET' || (ifRange !== undefined && ifRange !== tag)) return 'all'
+  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(range ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges: the whole file is sent
-  if (first === '') return Number(last) === 0 || size === 0 ? 'none' : [Math.max(0, size - Number(last)), size - 1]
-  const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)]
+  if (first === '') {
+    if (Number(last) === 0) return 'none'
+    return size === 0 ? 'all' : { start: Math.max(0, size - Number(last)), end: size }
+  }
+  const start = Number(first)
   if (last !== '' && Number(last) < start) return 'all' // an invalid range is ignored
-  return start >= size ? 'none' : [start, end]
+  return start >= size ? 'none' : { start, end: last === '' ? size : Math.min(Number(last) + 1, size) }
 }
 
-/** Whether a header that lists entity tags contains this tag. */
-function matchesEtag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false
-  return header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
+/** Whether a header that lists entity tags contains this tag. In a `strong` comparison, weak tags do not count. */
+function matchesEtag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
+  const tags = header.split(',').map((each) => each.trim())
+  return header.trim() === '*' || tags.includes(tag) || (comparison === 'weak' && tags.includes(`W/${tag}`))
 }

@@ -1,4 +1,5 @@
-import type { BlobStore } from '../../ports/blobs.ts'
+import type { BlobRef } from '../../core/block/index.ts'
+import type { BlobStore, ByteRange } from '../../ports/blobs.ts'
 import type { TestRunner } from './test-runner.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -47,6 +48,55 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       await blobs.remove(abc)
       await blobs.remove(abc)
       await expect(blobs.get(abc)).rejects.toMatchObject({ code: 'blob.missing' })
+    })
+
+    it('streams all bytes or a range of them, in pieces', async () => {
+      const blobs = await create()
+      const content = Uint8Array.from({ length: 700_000 }, (_, index) => index % 253)
+      const blob = await blobs.put(content)
+      const read = async (range?: ByteRange) => {
+        const pieces: Uint8Array[] = []
+        for await (const piece of blobs.stream(blob, range)) pieces.push(piece)
+        expect(pieces.every(({ length }) => length > 0 && length <= 256 * 1024)).toBe(true)
+        return Buffer.concat(pieces)
+      }
+      expect(Buffer.compare(await read(), content)).toBe(0)
+      const ranges = [
+        { start: 0, end: 1 },
+        { start: 699_999, end: 700_000 },
+        { start: 65_535, end: 65_537 },
+        { start: 0, end: 700_000 },
+        { start: 1, end: 600_001 },
+        { start: 5, end: 5 },
+      ]
+      for (const range of ranges) expect(Buffer.compare(await read(range), content.subarray(range.start, range.end))).toBe(0)
+      const empty = await blobs.put(new Uint8Array())
+      for await (const _ of blobs.stream(empty)) expect('an empty blob has no pieces').toBe('')
+    })
+
+    it('can stop streaming at any piece, and does not change when the caller modifies a piece', async () => {
+      const blobs = await create()
+      const blob = await blobs.put(new Uint8Array(300_000).fill(7))
+      for await (const piece of blobs.stream(blob)) {
+        piece.fill(0)
+        break
+      }
+      expect((await blobs.get(blob.sha256)).every((byte) => byte === 7)).toBe(true)
+      await blobs.remove(blob.sha256)
+    })
+
+    it('rejects streaming a blob that is missing, and one that does not have the given size or hash', async () => {
+      const blobs = await create()
+      const first = (blob: BlobRef, range?: ByteRange) => blobs.stream(blob, range)[Symbol.asyncIterator]().next()
+      const missing = { code: 'blob.missing' }
+      for (const sha256 of [abc, '', '../../etc/passwd']) {
+        await expect(first({ sha256, size: 3 })).rejects.toMatchObject(missing)
+        await expect(first({ sha256, size: 3 }, { start: 1, end: 2 })).rejects.toMatchObject(missing)
+        await expect(first({ sha256, size: 0 })).rejects.toMatchObject(missing)
+      }
+      await blobs.put(bytes('abc'))
+      await expect(first({ sha256: abc, size: 4 })).rejects.toMatchObject({ code: 'blob.damaged' })
+      await expect(first({ sha256: abc, size: 4 }, { start: 2, end: 4 })).rejects.toMatchObject({ code: 'blob.damaged' })
     })
 
     it('treats a name that is not a SHA-256 as a missing blob', async () => {

@@ -341,6 +341,7 @@ describe('the visibility of a patched file', () => {
     host,
     resolve: async () => undefined,
     read: async () => Buffer.of(),
+    stream: async function* () {},
     remove: async () => {},
   })
 

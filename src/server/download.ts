@@ -1,0 +1,47 @@
+interface DownloadOptions {
+  /** Called when a later piece can not be read. The download then breaks off, so the client sees that it is incomplete. */
+  readonly onError: (error: unknown) => void
+  /** Called once when the download has ended, for whatever reason. */
+  readonly onEnd: () => void
+}
+
+/**
+ * The body of a response that sends these pieces. The next piece is read only when the client has taken the one before. The first piece is
+ * read at once: if this fails, the promise rejects, and the request can still be answered with an error.
+ */
+export async function downloadBody(pieces: AsyncIterable<Uint8Array>, options: DownloadOptions): Promise<ReadableStream<Uint8Array>> {
+  const reader = pieces[Symbol.asyncIterator]()
+  let isOver = false
+  const end = () => {
+    if (!isOver) options.onEnd()
+    isOver = true
+  }
+  let next: IteratorResult<Uint8Array> | undefined
+  try {
+    next = await reader.next()
+  } catch (error) {
+    end()
+    throw error
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = next ?? (await reader.next())
+          next = undefined
+          if (!done) return controller.enqueue(value)
+          controller.close()
+        } catch (error) {
+          options.onError(error)
+          controller.error(error)
+        }
+        end()
+      },
+      async cancel() {
+        end()
+        await reader.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
