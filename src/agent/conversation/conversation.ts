@@ -124,7 +124,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     spending: settings.priceOf && createSpending(settings.priceOf),
     records,
     entriesOfTurn: (turnId) => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId),
-    workspaces: createWorkspaceHandle({ workspaces, conversationId, ledger, records, blobs: store.blobs, onProblem }),
+    workspaces: createWorkspaceHandle({ workspaces, claim, ledger, records, blobs: store.blobs, onProblem }),
     results: createResultsByEvent(),
     journaled: Promise.withResolvers(),
     abort,
@@ -227,6 +227,7 @@ async function runOneTurn(
     restoreSpending(spending, changes, turnId)
   }
   const workspace = workspaces.forTurn(turnId, { resumed })
+  if (resumed) await workspace.resume()
   const result = await runTurn({ turnId, agent, conversation, workspace }, start, feedbacks).catch((error: unknown) => {
     if (isSuperseded(error)) return cancelledResult(turnId) // another process runs the turn now
     throw error
@@ -235,7 +236,7 @@ async function runOneTurn(
   if (exitReason === 'cancelled') return result
   await workspace.writeContext('turn end')
   await hooks.onFlushCompleted({ turnId, exitReason })
-  await workspace.removeFinished() // after the hooks, because a hook may read the files
+  if (workspace.isOpen) await workspace.removeFinished() // after the hooks, because a hook may read the files
   return result
 }
 

@@ -123,6 +123,8 @@ export function recordedWorkspace({ entries }: Recording, implementation: TurnWo
     implementation: published?.record.workspace_implementation ?? implementation,
     programRan: async () => {},
     removeFinished: async () => {},
+    wasUsedHere: false,
+    resume: async () => {},
     addCall: () => {},
     writeContext: async () => {},
   }

@@ -1,29 +1,21 @@
 import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
-import {
-  type Block,
-  type Draft,
-  type Notice,
-  publishBlock,
-  publishNotice,
-  readWorkspaceCheckout,
-  readWorkspacePublish,
-} from '../../core/block/index.ts'
+import { type Draft, type Notice, publishBlock, publishNotice, readWorkspacePublish } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { omitUndefined } from '../../core/json.ts'
 import { publishPath } from '../../core/path/build.ts'
-import { parsePath } from '../../core/path/logical.ts'
-import { toPhysical } from '../../core/path/physical.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { redact } from '../../core/secrets.ts'
 import { blockAt, blocksOfTurn, summarisedTurns, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import type { CheckoutSource, PublishedVersion, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
+import type { Claim } from '../../ports/store.ts'
+import type { PublishedVersion, PublishOutcome, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
 import { type CallRecord, createCallLog, flushContext, hasContext } from '../../tools/context-files.ts'
 import type { Records } from '../../tools/tool.ts'
 import type { Problem } from '../agent-context.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import { createAttachmentPlacer } from './attachments.ts'
+import { isFolderCurrent, removeAbandoned, removeMark, renewMark, restoreWorkspace, writeMark } from './restore-workspace.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
@@ -43,6 +35,10 @@ export interface TurnWorkspace {
   readonly implementation: Workspaces['implementation'] | undefined
   /** If the workspace is open, tells it that a program may have changed the files of the turn. */
   programRan(): Promise<void>
+  /** True when a process that is gone has opened the workspace for this turn on this machine. Known after `resume`. */
+  readonly wasUsedHere: boolean
+  /** Finds out whether a resumed turn has files on this machine. Never rejects. */
+  resume(): Promise<void>
   /** Records a tool call, which `writeContext` then writes to the context files. */
   addCall(call: CallRecord): void
   /**
@@ -64,15 +60,17 @@ export interface WorkspaceHandle {
 
 interface WorkspaceParts {
   readonly workspaces: Workspaces | undefined
-  readonly conversationId: string
+  readonly claim: Pick<Claim, 'conversationId' | 'epoch'>
   readonly ledger: Pick<Ledger, 'timeline'>
   readonly records: Records
   readonly blobs: BlobStore
   onProblem(problem: Problem): void
 }
 
-export function createWorkspaceHandle({ workspaces, conversationId, ledger, records, blobs, onProblem }: WorkspaceParts): WorkspaceHandle {
+export function createWorkspaceHandle({ workspaces, claim, ledger, records, blobs, onProblem }: WorkspaceParts): WorkspaceHandle {
+  const { conversationId, epoch } = claim
   const placeAttachments = createAttachmentPlacer(blobs)
+  const reportProblem = (error: unknown) => onProblem({ where: 'workspace', error })
   let opened: Promise<Workspace> | undefined
 
   function openShared(): Promise<Workspace> {
@@ -83,9 +81,12 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
   async function startTurn(turnId: string, resumed: boolean): Promise<Workspace> {
     const workspace = await openShared()
     const history = historyOf({ records, blobs })
+    await removeAbandoned(workspace, turnId, history)
     await workspace.adoptVersion(() => previousPublish(ledger.timeline, records, turnId), history)
     await workspace.startTurn(turnId)
-    if (resumed) await restoreWorkspace(workspace, turnId, ledger.timeline, history)
+    const isCurrent = !resumed || (await isFolderCurrent(workspace, turnId, epoch))
+    if (!isCurrent) await restoreWorkspace(workspace, turnId, await records.byTurn(turnId), history)
+    await writeMark(workspace.runtime, turnId, epoch).catch(reportProblem) // only a process that resumes the turn needs the mark
     return workspace
   }
 
@@ -93,6 +94,7 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
     forTurn(turnId, { resumed }) {
       const callLog = workspaces && createCallLog()
       let started: Promise<Workspace> | undefined
+      let wasUsedHere = false
 
       function start(): Promise<Workspace> {
         const starting = startTurn(turnId, resumed)
@@ -117,29 +119,49 @@ export function createWorkspaceHandle({ workspaces, conversationId, ledger, reco
           return started !== undefined
         },
         resumed,
+        get wasUsedHere() {
+          return wasUsedHere
+        },
         implementation: workspaces?.implementation,
         async programRan() {
           const workspace = await started?.catch(() => undefined) // if the workspace could not be opened, there is nothing to tell it
           workspace?.programRan()
         },
+        async resume() {
+          if (!workspaces) return
+          try {
+            wasUsedHere = await renewMark((await openShared()).runtime, turnId, epoch)
+          } catch (error) {
+            reportProblem(error)
+          }
+        },
         addCall: (call) => callLog?.add(call),
         async removeFinished() {
-          const removed = started?.then((workspace) => workspace.removeFinished(historyOf({ records, blobs })))
-          await removed?.catch((error: unknown) => onProblem({ where: 'workspace', error }))
+          const removed = started?.then(async (workspace) => {
+            await removeMark(workspace.runtime, turnId)
+            await workspace.removeFinished(historyOf({ records, blobs }))
+          })
+          await removed?.catch(reportProblem)
         },
         async writeContext(when) {
-          if (!callLog) return
+          if (!callLog || !hasCalls(ledger.timeline)) return // the agent has no workspaces, or no tool has opened one
           try {
             const workspace = await openShared()
             const isNeeded = when === 'before program' || started !== undefined || (await hasContext(workspace))
             if (isNeeded) await flushContext(workspace, ledger.timeline, callLog.drain())
           } catch (error) {
-            onProblem({ where: 'workspace', error })
+            reportProblem(error)
           }
         },
       }
     },
   }
+}
+
+/** Whether a tool may have been called in this conversation. */
+function hasCalls(timeline: Timeline): boolean {
+  for (let position = 0; position < timeline.size; position++) if (blockAt(timeline, position)?.type === 'react.tool.call') return true
+  return summarisedTurns(timeline).length > 0
 }
 
 async function openWorkspace(workspaces: Workspaces | undefined, conversationId: string): Promise<Workspace> {
@@ -200,36 +222,6 @@ async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progres
   }
 }
 
-/**
- * Restores the files of a turn that began on another machine. Repeats the checkouts of the turn, then writes the files that tools have
- * written. If this machine already has files of the turn, nothing is restored, because these files are newer than those in the journal.
- */
-export async function restoreWorkspace(workspace: Workspace, turnId: string, timeline: Timeline, history: RecordedFiles): Promise<void> {
-  const { files } = workspace
-  const listings = await Promise.all(['files', 'outputs'].map((area) => files.list(`${turnId}/${area}`, { limit: 1, dotEntries: true })))
-  if (listings.some((listing) => listing.files.length > 0)) return
-  const sources = checkoutSources(blocksOfTurn(timeline, turnId))
-  if (sources.length > 0) {
-    const outcome = await workspace.checkout(turnId, { mode: 'replace', sources }, history)
-    if (!outcome.ok) throw new Failure('workspace.failed', `what this turn had checked out is not here: ${outcome.problems[0]?.message}`)
-  }
-  for (const logical of await history.paths(turnId)) {
-    const path = parsePath(logical)
-    const physical = path?.space === 'fi' && path.kind === 'file' && path.area !== 'attachments' ? toPhysical(logical) : undefined
-    const bytes = physical === undefined ? undefined : await history.bytes(logical)
-    if (physical !== undefined && bytes) await files.write(physical, bytes)
-  }
-}
-
-/** The sources that the turn has checked out so far. The newest checkout block lists all of them. */
-function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
-  const checkout = blocks.flatMap((block) => readWorkspaceCheckout(block) ?? []).at(-1)
-  return (checkout?.checked_out_from ?? []).flatMap((logical) => {
-    const path = parsePath(logical)
-    return path?.space === 'fi' && path.kind !== 'code' ? [{ turnId: path.turn, rel: path.rel }] : []
-  })
-}
-
 /** The block that records a publish. If the publish failed, also the error. If the turn had no files to publish, there is no block. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
@@ -258,7 +250,7 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
 
 /** Whether the turn may have files to publish. */
 export const mayHaveFiles = ({ turnId, conversation, workspace }: Turn): boolean =>
-  workspace.isOpen || (workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))
+  workspace.isOpen || workspace.wasUsedHere || (workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))
 
 /** Publishes the files. Any error becomes an outcome with the status `failed`. A thrown error would end the turn without its answer. */
 async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {
@@ -273,7 +265,7 @@ async function tryPublish({ turnId, agent, conversation: { ledger, records }, wo
   }
 }
 
-/** Whether a resumed turn has used its workspace. The process that opened the workspace is gone, so the blocks of the turn are searched. */
+/** Whether a resumed turn has used its workspace, as far as its blocks tell. Files that only programs wrote leave no block. */
 function hasFiles(timeline: Timeline, turnId: string): boolean {
   const prefix = `fi:${turnId}.files/`
   return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(prefix))

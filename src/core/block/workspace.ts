@@ -5,10 +5,10 @@ import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin, Notice } from './round.ts'
 
-/** Records all checkouts of the turn so far. `checkedOutFrom` has the logical paths that the agent checked out. */
+/** Records a checkout. `checkedOut` has the logical paths that the agent checked out, `checkedOutFrom` those of the whole turn so far. */
 export function checkoutBlock(
   { turnId, ts, callId, iteration }: BlockOrigin,
-  checkout: { readonly mode: string; readonly checkedOutFrom: readonly string[] },
+  checkout: { readonly mode: string; readonly checkedOut: readonly string[]; readonly checkedOutFrom: readonly string[] },
 ): Draft<'react.workspace.checkout'> {
   return {
     type: 'react.workspace.checkout',
@@ -18,12 +18,16 @@ export function checkoutBlock(
     mime: 'application/json',
     path: checkoutPath(turnId),
     call_id: callId,
-    text: JSON.stringify({ mode: checkout.mode, checked_out_from: checkout.checkedOutFrom }),
+    text: JSON.stringify({ mode: checkout.mode, checked_out: checkout.checkedOut, checked_out_from: checkout.checkedOutFrom }),
     meta: { tool_call_id: callId, iteration },
   }
 }
 
-const CheckoutPayload = z.looseObject({ mode: z.string(), checked_out_from: z.array(z.string()) })
+const CheckoutPayload = z.looseObject({
+  mode: z.string(),
+  checked_out_from: z.array(z.string()),
+  checked_out: z.array(z.string()).optional(),
+})
 
 export const readWorkspaceCheckout = oncePerBlockOfType(['react.workspace.checkout'], (block) => parseJsonAs(CheckoutPayload, block.text))
 

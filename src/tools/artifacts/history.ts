@@ -23,7 +23,7 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
     },
     async paths(turnId) {
       const blocks = await records.byTurn(turnId)
-      return [...new Set(blocks.flatMap(filePathsOf).filter((path) => isFileOf(path, turnId)))].sort()
+      return [...new Set(blocks.flatMap((block) => recordedPathsOf(block, turnId)))].sort()
     },
     async made(turnId) {
       const paths = (await records.byTurn(turnId)).flatMap((block) => readDigest(block)?.artifact_path ?? [])
@@ -54,6 +54,10 @@ export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<U
     throw error
   }
 }
+
+/** The logical paths of files of this turn that a block records. */
+export const recordedPathsOf = (block: Block, turnId: string): readonly string[] =>
+  filePathsOf(block).filter((path) => isFileOf(path, turnId))
 
 /** All logical paths under which a block records a file. */
 function filePathsOf(block: Block): readonly string[] {

@@ -57,7 +57,7 @@ describe('react.checkout', () => {
       {
         type: 'react.workspace.checkout',
         path: 'ar:turn_c.react.workspace.checkout',
-        text: '{"mode":"replace","checked_out_from":["fi:turn_o.files/app","fi:turn_p.files/app/a.ts"]}',
+        text: '{"mode":"replace","checked_out":["fi:turn_o.files/app","fi:turn_p.files/app/a.ts"],"checked_out_from":["fi:turn_o.files/app","fi:turn_p.files/app/a.ts"]}',
       },
     ])
   })
@@ -69,7 +69,9 @@ describe('react.checkout', () => {
     await run(checkoutTool, { mode: 'overlay', paths: ['fi:turn_o.files/app'] })
     const { after } = await run(checkoutTool, { mode: 'overlay', paths: ['fi:turn_p.files/app', 'fi:turn_o.files/app'] })
     expect(await files()).toEqual({ 'app/a.ts': 'a', 'app/b.ts': 'b', 'app/mine.ts': 'mine' })
-    expect(after?.[0]?.text).toBe('{"mode":"overlay","checked_out_from":["fi:turn_o.files/app","fi:turn_p.files/app"]}')
+    expect(after?.[0]?.text).toBe(
+      '{"mode":"overlay","checked_out":["fi:turn_p.files/app","fi:turn_o.files/app"],"checked_out_from":["fi:turn_o.files/app","fi:turn_p.files/app"]}',
+    )
     expect(await contentsBelow(workspace, 'turn_c/outputs')).toEqual({ 'report.md': 'out' })
   })
 

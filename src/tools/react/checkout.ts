@@ -50,7 +50,7 @@ export const checkoutTool = defineTool({
     const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
     return succeeded({
       output: checkoutResult(turnId, mode, outcome, checkedOutFrom),
-      after: [checkoutBlock(call.origin, { mode, checkedOutFrom })],
+      after: [checkoutBlock(call.origin, { mode, checkedOut: sources.map(logicalOf), checkedOutFrom })],
     })
   },
 })
