@@ -1,9 +1,12 @@
 import type { Format, FormatContext, Frame } from './format.ts'
-import { createEventSimplifier, type SimplifiedEvent } from './simplified-events.ts'
+import { createPlacedSimplifier, type SimplifiedEvent } from './simplified-events.ts'
+
+/** More than the most frames of one simplified event. So the parts of an entry ascend, and do not depend on what the stream has sent before. */
+const partsPerPlace = 8
 
 /** The AG-UI protocol. In its terms a turn is one run. The stream ends with the turn. */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
-  const simplify = createEventSimplifier(sources)
+  const simplify = createPlacedSimplifier(sources)
   let runId: string | undefined
 
   function protocolEvents(event: SimplifiedEvent): readonly object[] {
@@ -70,11 +73,16 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
   return {
     openingFrames: () => [],
     framesOf(event) {
-      const data = simplify(event).flatMap(protocolEvents)
-      return data.map((each, index): Frame => {
-        const last = index === data.length - 1
-        return { data: each, ...(last && event.type === 'entry' && { id: event.seq }) }
+      const seq = event.type === 'entry' ? event.seq : undefined
+      const frames = simplify(event).flatMap((placed) => {
+        let part = placed.place === undefined ? undefined : placed.place * partsPerPlace
+        return protocolEvents(placed.event).map((data): Frame => {
+          if (part === undefined || seq === undefined) return { data }
+          return { id: seq, part: ++part, data }
+        })
       })
+      const last = frames.at(-1)
+      return last === undefined || seq === undefined ? frames : [...frames.slice(0, -1), { id: seq, data: last.data }]
     },
     endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
     closingFrames: (reason) =>

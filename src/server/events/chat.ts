@@ -2,7 +2,7 @@ import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import { createKnownSources } from '../../core/view/known-sources.ts'
 import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, toEnvelope } from './chat-events.ts'
-import type { Format, Frame } from './format.ts'
+import { type Format, type Frame, numberFrames } from './format.ts'
 
 interface ChatOptions {
   readonly context: ChatContext
@@ -26,10 +26,8 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
   }
   const toFrames = (events: readonly ChatEvent[], id?: number): readonly Frame[] => {
     const envelopes = events.map((event) => toEnvelope(context, event)).filter(isAllowed)
-    return envelopes.map((data, index) => {
-      const last = index === envelopes.length - 1
-      return { event: data.route, data, ...(last && id !== undefined && { id }) }
-    })
+    const frames = envelopes.map((data): Frame => ({ event: data.route, data }))
+    return id === undefined ? frames : numberFrames(frames, id)
   }
   const controlFrame = (event: string, data: object): readonly Frame[] => [{ event, data }]
 

@@ -32,12 +32,40 @@ export interface StreamStart {
 
 /** One message of an event stream. (The frames of a store are something else.) */
 export interface Frame {
-  /** The `seq` of an entry, after which a client may resume. Only the last frame of an entry has it. */
+  /** The `seq` of the entry that this frame belongs to. A client may resume after the frame. Frames of live events have no id. */
   readonly id?: number
+  /** The number of the frame among the frames of its entry. Only the last of them has none: after it, the entry is complete. */
+  readonly part?: number
   readonly event?: string
   /** A string is written unchanged, and any other value as JSON. */
   readonly data: unknown
 }
+
+/** A position in a stream: the entry `seq` and, if a client has only a part of its frames, the number of the last of these. */
+export interface Cursor {
+  readonly seq: number
+  readonly part?: number
+}
+
+/** The ids of a stream: `26` after the entry 26, `26.2` after its second frame. Undefined for another text. */
+export function parseCursor(id: string): Cursor | undefined {
+  const [, seq, part] = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(id) ?? []
+  return seq === undefined ? undefined : { seq: Number(seq), ...(part !== undefined && { part: Number(part) }) }
+}
+
+/** Numbers the frames of an entry. Each is numbered by its place in the entry; the last one completes the entry. */
+export const numberFrames = (frames: readonly Frame[], seq: number): readonly Frame[] =>
+  frames.map((frame, index) => (index === frames.length - 1 ? { ...frame, id: seq } : { ...frame, id: seq, part: index + 1 }))
+
+/** The format for a client that already has the frames of the entry `seq` up to `part`. They are not sent again. */
+export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format => ({
+  ...format,
+  framesOf(event) {
+    const frames = format.framesOf(event)
+    if (event.type !== 'entry' || event.seq !== seq) return frames
+    return frames.filter((frame) => frame.part === undefined || frame.part > part)
+  },
+})
 
 const encoder = new TextEncoder()
 
@@ -45,9 +73,10 @@ const encoder = new TextEncoder()
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-export function frameText({ id, event, data }: Frame): string {
+export function frameText({ id, part, event, data }: Frame): string {
   const json = typeof data === 'string' ? data : JSON.stringify(data).replace(lineSeparators, escapeCharacter)
-  return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${json}\n\n`
+  const position = part === undefined ? id : `${id}.${part}`
+  return `${id === undefined ? '' : `id: ${position}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${json}\n\n`
 }
 
 const encoded = new WeakMap<Frame, Uint8Array>()

@@ -1,6 +1,6 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { blocksOfChange } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { type CitedPage, createKnownSources } from '../../core/view/known-sources.ts'
 import { readChange } from '../../core/view/read-change.ts'
 import { createShownTexts, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
@@ -27,6 +27,21 @@ export type SimplifiedEvent =
  * new id.
  */
 export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
+  const simplify = createPlacedSimplifier(rows)
+  return (event) => simplify(event).map((placed) => placed.event)
+}
+
+/**
+ * A simplified event and its place in its entry. The place depends on the entry only, not on what the stream has sent before. Events that
+ * are added because of the state of the stream have no place: the end of a text that was open, and the start for a client that joins.
+ */
+interface PlacedEvent {
+  readonly event: SimplifiedEvent
+  readonly place?: number
+}
+
+/** Does the same as `createEventSimplifier`, and tells the place of each event. */
+export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly PlacedEvent[] {
   const sources = createKnownSources(rows)
   const shown = createShownTexts()
   const begunTexts = new Set<string>()
@@ -106,14 +121,25 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
     }
   }
 
+  function eventsOfEntry(change: Change): readonly PlacedEvent[] {
+    let next = 0
+    return readChange(change).flatMap((visible) => {
+      const events = fromVisible(visible)
+      const firstOwn = events.findIndex(({ kind }) => kind !== 'text.end') // the end of an open text comes before
+      const place = next
+      next += visible.kind === 'sources.cited' ? visible.sids.length : 2 // also if the events are left out: a text has two, others one
+      return events.map((event, at) => (at < firstOwn ? { event } : { event, place: place + at - firstOwn }))
+    })
+  }
+
   return (event) => {
     if (event.type === 'status') return []
-    const events = event.type === 'entry' ? readChange(event.change).flatMap(fromVisible) : fromDelta(event)
+    const events = event.type === 'entry' ? eventsOfEntry(event.change) : fromDelta(event).map((each) => ({ event: each }))
     const [first] = events
     if (started || !first) return events
     started = true
     // the client has connected while the turn was running
-    return first.kind === 'turn.start' ? events : [{ kind: 'turn.start', turnId: turnIdOf(event) }, ...events]
+    return first.event.kind === 'turn.start' ? events : [{ event: { kind: 'turn.start', turnId: turnIdOf(event) } }, ...events]
   }
 }
 

@@ -6,7 +6,7 @@ import { conversationKeyOf, type Env, type ServerParts } from '../handler.ts'
 import type { StreamQuota } from '../limits/quotas.ts'
 import { createAgUiFormat } from './ag-ui.ts'
 import { createChatFormat } from './chat.ts'
-import type { Format } from './format.ts'
+import { type Cursor, type Format, resumedFormat } from './format.ts'
 import { createNativeFormat } from './native.ts'
 import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
@@ -16,6 +16,8 @@ interface StreamRequest {
   readonly as: EventFormat
   /** The `seq` of the latest entry when the stream begins. */
   readonly lastSeq: number
+  /** The position after which the client goes on. */
+  readonly cursor?: Cursor
   /** The events to send. They must end when the signal is aborted. */
   events(signal: AbortSignal): AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>
 }
@@ -23,14 +25,14 @@ interface StreamRequest {
 /** Responds with a stream of events. Until it ends, the stream counts against the quota of the user. */
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
-  const { as, lastSeq } = request
+  const { as, lastSeq, cursor } = request
   const release = streams.acquire(c.get('caller').scope)
   const ended = new AbortController()
   try {
     const format = await createFormat(as, c, parts, () => agent.archive.sources(conversationKeyOf(c)))
     return sseResponse(eventsFor(c.get('caller'), await request.events(ended.signal), settings), {
       start: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
-      format,
+      format: cursor ? resumedFormat(format, cursor) : format,
       keepAliveMs: settings.keepAliveMs,
       shutdown,
       onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),

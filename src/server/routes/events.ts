@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
+import { type Cursor, parseCursor } from '../events/format.ts'
 import { streamEvents } from '../events/stream-events.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import type { StreamQuota } from '../limits/quotas.ts'
@@ -27,9 +28,11 @@ export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
     const key = conversationKeyOf(c)
     const { as, after } = c.req.valid('query')
     const { lastSeq } = await agent.archive.head(key)
-    const cursor = parseCursor(c.req.header('last-event-id')) ?? after ?? 0
-    if (cursor > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
-    return streamEvents(c, parts, streams, { as, lastSeq, events: (signal) => agent.follow(key, { after: cursor, signal }) })
+    const cursor = readCursor(c.req.header('last-event-id')) ?? { seq: after ?? 0 }
+    if (cursor.seq > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
+    const complete = cursor.part === undefined ? cursor.seq : cursor.seq - 1 // of the last entry, the client has only some frames
+    const events = (signal: AbortSignal) => agent.follow(key, { after: complete, signal })
+    return streamEvents(c, parts, streams, { as, lastSeq, events, cursor })
   }) as App
 }
 
@@ -44,9 +47,12 @@ const route = createRoute({
   },
 })
 
-/** The `seq` in the header `Last-Event-ID`. A browser that has received no id yet sends no header or an empty one. */
-function parseCursor(header: string | undefined): number | undefined {
+/** The header `Last-Event-ID`. A browser that has received no id yet sends no header or an empty one. */
+function readCursor(header: string | undefined): Cursor | undefined {
   if (header === undefined || header === '') return undefined
-  if (/^\d{1,15}$/.test(header)) return Number(header)
-  throw invalidRequest([{ path: ['Last-Event-ID'], message: 'not an id of this stream' }])
+  const cursor = parseCursor(header)
+  if (cursor === undefined || (cursor.part !== undefined && cursor.seq === 0)) {
+    throw invalidRequest([{ path: ['Last-Event-ID'], message: 'not an id of this stream' }])
+  }
+  return cursor
 }
