@@ -1,9 +1,6 @@
-// Creates agents, stores and workspaces from settings. No other module imports all adapters.
-
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
@@ -89,6 +86,7 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & 
 }
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
+
 type AgentConfiguration = StoreSettings & Pick<Settings, 'model' | 'tokenCounter' | 'budget'>
 
 /** Opens the agent that the settings describe. `close` closes the agent, its store and its PDF reader. */
@@ -275,36 +273,3 @@ const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
   blobs: blobs.length,
   bytes: blobs.reduce((sum, { size }) => sum + size, 0),
 })
-
-/**
- * Returns a function that loads the export `agent` of a module. The export is an object with parts of an agent, or a function that returns
- * such an object.
- */
-export function loadAgentModule(
-  file: string,
-): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
-  return async () => {
-    const parts = await importAgent(file).catch((error: unknown) => {
-      throw new RangeError(`cannot load ${file}: ${loadFailureText(file, error)}`, { cause: error })
-    })
-    if (typeof parts === 'object' && parts !== null) return parts // the members are not checked, so a wrong member fails where it is used
-    throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that returns one`)
-  }
-}
-
-async function importAgent(file: string): Promise<unknown> {
-  const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
-  return typeof agent === 'function' ? await agent() : agent
-}
-
-function loadFailureText(file: string, error: unknown): string {
-  const found = statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return 'there is no such file'
-  return found.isDirectory() ? 'it is a folder; name a file in it' : errorMessage(error)
-}
-
-/** Imports a configuration file and returns its default export. */
-export async function importConfiguration(file: string): Promise<unknown> {
-  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
-  return module.default
-}

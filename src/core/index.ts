@@ -1,7 +1,8 @@
 // The package `daybook/core`: pure functions and data types. They use no clock, no randomness and no I/O, so that they work in Node,
 // browsers and workers.
 
-export type { AnnouncedWorkspace, AnnounceSection, WorkspaceScope } from './announce/announce.ts'
+export type { AnnounceSection } from './announce/announce.ts'
+export type { AnnouncedWorkspace, WorkspaceScope } from './announce/workspace-section.ts'
 export type { ConversationChange, ConversationQuery, ForkRequest, NewConversation } from './api/conversation.ts'
 export type { FeedbackBody, TurnSubmission } from './api/turn.ts'
 export type { HiddenReason, HiddenScope, Visibility } from './block/block.ts'
@@ -21,7 +22,8 @@ export {
   readPlan,
   readToolCall,
 } from './block/index.ts'
-export type { BlockOrigin, NoteSegment, Notice, ToolCall } from './block/round.ts'
+export type { NoteSegment } from './block/notes.ts'
+export type { BlockOrigin, Notice, ToolCall } from './block/round.ts'
 export { type Buckets, type CacheReport, type CacheRow, cacheReport } from './cache/cache-report.ts'
 export { type CacheBudget, type CacheFinding, defaultCacheBudget, type LintRule, lintCacheReport } from './cache/lint.ts'
 export type { Miss, MissCause } from './cache/misses.ts'

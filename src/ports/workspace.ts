@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace, WorkspaceScope } from '../core/announce/announce.ts'
+import type { AnnouncedWorkspace, WorkspaceScope } from '../core/announce/workspace-section.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 import type { Files } from './files.ts'

@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/announce.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/workspace-section.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { readCheckoutRecord } from './checkout.ts'
 import type { FolderView } from './folder-view.ts'

@@ -1,4 +1,4 @@
-import type { WorkspaceScope } from '../../core/announce/announce.ts'
+import type { WorkspaceScope } from '../../core/announce/workspace-section.ts'
 import { isTurnFolder } from '../../core/path/safety.ts'
 import type { Files } from '../../ports/files.ts'
 import { filesFolder, listBelow } from './files.ts'

@@ -1,4 +1,4 @@
-import type { WorkspaceScope } from '../../core/announce/announce.ts'
+import type { WorkspaceScope } from '../../core/announce/workspace-section.ts'
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { countScopes } from './describe.ts'

@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
+import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.ts'
 import { Failure } from '../../core/failure.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'

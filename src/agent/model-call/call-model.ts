@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BlobRef, type BlockOrigin, type Draft, noticeBlock, thinkingBlock } from '../../core/block/index.ts'
+import { type BlobRef, type BlockOrigin, type Draft, thinkingBlock } from '../../core/block/index.ts'
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
-import { type Attempt, isContextOverflow } from '../../core/compaction/overflow.ts'
+import type { Attempt } from '../../core/compaction/overflow.ts'
 import { estimatedUsage } from '../../core/cost/cost.ts'
-import { ellipsize } from '../../core/cut.ts'
 import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
-import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
-import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
+import type { ServiceError } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
 import { isInternalFile } from '../../core/timeline/artifacts.ts'
@@ -20,11 +18,11 @@ import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
-import type { ForcedEnd } from '../turn/finish.ts'
 import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } from '../turn/prompt.ts'
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
+import { isOverflowError } from './service-errors.ts'
 
 /** A call of the decision model, with its response. If attempts failed, this is the last attempt. */
 export type ModelCall = NewCall | JournaledCall
@@ -261,56 +259,4 @@ function promptRecord(
 export function thinkingDrafts(origin: BlockOrigin, response: ModelResponse): readonly Draft[] {
   const text = channelOf(response, 'thinking')?.instances.join('\n').trim()
   return text ? [thinkingBlock(origin, text)] : []
-}
-
-const maxMessageLength = 300
-
-/** A notice with the details of the provider error that ended the turn. The answer for the user is a plain sentence. */
-export function serviceErrorNotice(origin: BlockOrigin, error: ServiceError): Draft {
-  const { kind, error_type, http_status, code } = error
-  return noticeBlock(origin, {
-    code: 'service_error',
-    message: 'The model service failed, and the turn was ended. Nothing ran in this round.',
-    kind,
-    error_type,
-    ...(http_status !== undefined && { http_status }),
-    ...(code !== undefined && { provider_code: code }),
-    provider_message: ellipsize(error.message, maxMessageLength),
-  })
-}
-
-/** How a turn ends if its model call has failed and can not be retried. */
-export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
-  const { thrown } = call.response
-  return {
-    exitReason: 'error',
-    // an adapter that throws has a bug, so this is not a failure of the provider
-    fallback: thrown === undefined ? endingOf(error) : 'error',
-    error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
-    last: { origin, call },
-    drafts: [...drafts, serviceErrorNotice(origin, error)],
-  }
-}
-
-/** Whether the provider rejected the prompt as too long. Some providers say this only in the message of the error. */
-export const isOverflowError = (error: ServiceError): boolean =>
-  error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
-
-function endingOf(error: ServiceError): FallbackReason {
-  if (isOverflowError(error)) return 'too_long'
-  return endings[error.kind]
-}
-
-const endings: { readonly [K in ServiceErrorKind]: FallbackReason } = {
-  aborted: 'provider_down',
-  authentication: 'provider_key',
-  connection: 'provider_down',
-  content_filter: 'provider_filtered',
-  context_overflow: 'too_long',
-  invalid_request: 'provider_refused',
-  malformed_response: 'provider_garbled',
-  overloaded: 'provider_busy',
-  rate_limited: 'provider_limit',
-  timeout: 'provider_silent',
-  unknown: 'provider_down',
 }

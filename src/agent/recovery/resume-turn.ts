@@ -8,6 +8,8 @@ import { readDecision } from '../../core/decision/read.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { failed } from '../../tools/outcome.ts'
+import type { Outcome } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import { readJournaledResponse, shownAnswerOf } from '../model-call/journaled-response.ts'
@@ -17,7 +19,7 @@ import { applyEvent } from '../turn/incoming-events.ts'
 import { withUnfinished } from '../turn/interruption.ts'
 import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult } from '../turn/round.ts'
 import { startWithTitle } from '../turn/title.ts'
-import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
+import { commitResult, runToolCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 
 /**
@@ -205,3 +207,18 @@ function violationIn({ text }: Block): string | undefined {
   const error = isObject(payload) && payload.ok === false && isObject(payload.error) ? payload.error : undefined
   return typeof error?.code === 'string' && error.code.startsWith('protocol_violation.') ? error.code : undefined
 }
+
+/** The outcome of a call that was running when the process died, for a tool that must not run twice. */
+const unknownOutcome = (toolId: string): Outcome =>
+  failed(
+    'outcome_unknown',
+    `The process stopped while ${toolId} was running. Whether it had its effect is not known; it was not run again.`,
+    {
+      notices: [
+        {
+          code: 'tool_call_error.outcome_unknown',
+          message: `${toolId} was interrupted by a restart and may or may not have had its effect. Find out before you call it again.`,
+        },
+      ],
+    },
+  )

@@ -1,4 +1,5 @@
-import type { AnnouncedFeedback, AnnouncedWorkspace, AnnounceSection, LiveEvent } from '../../core/announce/announce.ts'
+import type { AnnouncedFeedback, AnnounceSection, LiveEvent } from '../../core/announce/announce.ts'
+import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.ts'
 import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import {
   afterRejectedResponse,
@@ -24,14 +25,8 @@ import { isSameAnswer } from '../../core/decision/same-answer.ts'
 import type { ReachedLimit } from '../../core/timeline/change.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
-import {
-  callModel,
-  endForServiceError,
-  type ModelCall,
-  responseChanges,
-  serviceErrorNotice,
-  thinkingDrafts,
-} from '../model-call/call-model.ts'
+import { callModel, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
+import { endForServiceError, serviceErrorNotice } from '../model-call/service-errors.ts'
 import type { AgentSettings, ModelSettings } from '../settings.ts'
 import { type AnswerAttempt, attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { prepareContext } from './context-window.ts'

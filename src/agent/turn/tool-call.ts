@@ -288,18 +288,3 @@ function mergeSourcesChange(timeline: Timeline, { sources }: DeliveredOutcome, t
   const { pool, changed } = mergeSources(timeline.sources, sources)
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
 }
-
-/** The outcome of a call that was running when the process died, for a tool that must not run twice. */
-export const unknownOutcome = (toolId: string): Outcome =>
-  failed(
-    'outcome_unknown',
-    `The process stopped while ${toolId} was running. Whether it had its effect is not known; it was not run again.`,
-    {
-      notices: [
-        {
-          code: 'tool_call_error.outcome_unknown',
-          message: `${toolId} was interrupted by a restart and may or may not have had its effect. Find out before you call it again.`,
-        },
-      ],
-    },
-  )

@@ -1,4 +1,4 @@
-import type { AnnouncedWorkspace } from '../../core/announce/announce.ts'
+import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.ts'
 import { type Draft, type Notice, publishBlock, publishNotice, readWorkspacePublish } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { omitUndefined } from '../../core/json.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import { type Replayed, replay } from '../../agent/replay/replay.ts'
-import { loadAgentModule } from '../../wiring.ts'
+import { loadAgentModule } from '../agent-module.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'

@@ -21,6 +21,7 @@ export {
   userEventBlock,
   userPromptBlock,
 } from './message.ts'
+export { internalNoteBlock, noteSegments, noteTags, readNote } from './notes.ts'
 export { completeBlock, isoTime, parseBlock } from './parse.ts'
 export { Plan, planAckBlock, planBlock, readPlan, StepStatus } from './plan.ts'
 export { oncePerBlock } from './reader.ts'
@@ -31,15 +32,11 @@ export {
   Digest,
   decisionNotesBlock,
   digestText,
-  internalNoteBlock,
   isResultMetadata,
   Notice,
-  noteSegments,
-  noteTags,
   noticeBlock,
   rawDecisionBlock,
   readDigest,
-  readNote,
   readNotice,
   readToolCall,
   resultMetadataBlock,

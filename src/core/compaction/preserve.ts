@@ -1,5 +1,5 @@
 import type { Block, BlockType, Draft } from '../block/block.ts'
-import { noteSegments, noteTags } from '../block/round.ts'
+import { noteSegments, noteTags } from '../block/notes.ts'
 import { cutAt } from '../cut.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { preservedNotePath } from '../path/build.ts'

@@ -4,7 +4,8 @@ import { binaryContentOf, type Estimator, LINE_BREAK_TOKENS } from '../estimate/
 import { type Json, parseJson } from '../json.ts'
 import { shownTypes } from '../render/blocks/index.ts'
 import { caps } from '../render/caps.ts'
-import { cutText, scrubBase64, shapeOf, shortenJson, stripHostingHandles } from '../render/text.ts'
+import { stripHostingHandles } from '../render/hosting-handles.ts'
+import { cutText, scrubBase64, shapeOf, shortenJson } from '../render/text.ts'
 
 /**
  * A request for a summary. `history` asks for a summary of earlier turns, `turn_prefix` for one of the beginning of the running turn. The

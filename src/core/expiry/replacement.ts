@@ -2,7 +2,8 @@ import { type Block, type BlockType, callIdOf } from '../block/block.ts'
 import { digestText, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../json.ts'
-import { cutText, oneLine, type ShortenLimits, shortenJson, stripHostingHandles } from '../render/text.ts'
+import { stripHostingHandles } from '../render/hosting-handles.ts'
+import { cutText, oneLine, type ShortenLimits, shortenJson } from '../render/text.ts'
 import type { ExpirySettings } from './expiry.ts'
 
 /** Blocks at one path that are hidden together. */

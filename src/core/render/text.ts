@@ -1,10 +1,9 @@
 import type { Block } from '../block/block.ts'
 import { cutAt } from '../cut.ts'
 import { roughTokens } from '../estimate/tokens.ts'
-import { isObject, type Json, parseJson } from '../json.ts'
+import type { Json } from '../json.ts'
 import { shortSourcesPath } from '../path/build.ts'
 import { parsePath } from '../path/logical.ts'
-import { unsafeReason } from '../path/safety.ts'
 import type { Caps } from './caps.ts'
 import type { TextPart } from './types.ts'
 
@@ -99,6 +98,7 @@ export function preview({ what, text, limit, path, json }: PreviewOptions, limit
 }
 
 const encoder = new TextEncoder()
+
 const byteLength = (text: string) => encoder.encode(text).length
 
 /** The number of lines. A newline at the end of the text does not begin another line. */
@@ -168,6 +168,7 @@ export interface ShortenLimits {
 }
 
 const MARK = '...[truncated]'
+
 const MAX_DEPTH = 16
 
 /** Cuts a text that is longer than `limit` characters and puts `mark` after the cut. */
@@ -204,9 +205,13 @@ export function shortenJson(value: Json, limits: ShortenLimits): { readonly valu
 
 /** A text with fewer base64 characters is kept. It may be a key, a hash or a long word. */
 const minRunChars = 2_048
+
 /** A line with fewer characters does not count as a line of base64. */
 const minLineChars = 60
-const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/ // `\\n` and `\\r\\n` match the escaped line breaks in JSON strings
+
+const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/
+
+// `\\n` and `\\r\\n` match the escaped line breaks in JSON strings
 
 /**
  * Replaces bytes that a tool printed as base64. They cost thousands of tokens, and no model can read them. A group of consecutive base64
@@ -270,35 +275,7 @@ function* base64Lines(text: string): Generator<{ readonly start: number; readonl
 const isPadding = (text: string, at: number) => text[at - 1] !== '=' || text[at - 2] !== '='
 
 const alphabet = new Uint8Array(128)
+
 for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') alphabet[character.charCodeAt(0)] = 1
+
 const isBase64 = (text: string, at: number) => alphabet[text.charCodeAt(at)] === 1
-
-const hostingFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
-
-const isAbsolutePhysicalPath = (field: string, value: unknown) =>
-  field === 'physical_path' && typeof value === 'string' && unsafeReason(value) !== undefined
-
-/**
- * A replacer for `JSON.stringify` that removes hosting fields and absolute paths. Use it only for records that the runtime wrote. In the
- * output of a tool, a field such as `key` may have another meaning.
- */
-export function omitHostingFields(field: string, value: unknown): unknown {
-  return hostingFields.has(field) || isAbsolutePhysicalPath(field, value) ? undefined : value
-}
-
-const mayHoldHandles = /"(?:hosted_uri|rn|local_path|physical_path)"/
-
-/**
- * Removes hosting fields from the JSON text that a tool returned. Tools also use field names such as `key` for other purposes. So these
- * fields are removed only from objects with a `hosted_uri` or `rn`.
- */
-export function stripHostingHandles(text: string): string {
-  const value = mayHoldHandles.test(text) ? parseJson(text) : undefined
-  return value === undefined ? text : JSON.stringify(value, dropHandles)
-}
-
-function dropHandles(this: unknown, field: string, value: Json): Json | undefined {
-  if (field === 'local_path' || field === 'hosted_uri' || isAbsolutePhysicalPath(field, value)) return undefined
-  const isHosted = isObject(this) && (this.hosted_uri !== undefined || typeof this.rn === 'string')
-  return isHosted && hostingFields.has(field) ? undefined : value
-}

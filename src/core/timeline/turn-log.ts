@@ -4,7 +4,8 @@ import { isResultMetadata, readDigest, readNotice, readToolCall } from '../block
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
 import { rowSids } from '../render/blocks/tool-result.ts'
-import { joinLines, oneLine, stripHostingHandles } from '../render/text.ts'
+import { stripHostingHandles } from '../render/hosting-handles.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { noteSegments } from '../../core/block/round.ts'
+import { noteSegments } from '../../core/block/notes.ts'
 import { cutAt } from '../../core/cut.ts'
 import { isObject } from '../../core/json.ts'
 import { parsePayload, type Situation } from '../prompt/situation.ts'

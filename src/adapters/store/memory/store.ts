@@ -51,7 +51,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const write = <T>(work: () => T | Promise<T>) =>
     exclusively(() => {
       checkOpen()
-      return watchers.isEmpty() ? work() : tellWatchers(work)
+      return watchers.watched.size === 0 ? work() : tellWatchers(work)
     })
   /** Tells the watchers in a later task, so that the caller of `append` has published its entries before. */
   const tellWatchers = <T>(work: () => T | Promise<T>): T | Promise<T> => {

@@ -10,7 +10,8 @@ interface Watched {
 export function createWatchers(lastSeqOf: (conversationId: string) => number | undefined) {
   const watched = new Map<string, Watched>()
   return {
-    isEmpty: () => watched.size === 0,
+    /** The watched conversations, by id. */
+    watched: watched as ReadonlyMap<string, unknown>,
 
     add(conversationId: string, listener: WatchListener): () => void {
       const known = watched.get(conversationId) ?? { told: lastSeqOf(conversationId), listeners: new Set() }

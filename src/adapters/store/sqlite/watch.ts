@@ -44,7 +44,7 @@ export function createWatch(database: Database) {
     }
     return () => {
       remove()
-      if (watchers.isEmpty()) stop()
+      if (watchers.watched.size === 0) stop()
     }
   }
 

@@ -3,7 +3,8 @@ import { type Notice, readNotice } from '../../block/round.ts'
 import { publishNotice, readWorkspacePublish } from '../../block/workspace.ts'
 import { isObject } from '../../json.ts'
 import type { Caps } from '../caps.ts'
-import { clip, joinLines, omitHostingFields, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
+import { omitHostingFields } from '../hosting-handles.ts'
+import { clip, joinLines, oneLine, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
 /** Removes base64 from the text of a block and passes the text to `draw`. A blank text renders to no parts. */

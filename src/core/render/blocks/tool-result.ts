@@ -6,18 +6,8 @@ import { shortSourcesPath } from '../../path/build.ts'
 import { unsafeReason } from '../../path/safety.ts'
 import { sourceRowsIn } from '../../sources/rows.ts'
 import type { Caps } from '../caps.ts'
-import {
-  clip,
-  joinLines,
-  omitHostingFields,
-  oneLine,
-  pathWithin,
-  preview,
-  scrubBase64,
-  shownPath,
-  stripHostingHandles,
-  textPart,
-} from '../text.ts'
+import { omitHostingFields, stripHostingHandles } from '../hosting-handles.ts'
+import { clip, joinLines, oneLine, pathWithin, preview, scrubBase64, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 import { binaryParts } from './attachment.ts'
 import { isPlainResult } from './fast-tool-result.ts'
