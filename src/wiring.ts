@@ -21,6 +21,7 @@ import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import { agentOptions, storeOptions } from './agent/agent-options.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
 import { createOwner } from './agent/conversation/owner.ts'
+import { createDeletion } from './agent/deletion.ts'
 import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import type { BlobRef } from './core/block/index.ts'
@@ -123,16 +124,19 @@ export async function openAgent(
 export async function openArchive(settings: AgentConfiguration): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
   const store = await openStore({ ...settings, allowReadOnly: true })
   const clock = createSystemClock()
+  const owner = createOwner(clock)
+  const hosting = openHosting(settings, store.blobs)
+  const workspaces = await openWorkspaces(settings, store.blobs)
   const archive = createArchive({
     store,
     clock,
-    owner: createOwner(clock),
-    hosting: openHosting(settings, store.blobs),
-    workspaces: await openWorkspaces(settings, store.blobs),
+    owner,
+    hosting,
+    workspaces,
     agentParts: { settings: agentSettings(settings) },
     bookkeeping,
     publishEntry: () => {}, // this process has no followers
-    announceDeleted: () => {},
+    deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),
     commitToRunning: async () => false, // this process runs no turns
   })
   return { archive, close: () => store.close() }

@@ -19,6 +19,7 @@ import type { Inbox, NewEvent } from './conversation/inbox.ts'
 import { createOwner } from './conversation/owner.ts'
 import { createRunningConversations } from './conversation/running.ts'
 import { type Bookkeeping, noBookkeeping } from './conversation/spending.ts'
+import { createDeletion } from './deletion.ts'
 import { type FollowOptions, follow } from './events/follow.ts'
 import { openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
 import type { AnnounceFunction, HookFunctions } from './hooks.ts'
@@ -101,7 +102,7 @@ export interface Agent {
   /** Lists, renames, forks, exports and deletes conversations. */
   readonly archive: Archive
   /**
-   * Resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
+   * Finishes deletions that failed, resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
    * another owner holds are skipped. The result lists these conversations with the time at which to try again. The owner may still be
    * working. Or the owner is dead but this can not be proven, for example because its container was replaced.
    */
@@ -120,6 +121,14 @@ export function createAgentFrom(parts: AgentParts): Agent {
   const owner = createOwner(clock)
   const admission = createAdmission({ store, documents, policy, onProblem })
   const conversations = createRunningConversations(context, owner)
+  const deletion = createDeletion({
+    store,
+    owner,
+    hosting,
+    workspaces,
+    exclude: conversations.exclude,
+    announceDeleted: (conversationId) => hub.announceDeleted(conversationId),
+  })
   const closed = new AbortController()
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {
@@ -253,7 +262,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       agentParts: parts,
       bookkeeping,
       publishEntry: (conversationId, event) => hub.publish(conversationId, event),
-      announceDeleted: (conversationId) => hub.announceDeleted(conversationId),
+      deletion,
       async commitToRunning(conversationId, change) {
         const running = await conversations.find(conversationId)
         await running?.commit(change)
@@ -261,7 +270,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       },
     }),
     follow: (conversationId, options = {}) => follow(conversationId, options, hub, store, closed.signal),
-    recover: (options = {}) => recoverAll(store, conversations, clock, options),
+    recover: (options = {}) => recoverAll(store, conversations, clock, options, deletion.finish),
     drain: (withinMs) => conversations.drain(withinMs),
     async close() {
       await conversations.close()

@@ -12,9 +12,18 @@ import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
-import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
+import type {
+  ConversationInfo,
+  ConversationPage,
+  ConversationStore,
+  ListQuery,
+  Owner,
+  RetentionPolicy,
+  RetentionReport,
+} from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
+import type { Deletion } from './deletion.ts'
 import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
@@ -32,10 +41,16 @@ export interface Archive {
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
   /**
-   * Deletes the conversation, its hosted files and its workspace. Throws `conversation.busy` while another process runs a turn of this
-   * conversation.
+   * Deletes the conversation, its workspace and its hosted files. A turn that runs in this process is stopped first. Throws
+   * `conversation.busy` while another process holds the conversation. If a step fails, the conversation is no longer found, and the rest
+   * is removed by the next `delete`, `retain` or `recover`.
    */
   delete(key: string): Promise<void>
+  /**
+   * Removes the conversations and entries that the policy selects, with their workspaces and hosted files. Also finishes deletions that
+   * failed.
+   */
+  retain(policy: RetentionPolicy): Promise<RetentionReport>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
   importBundle(value: unknown, as?: string): Promise<ConversationInfo>
@@ -63,8 +78,7 @@ interface ArchiveParts {
   readonly agentParts: ReplayParts
   readonly bookkeeping: Bookkeeping
   publishEntry(key: string, event: EntryEvent): void
-  /** Ends every `follow` of the conversation. */
-  announceDeleted(key: string): void
+  readonly deletion: Deletion
   /**
    * Commits a change to a conversation that is running in this process. Returns false when the conversation is not running in this process.
    */
@@ -72,7 +86,7 @@ interface ArchiveParts {
 }
 
 export function createArchive(parts: ArchiveParts): Archive {
-  const { store, clock, owner, hosting, workspaces, agentParts, bookkeeping, publishEntry, announceDeleted, commitToRunning } = parts
+  const { store, clock, owner, hosting, workspaces, agentParts, bookkeeping, publishEntry, deletion, commitToRunning } = parts
 
   async function loadTimeline(key: string): Promise<Timeline> {
     const saved = await store.loadVisible(key)
@@ -105,6 +119,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 
   /** Imports a bundle as a new conversation with its own hosted files. If the import fails, these hosted files are removed. */
   async function importAs(bundle: Bundle, key: string): Promise<ConversationInfo> {
+    await deletion.finish(key)
     if (await store.head(key)) throw conversationExists(key)
     try {
       await store.importBundle(await withOwnFiles(bundle, key, hosting), { as: key })
@@ -123,6 +138,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     list: (query) => store.list(query),
     head,
     async create(key, title) {
+      await deletion.finish(key)
       if (await store.head(key)) throw conversationExists(key)
       await commitWithClaim(key, title === undefined ? [] : [setTitle(title)])
       return head(key)
@@ -133,14 +149,9 @@ export function createArchive(parts: ArchiveParts): Archive {
       return head(key)
     },
     async delete(key) {
-      const { scope, name } = parseConversationKey(key)
-      const { openTurn } = await head(key)
-      if (openTurn !== null) await commitWithClaim(key, []) // throws `conversation.busy` while another process runs the turn
-      if (!(await store.delete(key))) throw missing(key)
-      announceDeleted(key)
-      await hosting?.remove(scope, name)
-      await workspaces?.remove(scope, name)
+      if (!(await deletion.delete(key))) throw missing(key)
     },
+    retain: deletion.retain,
     async fork(key, as, atTurn) {
       return importAs(forkBundle(await exportBundle(key), atTurn), as)
     },

@@ -86,13 +86,23 @@ export interface ConversationStore {
    */
   importBundle(bundle: Bundle, options?: { readonly as?: string }): Promise<{ readonly conversationId: string }>
   /**
-   * Deletes the journal, its index, and the blobs that no other conversation refers to. Returns false when there is no such conversation.
+   * Deletes a conversation in these steps: it is marked as deleted, `removeFiles` runs, then the blobs that no other conversation refers to
+   * are removed, then the journal and its index. Returns false when there is no such conversation.
+   * From the first step on, the conversation does not exist for any reader, and no earlier claim can append to it. If a step fails or the
+   * process dies, the deletion stays unfinished. Until it is finished, by `finishDeletions`, `retain` or another `delete`, no conversation
+   * with this id can be created: `claim` and `importBundle` throw `conversation.busy`.
    */
-  delete(conversationId: string): Promise<boolean>
+  delete(conversationId: string, options?: DeleteOptions): Promise<boolean>
+  /**
+   * Finishes deletions that a dead process or a failure left unfinished, and returns the ids of the conversations. A deletion on which a
+   * living process works is skipped. With `conversationId`, only the deletion of this conversation is finished. If deletions fail, the
+   * others are finished, and then an `AggregateError` is thrown.
+   */
+  finishDeletions(options?: DeleteOptions & { readonly conversationId?: string }): Promise<readonly string[]>
   /** Removes blobs that were stored for an entry which was not appended in the end. A blob to which any entry refers is kept. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
-  /** Removes the conversations and entries that the policy selects. */
-  retain(policy: RetentionPolicy): Promise<RetentionReport>
+  /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
+  retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
   close(): Promise<void>
 }
 
@@ -195,6 +205,20 @@ export interface RetentionPolicy {
   readonly conversationsIdleSince?: string
   /** Removes entries before this time if all their blocks were compacted. */
   readonly historyBefore?: string
+}
+
+/** Options of the functions that delete conversations. */
+export interface DeleteOptions {
+  /**
+   * Who deletes. While another owner holds the lease of the conversation, `delete` throws `conversation.busy`. Without an owner, the lease
+   * is not checked.
+   */
+  readonly owner?: Owner
+  /**
+   * Removes the data of the conversation that is not in the store, such as its workspace. It may be called several times for one
+   * conversation. If it throws, the deletion stays unfinished.
+   */
+  removeFiles?(conversationId: string): Promise<void>
 }
 
 /** How much `retain` has removed. */

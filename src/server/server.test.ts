@@ -40,6 +40,21 @@ describe('a server', () => {
     await expect(client.conversations.get('second')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
   })
 
+  it('deletes a conversation during a turn: the turn is stopped, and nothing of it comes back', async () => {
+    const work = pausedTool()
+    const replies = [reply.call('paused.work'), reply.answer('Done.')]
+    const { client } = await openServer({ replies, tools: [work.tool], settings: { stopGraceMs: 20 } })
+    await client.conversations.create({ id: 'c1' })
+    await client.send('c1', 'hello')
+    await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
+    await client.conversations.delete('c1')
+    work.finish()
+    await expect(client.conversations.get('c1')).rejects.toMatchObject({ status: 404 })
+    await expect(client.conversations.delete('c1')).rejects.toMatchObject({ status: 404 })
+    expect((await client.conversations.list({})).conversations).toEqual([])
+    expect(await client.conversations.create({ id: 'c1' })).toMatchObject({ last_seq: 0 })
+  })
+
   it('accepts a message that is sent twice only once', async () => {
     const { client } = await start([reply.answer('Once.')])
     await client.conversations.create({ id: 'c1' })

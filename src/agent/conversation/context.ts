@@ -1,5 +1,7 @@
+import type { BlobRef } from '../../core/block/index.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { Change } from '../../core/timeline/change.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
 import type { Records } from '../../tools/tool.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import type { TurnResult } from '../turn/finish.ts'
@@ -23,6 +25,8 @@ export interface ConversationContext {
   /** Undefined when the agent has no prices. */
   readonly spending: Spending | undefined
   readonly records: Records
+  /** The blobs of the store. What tools put is remembered until the turn is closed. */
+  readonly blobs: BlobStore
   /** Reads the entries of the open turn from the store. A resumed turn computes its progress from them. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>
   /** Aborted when the agent is closed or the lease is lost. Nothing is committed after that, except a response that is already complete. */
@@ -44,6 +48,8 @@ export interface RunningConversation {
   readonly firstResult: Promise<TurnResult | undefined>
   /** Resolves when the first turn has ended, and every turn that a waiting followup started. */
   readonly finished: Promise<void>
+  /** The blobs that tools have put since the last turn was closed. Maybe no entry refers to them. */
+  readonly putBlobs: readonly BlobRef[]
   abort(reason: unknown): void
 }
 

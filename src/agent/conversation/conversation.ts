@@ -4,18 +4,21 @@ import { parseConversationKey } from '../../core/scope.ts'
 import type { InboxEvent } from '../../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { type Claim, HEARTBEAT_MS, type Owner, type Saved } from '../../ports/store.ts'
+import type { Claim, Owner, Saved } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
+import { isMissing, removeFilesOf } from '../deletion.ts'
 import { attachmentBlobs, attachmentsIn } from '../turn/attachments.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/finish.ts'
 import type { TurnInput, TurnStart } from '../turn/start.ts'
 import { runTurn } from '../turn/turn.ts'
 import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
+import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
 import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
 import { createInbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
+import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
 
@@ -43,10 +46,6 @@ export async function startConversation(
   await releaseClaim(agent, claim)
   return undefined
 }
-
-/** Releases a claim. If this fails, the failure is only reported, because the lease of the claim expires after some time. */
-const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim): Promise<void> =>
-  store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
 function hasNothingToDo(reason: StartReason, timeline: Timeline): boolean {
   if (findUnfinished(timeline)) return false
@@ -85,6 +84,9 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
     commit: (change) => ledger.commit([change]),
     firstResult,
     finished,
+    get putBlobs() {
+      return conversation.putBlobs.refs
+    },
     abort: (cause) => abort.abort(cause),
   }
 }
@@ -95,6 +97,7 @@ interface Conversation extends ConversationContext {
   readonly claim: Claim
   readonly firstTurnId: string
   readonly workspaces: WorkspaceHandle
+  readonly putBlobs: PutBlobs
   readonly results: ResultsByEvent
   /** Resolves when the message or event that started the conversation is in the journal. */
   readonly journaled: PromiseWithResolvers<void>
@@ -110,6 +113,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
   const { signal } = abort
   const ledger = openLedger(saved, claim, store, (event) => onEntry(conversation, event))
   const records = recordsOf(store, conversationId)
+  const putBlobs = createPutBlobs(store.blobs)
   const firstTurnId = saved.timeline.openTurn?.turn_id ?? newTurnId(clock)
   const conversation: Conversation = {
     agent,
@@ -123,6 +127,8 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     renderers: agent.createRenderers(),
     spending: settings.priceOf && createSpending(settings.priceOf),
     records,
+    putBlobs,
+    blobs: putBlobs.blobs,
     entriesOfTurn: (turnId) => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId),
     workspaces: createWorkspaceHandle({ workspaces, claim, ledger, records, blobs: store.blobs, onProblem }),
     results: createResultsByEvent(),
@@ -138,14 +144,16 @@ const newTurnId = (clock: Clock) => `turn_${Date.parse(clock.now())}_${clock.ran
 
 /** Called for every entry that the conversation commits, in order. */
 function onEntry(
-  { agent, conversationId, live, spending, inbox, results, journaled, currentResult }: Conversation,
+  { agent, conversationId, live, spending, inbox, results, journaled, putBlobs, currentResult }: Conversation,
   event: EntryEvent,
 ): void {
   const { change } = event
   spending?.record(change)
   if (change.type === 'turn.opened') journaled.resolve()
-  else if (change.type === 'turn.closed') inbox.endTurn()
-  else if (change.type === 'event.folded' && change.turn_id !== null && currentResult) results.assign(change.event_ids, currentResult)
+  else if (change.type === 'turn.closed') {
+    inbox.endTurn()
+    putBlobs.forget()
+  } else if (change.type === 'event.folded' && change.turn_id !== null && currentResult) results.assign(change.event_ids, currentResult)
   live.emit(event)
   agent.onEntry?.(conversationId, event)
 }
@@ -172,7 +180,7 @@ function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { rea
  */
 async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined): Promise<void> {
   const { agent, inbox } = conversation
-  const stopHeartbeat = startHeartbeat(conversation)
+  const stopHeartbeat = startHeartbeat(agent, conversation)
   let last = first
   try {
     for (;;) {
@@ -216,7 +224,7 @@ async function runOneTurn(
   start: TurnStart,
   previous: RunningTurn | undefined,
 ): Promise<TurnResult> {
-  const { agent, ledger, spending, workspaces } = conversation
+  const { agent, ledger, spending, workspaces, abort } = conversation
   const { clock, settings, hooks } = agent
   // the next turn starts after this, so the caller of the previous turn sees no events of the next one
   if (previous) await previous.callerResult.promise
@@ -229,8 +237,9 @@ async function runOneTurn(
   const workspace = workspaces.forTurn(turnId, { resumed })
   if (resumed) await workspace.resume()
   const result = await runTurn({ turnId, agent, conversation, workspace }, start, feedbacks).catch((error: unknown) => {
-    if (isSuperseded(error)) return cancelledResult(turnId) // another process runs the turn now
-    throw error
+    if (!isLost(error)) throw error
+    abort.abort(error)
+    return cancelledResult(turnId) // another process runs the turn now, or has deleted the conversation
   })
   const { exitReason } = result
   if (exitReason === 'cancelled') return result
@@ -242,14 +251,26 @@ async function runOneTurn(
 
 /** Closes the inbox and releases the claim. After that, callers that still wait get the result of the last turn. */
 async function closeConversation(
-  { agent, claim, conversationId, inbox, results }: Conversation,
+  { agent, claim, conversationId, inbox, results, workspaces, putBlobs, signal }: Conversation,
   last: RunningTurn | undefined,
 ): Promise<void> {
   inbox.close()
   agent.hub.close(conversationId)
+  workspaces.close()
+  await putBlobs.close()
+  if (isMissing(signal.reason)) await removeFilesOfDeleted(agent, conversationId)
   await releaseClaim(agent, claim)
   last?.callerResult.resolve(last.result)
   if (last) results.settleRest(last.result)
+}
+
+/** Removes the files that a turn has written although another process had deleted the conversation. */
+async function removeFilesOfDeleted(agent: AgentContext, conversationId: string): Promise<void> {
+  try {
+    if (!(await agent.store.head(conversationId))) await removeFilesOf(conversationId, agent)
+  } catch (error) {
+    agent.onProblem({ where: 'deletion', error })
+  }
 }
 
 /** The event to put into the inbox when the conversation is running or a dead process left work in it. A message becomes a followup. */
@@ -262,22 +283,5 @@ export function eventFor(reason: Exclude<StartReason, { readonly kind: 'unfinish
 
 const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachments: attachmentsIn(event), eventId: event.event_id })
 
-const missingConversation = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
-
-/**
- * Renews the lease regularly. If another process has taken over the conversation, the running turn is aborted. Any other failure is
- * reported, and the lease is renewed at the next interval.
- */
-function startHeartbeat({ agent: { store, onProblem }, claim, abort }: Conversation): () => void {
-  const timer = setInterval(() => {
-    store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))
-  }, HEARTBEAT_MS)
-  timer.unref()
-  return () => clearInterval(timer)
-}
-
-/** Whether an error means that another process has taken the conversation from this process. */
-export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
-
-/** Whether an error means that another process holds the claim, so that this process can not get it. */
-export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'
+export const missingConversation = (conversationId: string) =>
+  new Failure('conversation.missing', `there is no conversation ${conversationId}`)

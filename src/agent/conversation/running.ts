@@ -1,8 +1,9 @@
+import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import type { Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import type { RunningConversation, StartReason } from './context.ts'
-import { eventFor, startConversation } from './conversation.ts'
+import { eventFor, missingConversation, startConversation } from './conversation.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
 
 /** The conversations that are running in this process. A message to a running conversation goes to its inbox. */
@@ -16,6 +17,11 @@ export interface RunningConversations {
    */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   find(conversationId: string): Promise<RunningConversation | undefined>
+  /**
+   * Stops the conversation if it is running, then runs `work`. Until `work` has ended, the conversation can not be started: messages and
+   * events for it are rejected with `conversation.missing`. `work` gets the blobs that the stopped turn has put.
+   */
+  exclude<T>(conversationId: string, work: (putBlobs: readonly BlobRef[]) => Promise<T>): Promise<T>
   readonly conversationIds: Iterable<string>
   readonly size: number
   /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
@@ -36,6 +42,7 @@ export interface DeliveryResult {
 
 export function createRunningConversations(agent: AgentContext, owner: Owner): RunningConversations {
   const active = new Map<string, Promise<RunningConversation | undefined>>()
+  const excluded = new Map<string, Promise<void>>()
   let closed = false
 
   function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
@@ -50,6 +57,7 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
   async function deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult> {
     let event: NewEvent | undefined
     for (;;) {
+      if (excluded.has(conversationId)) throw missingConversation(conversationId)
       const present = active.get(conversationId)
       if (!present) return { running: await start(conversationId, reason) }
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
@@ -62,13 +70,30 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
     }
   }
 
+  async function exclude<T>(conversationId: string, work: (putBlobs: readonly BlobRef[]) => Promise<T>): Promise<T> {
+    for (let before = excluded.get(conversationId); before; before = excluded.get(conversationId)) await before
+    const { promise, resolve } = Promise.withResolvers<void>()
+    excluded.set(conversationId, promise)
+    try {
+      const running = await active.get(conversationId)?.catch(() => undefined)
+      running?.abort(new DOMException('The conversation is deleted.', 'AbortError'))
+      await running?.finished.catch(() => {}) // the callers of the stopped turn get the error
+      return await work(running?.putBlobs ?? [])
+    } finally {
+      excluded.delete(conversationId)
+      resolve()
+    }
+  }
+
   return {
+    exclude,
     async deliver(conversationId, event) {
       const running = await active.get(conversationId)?.catch(() => undefined)
       return running ? running.inbox.accept(event) : false
     },
     deliverOrStart,
-    start: async (conversationId, reason) => (active.has(conversationId) ? undefined : start(conversationId, reason)),
+    start: async (conversationId, reason) =>
+      active.has(conversationId) || excluded.has(conversationId) ? undefined : start(conversationId, reason),
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
     get conversationIds() {
       return active.keys()

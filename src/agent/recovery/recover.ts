@@ -2,7 +2,7 @@ import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.ts'
-import { isBusy, isSuperseded } from '../conversation/conversation.ts'
+import { isBusy, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/finish.ts'
 
@@ -35,19 +35,21 @@ export interface RecoverOptions {
 /** How many conversations are resumed at the same time. With more than one, a slow model call does not delay all other conversations. */
 const maxConcurrent = 32
 
-/** Resumes all unfinished work in the store. Skips conversations that another owner holds. */
+/** Finishes deletions, then resumes all unfinished turns in the store. Skips conversations that another owner holds. */
 export async function recoverAll(
   store: ConversationStore,
   conversations: Pick<RunningConversations, 'start'>,
   clock: Clock,
   { onSkipped }: RecoverOptions,
+  finishDeletions: () => Promise<void>,
 ): Promise<Recovery> {
+  const failures: unknown[] = []
+  await finishDeletions().catch((error: unknown) => failures.push(error))
   const unfinished: string[] = []
   // All conversations are listed before the first is resumed, because a resumed conversation moves to the start of the list.
   for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId)
   const results: TurnResult[] = []
   const skipped: SkippedConversation[] = []
-  const failures: unknown[] = []
   const resumeNext = async (): Promise<void> => {
     for (let conversationId = unfinished.shift(); conversationId !== undefined; conversationId = unfinished.shift()) {
       try {
@@ -65,7 +67,7 @@ export async function recoverAll(
     }
   }
   await Promise.all(Array.from({ length: maxConcurrent }, resumeNext))
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be resumed`)
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns or deletions could not be finished`)
   return { results, skipped }
 }
 

@@ -96,6 +96,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     renderers: prompts.renderers,
     spending,
     records: recordsOf(recorded, conversationId),
+    blobs: agent.store.blobs,
     entriesOfTurn: async () => ({ changes: player.played(), events: new Map() }),
     signal: stop.signal,
   }

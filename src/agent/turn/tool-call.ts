@@ -149,7 +149,7 @@ function invokeTool(
     scope,
     records,
     workspace: workspace.open,
-    blobs: agent.store.blobs,
+    blobs: conversation.blobs,
     onProblem: agent.onProblem,
   }
   const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
@@ -267,7 +267,7 @@ const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || 
 function deliveryTarget({ agent, conversation, workspace }: Turn) {
   const { scope, name } = parseConversationKey(conversation.conversationId)
   return {
-    blobs: agent.store.blobs,
+    blobs: conversation.blobs,
     workspace: workspace.open,
     hosting: agent.hosting,
     scope,

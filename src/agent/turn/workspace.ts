@@ -55,6 +55,8 @@ export interface TurnWorkspace {
 
 /** Makes a `TurnWorkspace` for each turn of a conversation. All turns share one opened workspace. */
 export interface WorkspaceHandle {
+  /** From now on no workspace can be opened. A tool that did not stop when its turn ended gets an error. */
+  close(): void
   forTurn(turnId: string, options: { readonly resumed: boolean }): TurnWorkspace
 }
 
@@ -72,8 +74,10 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
   const placeAttachments = createAttachmentPlacer(blobs)
   const reportProblem = (error: unknown) => onProblem({ where: 'workspace', error })
   let opened: Promise<Workspace> | undefined
+  let closed = false
 
-  function openShared(): Promise<Workspace> {
+  async function openShared(): Promise<Workspace> {
+    if (closed) throw new Failure('workspace.failed', 'the turn has ended, so its files can not be changed any more')
     opened ??= openWorkspace(workspaces, conversationId)
     return opened
   }
@@ -91,6 +95,9 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
   }
 
   return {
+    close() {
+      closed = true
+    },
     forTurn(turnId, { resumed }) {
       const callLog = workspaces && createCallLog()
       let started: Promise<Workspace> | undefined

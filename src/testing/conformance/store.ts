@@ -2,6 +2,7 @@ import { createOwner } from '../../agent/conversation/owner.ts'
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
 import { describeBundles } from './store-bundles.ts'
+import { describeDeletion } from './store-deletion.ts'
 import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store-fixture.ts'
 import { describeHistory } from './store-history.ts'
 import { describeJournal } from './store-journal.ts'
@@ -19,6 +20,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeList(runner, create)
     describeBundles(runner, create)
     describeRetention(runner, create)
+    describeDeletion(runner, create)
     describeWatch(runner, create)
   })
 }

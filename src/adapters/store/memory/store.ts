@@ -21,8 +21,9 @@ import {
 import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
-import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/validate.ts'
+import { involvesBlobs } from '../shared/validate.ts'
 import { createWatchers } from '../shared/watchers.ts'
+import { createBlobReferences } from './blob-references.ts'
 import {
   appendChanges,
   firstVersionsOf,
@@ -32,6 +33,7 @@ import {
   removeHistory,
   visibleTimeline,
 } from './conversation.ts'
+import { createDeletions } from './deletions.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. Read it first to
@@ -39,7 +41,7 @@ import {
  */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()
-  const references = new Map<string, number>() // by hash of a blob: how many changes refer to this blob
+  const references = createBlobReferences(blobs)
   const exclusively = createMutex()
   const watchers = createWatchers((conversationId) => conversations.get(conversationId)?.info.lastSeq)
   let claims = 0
@@ -71,49 +73,12 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return conversation as MemoryConversation // `checkClaim` throws if the conversation does not exist
   }
 
-  /**
-   * Stores the inline bytes of blocks as blobs and returns the changes with references to these blobs. Throws `blob.missing` when a block
-   * refers to a blob that does not exist.
-   */
-  async function prepareBlobs(changes: readonly Change[]): Promise<readonly Change[]> {
-    const prepared = hasInlineBytes(changes) ? (await storeInlineBytes(changes, blobs)).changes : changes
-    for (const sha256 of prepared.flatMap((change) => [...referencedBlobs(change)])) {
-      if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which was never put`)
-    }
-    return prepared
-  }
-
-  function addReferences(changes: readonly Change[]): void {
-    for (const sha256 of changes.flatMap((change) => [...referencedBlobs(change)])) {
-      references.set(sha256, (references.get(sha256) ?? 0) + 1)
-    }
-  }
-
-  /** Removes the blobs to which only these changes referred, and returns how many were removed. */
-  async function removeReferences(changes: readonly Change[]): Promise<number> {
-    let removed = 0
-    for (const sha256 of changes.flatMap((change) => [...referencedBlobs(change)])) {
-      const others = (references.get(sha256) ?? 1) - 1
-      if (others > 0) references.set(sha256, others)
-      else {
-        references.delete(sha256)
-        await blobs.remove(sha256)
-        removed += 1
-      }
-    }
-    return removed
-  }
-
-  async function remove(conversationId: string): Promise<number> {
-    const entries = conversations.get(conversationId)?.entries ?? []
-    conversations.delete(conversationId)
-    return removeReferences(entries.map(({ change }) => change))
-  }
+  const deletions = createDeletions({ conversations, references, clock, newEpoch: () => ++claims, write })
 
   async function appendWithBlobs(conversation: MemoryConversation, changes: readonly Change[]): Promise<readonly Entry[]> {
-    const prepared = await prepareBlobs(changes)
+    const prepared = await references.prepare(changes)
     const entries = appendChanges(conversation, prepared)
-    addReferences(prepared)
+    references.add(prepared)
     return entries
   }
 
@@ -126,6 +91,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     claim: (conversationId, owner, options) =>
       write(() => {
         checkConversationName(conversationId)
+        deletions.checkNotDeleting(conversationId)
         const known = conversations.get(conversationId)
         const now = clock.now()
         if (known && options?.takeOver !== 'always') checkLeaseFree(conversationId, known.lease, owner, now)
@@ -219,45 +185,40 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const conversationId = options?.as ?? named
         checkConversationName(conversationId)
         if (conversations.has(conversationId)) throw conversationExists(conversationId)
+        deletions.checkNotDeleting(conversationId)
         for (const content of bytes.values()) await blobs.put(content)
-        const prepared = await prepareBlobs(changes)
+        const prepared = await references.prepare(changes)
         const conversation = { ...newConversation(), lease: { epoch: ++claims, owner: null, expiresAt: null } }
         asBundleFailure(() => appendChanges(conversation, prepared))
-        addReferences(prepared)
+        references.add(prepared)
         conversations.set(conversationId, conversation)
         return { conversationId }
       }),
 
-    delete: (conversationId) =>
-      write(async () => {
-        const existed = conversations.has(conversationId)
-        await remove(conversationId)
-        return existed
-      }),
+    delete: (conversationId, options = {}) => deletions.delete(conversationId, options),
+    finishDeletions: async (options = {}) => (await deletions.finishUnfinished(options)).finished,
+    releaseBlobs: (refs) => write(() => references.removeUnused(refs)),
 
-    releaseBlobs: (refs) =>
-      write(async () => {
-        for (const { sha256 } of refs) if (!references.has(sha256)) await blobs.remove(sha256)
-      }),
-
-    retain: ({ conversationsIdleSince, historyBefore }) =>
-      write(async () => {
-        const report = { conversations: 0, entries: 0, blobs: 0 }
-        const now = clock.now()
-        for (const [conversationId, conversation] of conversations) {
-          const { info, lease } = conversation
-          const isIdle = conversationsIdleSince !== undefined && (info.lastActivityAt ?? '') < conversationsIdleSince
-          if (isIdle && !isUnfinished(info) && !isHeld(lease, now)) {
-            report.conversations += 1
-            report.blobs += await remove(conversationId)
-          } else if (historyBefore !== undefined) {
-            const removed = removeHistory(conversation, historyBefore)
-            report.entries += removed.length
-            report.blobs += await removeReferences(removed)
-          }
+    async retain({ conversationsIdleSince, historyBefore }, options = {}) {
+      const now = clock.now()
+      const isIdle = ({ info, lease }: MemoryConversation) =>
+        conversationsIdleSince !== undefined &&
+        (info.lastActivityAt ?? '') < conversationsIdleSince &&
+        !isUnfinished(info) &&
+        !isHeld(lease, now)
+      const unfinished = await deletions.finishUnfinished(options)
+      const deleted = await deletions.deleteSelected(isIdle, options)
+      const report = { conversations: deleted.conversations, entries: 0, blobs: unfinished.blobs + deleted.blobs }
+      if (historyBefore === undefined) return report
+      return write(async () => {
+        for (const conversation of conversations.values()) {
+          const removed = removeHistory(conversation, historyBefore)
+          report.entries += removed.length
+          report.blobs += await references.remove(references.hashesIn(removed))
         }
         return report
-      }),
+      })
+    },
 
     close: () =>
       exclusively(() => {

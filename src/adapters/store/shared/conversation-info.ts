@@ -106,3 +106,9 @@ export const conversationExists = (conversationId: string) =>
   new Failure('conversation.exists', `there is already a conversation ${conversationId}: import it under another name`, {
     details: { conversationId },
   })
+
+/** The error for a new conversation with the id of a conversation whose deletion is not finished. */
+export const beingDeleted = (conversationId: string, expiresAt: string) =>
+  new Failure('conversation.busy', `conversation ${conversationId} is being deleted: try again when its deletion is finished`, {
+    details: { conversationId, expiresAt },
+  })

@@ -16,6 +16,12 @@ export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + L
 /** Whether a lease has an owner and has not expired. The owner may be dead. */
 export const isHeld = ({ owner, expiresAt }: Lease, now: string): boolean => owner !== null && expiresAt !== null && expiresAt > now
 
+/** Whether no living process holds the lease. `claimant` describes the calling process. Without it, only the expiry of the lease counts. */
+export function isFree(lease: Lease, claimant: Owner | undefined, now: string): boolean {
+  if (!isHeld(lease, now)) return true
+  return lease.owner !== null && claimant !== undefined && isProvenDead(lease.owner, claimant, findProcess)
+}
+
 /** Throws `conversation.busy` while another owner holds the lease. The lease of an owner that is proven dead counts as free. */
 export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
   const { owner, expiresAt } = lease

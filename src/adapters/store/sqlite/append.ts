@@ -6,6 +6,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import { type Frame, frameOf } from '../../../core/timeline/frame.ts'
 import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
@@ -33,6 +34,7 @@ interface AppenderParts {
   readonly indexer: Indexer
   readonly reader: Reader
   readonly blobs: BlobStore
+  readonly clock: Clock
 }
 
 const MAX_CACHED_ROWS = 256
@@ -41,7 +43,7 @@ const MAX_CACHED_ROWS = 256
  * Appends changes and imports bundles. Slow work is done before the transaction starts. The transaction then checks that no other append
  * has changed the conversation since.
  */
-export function createAppender({ database, conversations, journal, indexer, reader, blobs }: AppenderParts) {
+export function createAppender({ database, conversations, journal, indexer, reader, blobs, clock }: AppenderParts) {
   /**
    * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. A cached row may be
    * outdated; `replaceIfUnchanged` then writes nothing.
@@ -116,7 +118,7 @@ export function createAppender({ database, conversations, journal, indexer, read
     await database.write(async () => {
       if (conversations.find(conversationId)) throw conversationExists(conversationId)
       await ensureBlobs(prepared, blobs)
-      writeEntries(conversations.create(conversationId), prepared, numbers, frameAfter(emptyTimeline(), prepared.changes))
+      writeEntries(conversations.create(conversationId, clock.now()), prepared, numbers, frameAfter(emptyTimeline(), prepared.changes))
     })
     return { conversationId }
   }

@@ -1,5 +1,13 @@
 import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../../ports/store.ts'
-import { checkConversationName, foldTitle, type InfoFields, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
+import {
+  beingDeleted,
+  checkConversationName,
+  foldTitle,
+  type InfoFields,
+  pageOf,
+  pageSize,
+  parseCursor,
+} from '../shared/conversation-info.ts'
 import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database, Statement } from './database.ts'
 
@@ -31,12 +39,14 @@ export interface ConversationRow {
    */
   readonly owner_epoch: number | null
   readonly lease_expires_at: string | null
+  /** When the deletion of the conversation began. Only the functions that delete conversations see rows in which it is set. */
+  readonly deleted_at: string | null
 }
 
 /** The table of conversations: leases, and the info that a list shows. Call the functions that modify it inside `database.write`. */
 export function createConversations(database: Database) {
   const byId = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
-  const committedById = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
+  const committedById = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ? AND deleted_at IS NULL')
   const nextEpoch = database.writeStatement<{ value: number }>(
     "UPDATE counters SET value = value + 1 WHERE name = 'claims' RETURNING value",
   )
@@ -53,7 +63,12 @@ export function createConversations(database: Database) {
   )
   const listStatements = new Map<string, Statement<ConversationRow>>()
 
-  const find = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
+  /** Finds the row of a conversation, also if its deletion has begun. */
+  const findAny = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
+  const find = (conversationId: string) => {
+    const row = findAny(conversationId)
+    return row?.deleted_at === null ? row : undefined
+  }
   /** Reads the row outside of a transaction, as it was last committed. */
   const findCommitted = (conversationId: string) =>
     conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined
@@ -72,16 +87,27 @@ export function createConversations(database: Database) {
   return {
     find,
 
+    findAny,
+
     findCommitted,
 
-    create(conversationId: string): ConversationRow {
+    /** Starts a new lease, whoever held the last one. */
+    newLease(conversationId: string, owner: Owner | null, now: string): Lease {
+      const lease = { epoch: newEpoch(), owner, expiresAt: owner && leaseExpiry(now) }
+      writeLease(conversationId, lease)
+      return lease
+    },
+
+    create(conversationId: string, now: string): ConversationRow {
+      checkNotDeleting(conversationId, findAny(conversationId), now)
       insert.run(conversationId, newEpoch())
       return find(conversationId) as ConversationRow // the row was just inserted
     },
 
     claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
       checkConversationName(conversationId)
-      const known = find(conversationId)
+      const known = findAny(conversationId)
+      checkNotDeleting(conversationId, known, now)
       if (known && takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(known), owner, now)
       const epoch = newEpoch()
       const expiresAt = leaseExpiry(now)
@@ -122,14 +148,14 @@ export function createConversations(database: Database) {
       const size = pageSize(query)
       const wanted = foldTitle(query.search ?? '')
       const conditions = [
+        'deleted_at IS NULL',
         ...(cursor ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
         ...(wanted === '' ? [] : ["instr(folded(coalesce(title, '')), ?) > 0"]),
         ...(query.prefix === undefined ? [] : ['substr(id, 1, length(?)) = ?']),
         ...(query.plain ? ["instr(id, '/') = 0"] : []),
         ...(query.open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL)'] : []),
       ]
-      const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
-      const sql = `SELECT * FROM conversations ${where} ORDER BY last_activity_at DESC, id LIMIT ?`
+      const sql = `SELECT * FROM conversations WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`
       const values = [
         ...(cursor ? [cursor.activity, cursor.activity, cursor.id] : []),
         ...(wanted === '' ? [] : [wanted]),
@@ -146,6 +172,10 @@ export function createConversations(database: Database) {
 }
 
 export type Conversations = ReturnType<typeof createConversations>
+
+function checkNotDeleting(conversationId: string, row: ConversationRow | undefined, now: string): void {
+  if (row && row.deleted_at !== null) throw beingDeleted(conversationId, row.lease_expires_at ?? now)
+}
 
 /**
  * Returns the row if no later claim exists. Otherwise throws `conversation.superseded`, or `conversation.missing` if `row` is undefined.

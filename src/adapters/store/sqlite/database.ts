@@ -19,6 +19,11 @@ export interface Database {
   writeStatement<Row extends object>(sql: string): Statement<Row>
   /** Prepares a statement for use inside `read`. */
   readStatement<Row extends object>(sql: string): Statement<Row>
+  /**
+   * Copies the write-ahead log into the file and empties the log, so that deleted text is in neither. Returns false when another process
+   * reads at this moment. Then the log stays as it is.
+   */
+  emptyLog(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -87,6 +92,17 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     },
     writeStatement: (sql) => prepareStatement(writer, sql),
     readStatement: (sql) => prepareStatement(reader, sql),
+    emptyLog: () =>
+      exclusively(() => {
+        checkOpen()
+        try {
+          const { busy } = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number } // the pragma returns one row
+          return busy === 0
+        } catch (error) {
+          if (isBusy(error)) return false
+          throw translateSqliteError(error, file)
+        }
+      }),
     close: () =>
       exclusively(() => {
         if (closed) return

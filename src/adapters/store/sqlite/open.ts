@@ -53,6 +53,7 @@ function openWriter(file: string): DatabaseSync {
   try {
     // Most rows have 0.5 to 9 KB. In pages of 4 KB or more, half of the space would stay empty.
     writer.exec('PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
+    writer.exec('PRAGMA secure_delete = ON') // deleted text is overwritten, so that it can not be read from the file any more
     migrate(writer)
     return writer
   } catch (error) {

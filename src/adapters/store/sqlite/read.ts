@@ -27,7 +27,7 @@ const PAGE_SIZE = 256
  */
 export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
   const conversation = database.readStatement<{ key: number; last_seq: number; indexed_seq: number }>(
-    'SELECT key, last_seq, indexed_seq FROM conversations WHERE id = ?',
+    'SELECT key, last_seq, indexed_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
   )
   const frameOf = database.readStatement<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
   const entriesAfter = database.readStatement<TypedRow>(

@@ -1,49 +1,43 @@
 import type { BlobRef } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import type { RetentionPolicy, RetentionReport } from '../../../ports/store.ts'
+import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/store.ts'
 import { isUnfinished } from '../shared/conversation-info.ts'
+import { finishAll } from '../shared/deletions.ts'
 import { isHeld } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { type ConversationRow, type Conversations, infoOf, leaseOf } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
+import type { Deleter } from './delete.ts'
 import { translateSqliteError, withReadOnly } from './open.ts'
 import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
- * Removes conversations, old entries and blobs, in two transactions. The first transaction deletes rows and records the blobs whose last
- * reference may be gone. The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next
- * removal deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob
- * disappears between the check and the commit.
+ * Removes old entries and unused blobs, in two transactions. The first transaction deletes rows and records the blobs whose last reference
+ * may be gone. The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next removal
+ * deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears
+ * between the check and the commit.
  */
-export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
-  const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations')
-  const deleteConversation = database.writeStatement('DELETE FROM conversations WHERE key = ?')
+export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore, deleter: Deleter) {
+  const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE deleted_at IS NULL')
   const frameOf = database.writeStatement<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
   const entriesAfter = database.writeStatement<StoredRow & { ts: string }>(
     `SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
   )
   const deleteEntry = database.writeStatement(`DELETE FROM journal WHERE entry = ${ENTRY_KEY}`)
-  const deleteEntriesAfter = database.writeStatement(`DELETE FROM journal WHERE ${ENTRIES_AFTER}`)
   const withoutEntry = 'conversation = ?1 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
   const deleteIndexRows = ['paths', 'calls', 'turns', 'blob_refs'].map((table) =>
     database.writeStatement(`DELETE FROM ${table} WHERE ${withoutEntry}`),
   )
-  const recordCandidates = (where: string) =>
-    database.writeStatement(`INSERT INTO unreferenced_blobs SELECT DISTINCT sha256 FROM blob_refs WHERE ${where} ON CONFLICT DO NOTHING`)
-  const recordCandidatesWithoutEntry = recordCandidates(withoutEntry)
-  const recordCandidatesOf = recordCandidates('conversation = ?')
+  const recordCandidatesWithoutEntry = database.writeStatement(
+    `INSERT INTO unreferenced_blobs SELECT DISTINCT sha256 FROM blob_refs WHERE ${withoutEntry} ON CONFLICT DO NOTHING`,
+  )
   const candidates = database.writeStatement<{ sha256: string; needed: 0 | 1 }>(
     'SELECT sha256, EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = unreferenced_blobs.sha256) AS needed FROM unreferenced_blobs',
   )
+  const someCandidate = database.readStatement('SELECT 1 FROM unreferenced_blobs LIMIT 1')
   const recordCandidate = database.writeStatement('INSERT INTO unreferenced_blobs VALUES (?) ON CONFLICT DO NOTHING')
   const deleteCandidates = database.writeStatement('DELETE FROM unreferenced_blobs')
-
-  function removeConversation(key: number): void {
-    recordCandidatesOf.run(key)
-    deleteEntriesAfter.run(key, 0)
-    deleteConversation.run(key) // foreign keys delete the rows of the index
-  }
 
   function removeHistory({ key, id, open_turn }: ConversationRow, before: string): number {
     const frame = frameOf.get(key)
@@ -58,6 +52,7 @@ export function createRemover(database: Database, conversations: Conversations, 
     for (const seq of removable) deleteEntry.run(key, seq)
     recordCandidatesWithoutEntry.run(key)
     for (const statement of deleteIndexRows) statement.run(key)
+    deleter.recordFreedText()
     return removable.length
   }
 
@@ -74,14 +69,9 @@ export function createRemover(database: Database, conversations: Conversations, 
   }
 
   return {
-    async delete(conversationId: string): Promise<boolean> {
-      const existed = await database.write(() => {
-        const row = conversations.find(conversationId)
-        if (row) removeConversation(row.key)
-        return row !== undefined
-      })
-      if (existed) await database.write(removeCandidates)
-      return existed
+    /** Removes the blobs that a process had recorded before it died. */
+    async removeRecorded(): Promise<void> {
+      if (database.read(() => someCandidate.get())) await database.write(removeCandidates)
     },
 
     releaseBlobs: (refs: readonly BlobRef[]): Promise<void> =>
@@ -90,22 +80,40 @@ export function createRemover(database: Database, conversations: Conversations, 
         await removeCandidates()
       }),
 
-    async retain({ conversationsIdleSince, historyBefore }: RetentionPolicy, now: string): Promise<RetentionReport> {
+    async retain(
+      { conversationsIdleSince, historyBefore }: RetentionPolicy,
+      options: DeleteOptions,
+      now: string,
+    ): Promise<RetentionReport> {
       const isIdle = (row: ConversationRow) =>
         conversationsIdleSince !== undefined &&
         row.last_activity_at < conversationsIdleSince &&
         !isUnfinished(infoOf(row)) &&
         !isHeld(leaseOf(row), now)
-      const removed = await database.write(() => {
-        const idle = allConversations.all().filter(isIdle)
-        for (const { key } of idle) removeConversation(key)
-        return idle.length
-      })
+      const unfinished = await deleter.finishUnfinished(options)
+      let removedBlobs = unfinished.removed
+      const idle = await database.write(() => allConversations.all().filter(isIdle))
+      const deleted = await finishAll(
+        idle.map(({ id }) => id),
+        async (id) => {
+          const deletion = await database.write(() => {
+            const row = conversations.find(id)
+            return row && isIdle(row) ? deleter.begin(row, options.owner) : undefined // another process may have used it since
+          })
+          if (deletion) removedBlobs += await deleter.finish(deletion, options.removeFiles)
+          return deletion !== undefined
+        },
+      )
       let entries = 0
       for (const row of historyBefore === undefined ? [] : await database.write(() => allConversations.all())) {
-        entries += await database.write(() => removeHistory(conversations.find(row.id) ?? row, historyBefore ?? ''))
+        entries += await database.write(() => {
+          const current = conversations.find(row.id) // undefined if it was deleted since
+          return current ? removeHistory(current, historyBefore ?? '') : 0
+        })
       }
-      return { conversations: removed, entries, blobs: await database.write(removeCandidates) }
+      removedBlobs += await database.write(removeCandidates)
+      await deleter.emptyLog()
+      return { conversations: deleted.length, entries, blobs: removedBlobs }
     },
   }
 }

@@ -105,6 +105,13 @@ export const migrations: readonly string[] = [
   ALTER TABLE conversations ADD COLUMN owner_pid_ns TEXT;
   ALTER TABLE conversations ADD COLUMN owner_epoch INTEGER;
   `,
+  // A row with `deleted_at` belongs to a conversation whose deletion has begun. The row is removed when nothing else of the conversation is
+  // left.
+  `
+  ALTER TABLE conversations ADD COLUMN deleted_at TEXT;
+  CREATE INDEX conversations_deleted ON conversations (id) WHERE deleted_at IS NOT NULL;
+  INSERT INTO counters VALUES ('freed_text', 0);
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -6,6 +6,7 @@ import { conversationMissing } from '../shared/conversation-info.ts'
 import { createAppender } from './append.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
+import { createDeleter } from './delete.ts'
 import { createIndexer } from './index-entries.ts'
 import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
@@ -31,9 +32,10 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
-  const remover = createRemover(database, conversations, blobs)
+  const deleter = createDeleter(database, conversations, blobs, clock)
+  const remover = createRemover(database, conversations, blobs, deleter)
   const journal = createJournalWriter(database)
-  const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs })
+  const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs, clock })
   const { watch, close: closeWatch } = createWatch(database)
 
   return {
@@ -77,9 +79,14 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
       }),
     importBundle: (bundle, options) => appender.importBundle(bundle, options?.as),
 
-    delete: remover.delete,
+    delete: deleter.delete,
+    async finishDeletions(options) {
+      const { finished } = await deleter.finishUnfinished(options)
+      await remover.removeRecorded()
+      return finished
+    },
     releaseBlobs: remover.releaseBlobs,
-    retain: (policy) => remover.retain(policy, clock.now()),
+    retain: (policy, options = {}) => remover.retain(policy, options, clock.now()),
     close() {
       closeWatch()
       return database.close()

@@ -12,7 +12,7 @@ const POLL_MS = 200
  * whether anything was committed. Only then are the watched conversations looked up.
  */
 export function createWatch(database: Database) {
-  const lastSeq = database.readStatement<{ last_seq: number }>('SELECT last_seq FROM conversations WHERE id = ?')
+  const lastSeq = database.readStatement<{ last_seq: number }>('SELECT last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL')
   const watchers = createWatchers((conversationId) =>
     conversationId.isWellFormed() ? database.read(() => lastSeq.get(conversationId)?.last_seq) : undefined,
   )

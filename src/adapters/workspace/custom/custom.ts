@@ -2,6 +2,7 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
 import { conversationFolder } from '../names.ts'
+import { createRemovalFence } from '../removal-fence.ts'
 import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
 import { publishCustom } from './publish.ts'
 import { createCustomVersions } from './versions.ts'
@@ -12,11 +13,12 @@ import { createCustomVersions } from './versions.ts'
  */
 export function createCustomWorkspaces(options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
   const { blobs } = options
+  const fence = createRemovalFence()
   return {
     implementation: 'custom',
     async open(owner, conversationId) {
       const home = conversationFolder(owner, conversationId)
-      const folders = openFolders(options, home)
+      const folders = fence.guard(home, openFolders(options, home))
       const versions = createCustomVersions(blobs)
       return createWorkspace(folders, {
         implementation: 'custom',
@@ -28,7 +30,10 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
         describe: async () => ({}),
       })
     },
-    remove: (owner, conversationId) => options.removeFiles(conversationFolder(owner, conversationId)),
+    remove(owner, conversationId) {
+      const home = conversationFolder(owner, conversationId)
+      return fence.remove(home, () => options.removeFiles(home))
+    },
   }
 }
 

@@ -9,6 +9,7 @@ import { hasManifest } from '../custom/export.ts'
 import { createCustomVersions } from '../custom/versions.ts'
 import { type StoredFile, type VersionStore, versionUnavailable } from '../files.ts'
 import { conversationFolder, encodeName } from '../names.ts'
+import { createRemovalFence } from '../removal-fence.ts'
 import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
 import { adoptVersion } from './adopt.ts'
 import { createGitDescriber } from './describe.ts'
@@ -37,12 +38,13 @@ export interface GitWorkspacesOptions extends FolderProvider {
  *                        /out/workdir/<turn>/.git       a repository for programs of the agent. Daybook never runs git in it
  */
 export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
+  const fence = createRemovalFence()
   return {
     implementation: 'git',
     async open(owner, conversationId) {
       const home = conversationFolder(owner, conversationId)
       const folder = join(options.root, home)
-      const folders = openFolders(options, home)
+      const folders = fence.guard(home, openFolders(options, home))
       const { lineage, origin } = openRepositories(options, owner, conversationId)
       const manifests = createCustomVersions(options.blobs)
       const turnRoot = (turnId: string) => join(options.root, turnFolder(home, turnId))
@@ -72,10 +74,13 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       })
     },
     async remove(owner, conversationId) {
-      const { lineage, origin } = openRepositories(options, owner, conversationId)
-      if (origin) await lineage.prepare()
-      await origin?.removeRefs()
-      await options.removeFiles(conversationFolder(owner, conversationId))
+      const home = conversationFolder(owner, conversationId)
+      await fence.remove(home, async () => {
+        const { lineage, origin } = openRepositories(options, owner, conversationId)
+        if (origin) await lineage.prepare()
+        await origin?.removeRefs()
+        await options.removeFiles(home)
+      })
     },
   }
 }

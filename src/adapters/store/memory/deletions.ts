@@ -1,0 +1,107 @@
+import type { Clock } from '../../../ports/clock.ts'
+import type { DeleteOptions, Owner } from '../../../ports/store.ts'
+import { beingDeleted } from '../shared/conversation-info.ts'
+import { finishAll } from '../shared/deletions.ts'
+import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import type { createBlobReferences } from './blob-references.ts'
+import type { MemoryConversation } from './conversation.ts'
+
+/** A deletion that is not finished: who works on it, and the hashes of the blobs to which the conversation referred. */
+interface Deletion {
+  readonly lease: Lease
+  readonly hashes: string[]
+}
+
+interface DeletionParts {
+  readonly conversations: Map<string, MemoryConversation>
+  readonly references: ReturnType<typeof createBlobReferences>
+  readonly clock: Clock
+  newEpoch(): number
+  /** Runs `work` while nothing else is written. */
+  write<T>(work: () => T | Promise<T>): Promise<T>
+}
+
+/** The deletions of conversations in memory. A conversation whose deletion has begun is no longer in `conversations`. */
+export function createDeletions({ conversations, references, clock, newEpoch, write }: DeletionParts) {
+  const deletions = new Map<string, Deletion>()
+
+  /** Takes an unfinished deletion. Its lease shows other agents that this owner works on it. */
+  function hold(conversationId: string, hashes: string[], owner: Owner | undefined): Deletion {
+    const deletion = { lease: { epoch: newEpoch(), owner: owner ?? null, expiresAt: owner ? leaseExpiry(clock.now()) : null }, hashes }
+    deletions.set(conversationId, deletion)
+    return deletion
+  }
+
+  function begin(conversationId: string, { entries }: MemoryConversation, owner: Owner | undefined): Deletion {
+    conversations.delete(conversationId)
+    return hold(conversationId, references.hashesIn(entries.map(({ change }) => change)), owner)
+  }
+
+  /** Removes everything of a deleted conversation, and returns how many blobs were removed. After a failure, the lease is given back. */
+  async function finish(conversationId: string, deletion: Deletion, options: DeleteOptions): Promise<number> {
+    const isOurs = () => deletions.get(conversationId) === deletion // false when another owner has taken over the deletion
+    try {
+      await options.removeFiles?.(conversationId)
+      return await write(async () => {
+        if (!isOurs()) return 0
+        const removed = await references.remove(deletion.hashes)
+        deletions.delete(conversationId)
+        return removed
+      })
+    } catch (error) {
+      if (isOurs()) hold(conversationId, deletion.hashes, undefined)
+      throw error
+    }
+  }
+
+  function checkNotDeleting(conversationId: string): void {
+    const deleting = deletions.get(conversationId)
+    if (deleting) throw beingDeleted(conversationId, deleting.lease.expiresAt ?? clock.now())
+  }
+
+  return {
+    /** Throws `conversation.busy` for a conversation whose deletion is not finished. */
+    checkNotDeleting,
+
+    async delete(conversationId: string, options: DeleteOptions): Promise<boolean> {
+      const { owner } = options
+      const deletion = await write(() => {
+        const unfinished = deletions.get(conversationId)
+        if (unfinished) {
+          if (!isFree(unfinished.lease, owner, clock.now())) checkNotDeleting(conversationId)
+          return hold(conversationId, unfinished.hashes, owner)
+        }
+        const conversation = conversations.get(conversationId)
+        if (conversation && owner) checkLeaseFree(conversationId, conversation.lease, owner, clock.now())
+        return conversation && begin(conversationId, conversation, owner)
+      })
+      if (deletion) await finish(conversationId, deletion, options)
+      return deletion !== undefined
+    },
+
+    /** Deletes the conversations for which `isSelected` returns true, and returns how many conversations and blobs were removed. */
+    async deleteSelected(isSelected: (conversation: MemoryConversation) => boolean, options: DeleteOptions) {
+      let blobs = 0
+      const deleted = await finishAll([...conversations.keys()], async (id) => {
+        const conversation = conversations.get(id)
+        if (!conversation || !isSelected(conversation)) return false
+        blobs += await finish(id, begin(id, conversation, options.owner), options)
+        return true
+      })
+      return { conversations: deleted.length, blobs }
+    },
+
+    /** Finishes deletions on which no living owner works. Returns their ids, and how many blobs were removed. */
+    async finishUnfinished({ conversationId, ...options }: DeleteOptions & { readonly conversationId?: string }) {
+      let blobs = 0
+      const ids = conversationId === undefined ? [...deletions.keys()] : [conversationId]
+      const finished = await finishAll(ids, async (id) => {
+        const unfinished = deletions.get(id)
+        if (!unfinished || !isFree(unfinished.lease, options.owner, clock.now())) return false
+        blobs += await finish(id, hold(id, unfinished.hashes, options.owner), options)
+        return true
+      })
+      return { finished, blobs }
+    },
+  }
+}

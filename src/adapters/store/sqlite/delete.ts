@@ -1,0 +1,148 @@
+import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { DeleteOptions, Owner } from '../../../ports/store.ts'
+import { beingDeleted } from '../shared/conversation-info.ts'
+import { finishAll } from '../shared/deletions.ts'
+import { checkLeaseFree, isFree, leaseExpiry } from '../shared/lease.ts'
+import { type ConversationRow, type Conversations, leaseOf } from './conversations.ts'
+import type { Database } from './database.ts'
+import { ENTRIES_AFTER } from './rows.ts'
+
+/** A deletion that this process has begun or taken over. */
+interface Deletion {
+  readonly key: number
+  readonly conversationId: string
+  /** The epoch of the lease. If the row has another epoch, another process has taken over the deletion. */
+  readonly epoch: number
+}
+
+/** How many blobs or entries one transaction removes. Appends of other conversations wait for this transaction, so the numbers are small. */
+const BLOBS_PER_STEP = 64
+const ENTRIES_PER_STEP = 1_000
+
+/**
+ * Deletes conversations in steps. Each step is a transaction, and every step can be repeated, so a deletion can be finished after a crash:
+ *
+ *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ entries ─▶ index and row ─▶ empty the log
+ *
+ * Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears between the check and the
+ * commit.
+ */
+export function createDeleter(database: Database, conversations: Conversations, blobs: BlobStore, clock: Clock) {
+  // the title is removed at once, because the row stays until the end
+  const mark = database.writeStatement(
+    'UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL WHERE key = ?',
+  )
+  const unfinished = database.readStatement<{ id: string }>('SELECT id FROM conversations WHERE deleted_at IS NOT NULL')
+  const extendLease = database.writeStatement('UPDATE conversations SET lease_expires_at = ? WHERE key = ? AND epoch = ?')
+  const endLease = database.writeStatement('UPDATE conversations SET lease_expires_at = NULL, owner_id = NULL WHERE key = ? AND epoch = ?')
+  const someBlobs = database.writeStatement<{ sha256: string; shared: 0 | 1 }>(
+    `SELECT sha256, EXISTS (SELECT 1 FROM blob_refs AS other WHERE other.sha256 = mine.sha256 AND other.conversation <> ?1) AS shared
+     FROM (SELECT DISTINCT sha256 FROM blob_refs WHERE conversation = ?1 LIMIT ${BLOBS_PER_STEP}) AS mine`,
+  )
+  const deleteReferences = database.writeStatement('DELETE FROM blob_refs WHERE sha256 = ? AND conversation = ?')
+  const deleteSomeEntries = database.writeStatement(
+    `DELETE FROM journal WHERE entry IN (SELECT entry FROM journal WHERE ${ENTRIES_AFTER} LIMIT ${ENTRIES_PER_STEP})`,
+  )
+  const deleteRow = database.writeStatement('DELETE FROM conversations WHERE key = ?')
+  const setFreedText = database.writeStatement("UPDATE counters SET value = ? WHERE name = 'freed_text'")
+  const freedText = database.readStatement<{ value: number }>("SELECT value FROM counters WHERE name = 'freed_text'")
+
+  function begin({ key, id }: ConversationRow, owner: Owner | undefined): Deletion {
+    const { epoch } = conversations.newLease(id, owner ?? null, clock.now())
+    mark.run(clock.now(), key)
+    return { key, conversationId: id, epoch }
+  }
+
+  /** Runs one step. Returns undefined when another process has taken over the deletion. */
+  const step = <T>({ key, epoch }: Deletion, work: () => T | Promise<T>): Promise<T | undefined> =>
+    database.write(() => (extendLease.run(leaseExpiry(clock.now()), key, epoch) === 1 ? work() : undefined))
+
+  async function removeSomeBlobs({ key }: Deletion): Promise<{ readonly found: number; readonly removed: number }> {
+    const found = someBlobs.all(key)
+    const unshared = found.filter(({ shared }) => shared === 0)
+    for (const { sha256 } of unshared) await blobs.remove(sha256)
+    for (const { sha256 } of found) deleteReferences.run(sha256, key)
+    return { found: found.length, removed: unshared.length }
+  }
+
+  /** Removes everything of a marked conversation, and returns how many blobs were removed. After a failure, the lease is given back. */
+  async function finish(deletion: Deletion, removeFiles: DeleteOptions['removeFiles']): Promise<number> {
+    const { key, conversationId } = deletion
+    try {
+      await removeFiles?.(conversationId)
+      let removed = 0
+      for (let found = 1; found > 0; ) {
+        const some = await step(deletion, () => removeSomeBlobs(deletion))
+        removed += some?.removed ?? 0
+        found = some?.found ?? 0
+      }
+      while (await step(deletion, () => deleteSomeEntries.run(key, 0))) {}
+      await step(deletion, () => {
+        deleteRow.run(key) // foreign keys delete the rows of the index
+        setFreedText.run(1)
+      })
+      return removed
+    } catch (error) {
+      await database.write(() => endLease.run(key, deletion.epoch)).catch(() => {}) // if this fails too, the lease expires after some time
+      throw error
+    }
+  }
+
+  /** Takes over an unfinished deletion. Undefined when it is finished, or when a living process works on it. */
+  const takeOver = (conversationId: string, owner: Owner | undefined): Promise<Deletion | undefined> =>
+    database.write(() => {
+      const row = conversations.findAny(conversationId)
+      return row && row.deleted_at !== null && isFree(leaseOf(row), owner, clock.now()) ? begin(row, owner) : undefined
+    })
+
+  /**
+   * Empties the log if text was deleted since it was last emptied, because the log still contains this text. If another process prevents
+   * this, the next deletion tries again.
+   */
+  async function emptyLog(): Promise<void> {
+    if (!database.read(() => freedText.get()?.value)) return
+    if (await database.emptyLog()) await database.write(() => setFreedText.run(0))
+  }
+
+  return {
+    async delete(conversationId: string, { owner, removeFiles }: DeleteOptions = {}): Promise<boolean> {
+      const deletion = await database.write(() => {
+        const row = conversations.findAny(conversationId)
+        if (!row) return undefined
+        if (row.deleted_at !== null && !isFree(leaseOf(row), owner, clock.now()))
+          throw beingDeleted(conversationId, row.lease_expires_at ?? clock.now())
+        if (owner) checkLeaseFree(conversationId, leaseOf(row), owner, clock.now())
+        return begin(row, owner)
+      })
+      if (!deletion) return false
+      await finish(deletion, removeFiles)
+      await emptyLog()
+      return true
+    },
+
+    /** Marks these conversations as deleted. Call it inside `database.write`, then call `finish` outside. */
+    begin,
+    finish,
+
+    /** Finishes unfinished deletions, and empties the log if an earlier deletion could not. */
+    async finishUnfinished({ owner, removeFiles, conversationId }: DeleteOptions & { readonly conversationId?: string } = {}) {
+      const ids = database.read(() => unfinished.all().map(({ id }) => id))
+      const wanted = conversationId === undefined ? ids : ids.filter((id) => id === conversationId)
+      let removed = 0
+      const finished = await finishAll(wanted, async (id) => {
+        const deletion = await takeOver(id, owner)
+        if (deletion) removed += await finish(deletion, removeFiles)
+        return deletion !== undefined
+      })
+      await emptyLog()
+      return { finished, removed }
+    },
+
+    emptyLog,
+    /** Records that text was deleted. Call it inside the transaction that deletes the text. */
+    recordFreedText: () => void setFreedText.run(1),
+  }
+}
+
+export type Deleter = ReturnType<typeof createDeleter>

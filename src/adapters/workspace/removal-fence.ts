@@ -1,0 +1,69 @@
+import { Failure } from '../../core/failure.ts'
+import type { Files } from '../../ports/files.ts'
+import type { WorkspaceFolders } from './workspace.ts'
+
+/** What all opened folders of one conversation share. */
+interface Gate {
+  removed: boolean
+  /** The changes of files that are running now. */
+  readonly changes: Set<Promise<unknown>>
+}
+
+/**
+ * Rejects changes of files in folders that were opened before the workspace was removed. A tool may still run after its conversation was
+ * deleted, and would otherwise create the folder again.
+ */
+export function createRemovalFence() {
+  // weak, because a workspace is never closed. The folders that are in use keep their gate alive.
+  const gates = new Map<string, WeakRef<Gate>>()
+  const forgotten = new FinalizationRegistry<string>((home) => {
+    if (!gates.get(home)?.deref()) gates.delete(home)
+  })
+
+  function gateOf(home: string): Gate {
+    const known = gates.get(home)?.deref()
+    if (known) return known
+    const gate: Gate = { removed: false, changes: new Set() }
+    gates.set(home, new WeakRef(gate))
+    forgotten.register(gate, home)
+    return gate
+  }
+
+  return {
+    /** The folders with the check. `home` is the folder of the conversation. */
+    guard(home: string, { files, scratch, runtime }: WorkspaceFolders): WorkspaceFolders {
+      const gate = gateOf(home)
+      return { files: guarded(files, gate), scratch: guarded(scratch, gate), runtime: guarded(runtime, gate) }
+    },
+
+    /** Closes the folders that are open, waits for changes that are running, and then runs `removeFiles`. */
+    async remove(home: string, removeFiles: () => Promise<void>): Promise<void> {
+      const gate = gates.get(home)?.deref()
+      gates.delete(home) // folders that are opened from now on belong to a new conversation with the same name
+      if (gate) {
+        gate.removed = true
+        await Promise.allSettled(gate.changes)
+      }
+      await removeFiles()
+    },
+  }
+}
+
+function guarded(files: Files, gate: Gate): Files {
+  async function change<T>(work: () => Promise<T>): Promise<T> {
+    if (gate.removed) throw new Failure('workspace.failed', 'the conversation was deleted, so its files can not be changed any more')
+    const running = work()
+    gate.changes.add(running)
+    try {
+      return await running
+    } finally {
+      gate.changes.delete(running)
+    }
+  }
+  return {
+    ...files,
+    write: (...params) => change(() => files.write(...params)),
+    remove: (...params) => change(() => files.remove(...params)),
+    replaceFolder: (...params) => change(() => files.replaceFolder(...params)),
+  }
+}
