@@ -15,6 +15,10 @@ describe('redacting an error text of a library', () => {
     ['bad credentials ghp_SECRETSECRETSECRET12', 'bad credentials [secret removed]'],
     ['key AKIAIOSFODNN7EXAMPLE is disabled', 'key [secret removed] is disabled'],
     ['jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SECRETSIGNATURE expired', 'jwt [secret removed] expired'],
+    ['GET /v1/eyJhbGciOiJIUzI1NiJ9 failed', 'GET /v1/[secret removed] failed'],
+    [`password=${'SECRET'.repeat(2_000)} x`, 'password=[secret removed] x'],
+    [`-----BEGIN PRIVATE KEY-----\nProc-Type: 4\n${'SECRET'.repeat(2_000)}`, '[secret removed]'],
+    ['a -----BEGIN EC PRIVATE KEY-----\nSECRET=\n-----END EC PRIVATE KEY----- b', 'a [secret removed] b'],
     ["ENOENT: open '/home/me/SECRET/x.txt'", "ENOENT: open 'x.txt'"],
   ])('%s', (text, redacted) => {
     expect(redact(text)).toBe(redacted)

@@ -15,19 +15,23 @@ export function stripAbsolutePaths(text: string): string {
 
 const REMOVED = '[secret removed]'
 
-/** Secrets that can be recognised by their form: PEM private keys, API keys with a known prefix, JSON web tokens. */
+/**
+ * Secrets that can be recognised by their form: PEM private keys, API keys with a known prefix, JSON web tokens and other base64 of JSON.
+ * None of these expressions needs more than a few characters to find out that a text is no secret. Whatever it reads after that, it
+ * removes. So the time is linear for every text.
+ */
 const keyShapes = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{0,8192}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,256}/g,
-  /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_)[A-Za-z0-9_-]{10,256}/g,
+  /-----BEGIN [A-Z ]{0,64}PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z ]{0,64}PRIVATE KEY-----)?/g,
+  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g,
+  /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_)[A-Za-z0-9_-]{10,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\bAIza[A-Za-z0-9_-]{30,64}/g,
-  /\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,1024}/g,
+  /\bAIza[A-Za-z0-9_-]{30,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*/g,
 ]
 
 /** Secrets that follow a label: `Authorization: Bearer …`, `password=…`, `"api_key": "…"`. */
 const labelledSecret =
-  /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?key|secret(?:[-_]?key)?|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|password|passwd|pwd)(["']?\s{0,3}[:=]\s{0,3}["']?)((?:bearer|basic)\s{1,3})?(?!\[secret removed\]|(?:bearer|basic)\s)[^\s"'&,;<>)]{4,4096}/gi
+  /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?key|secret(?:[-_]?key)?|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|password|passwd|pwd)(["']?\s{0,3}[:=]\s{0,3}["']?)((?:bearer|basic)\s{1,3})?(?!\[secret removed\]|(?:bearer|basic)\s)[^\s"'&,;<>)]{4,}/gi
 
 /** A password in a URL such as `postgres://me:password@host`. Only the password is removed. The user name stays. */
 const passwordInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,256}@/gi

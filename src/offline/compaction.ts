@@ -22,7 +22,11 @@ interface ConversationFacts {
   readonly paths: readonly string[]
 }
 
-const tagContent = (text: string, tag: string): string => new RegExp(`<${tag}>\\n([\\s\\S]*?)\\n</${tag}>`).exec(text)?.[1] ?? ''
+function tagContent(text: string, tag: string): string {
+  const start = text.indexOf(`<${tag}>\n`) + tag.length + 3
+  const end = start < tag.length + 3 ? -1 : text.indexOf(`\n</${tag}>`, start)
+  return end === -1 ? '' : text.slice(start, end)
+}
 
 function collectFacts(conversation: string): ConversationFacts {
   const paragraphs = conversation.split(/\n\n(?=\[)/)

@@ -63,7 +63,7 @@ function titleResponse(prompt: ModelRequest): string {
       : `${words
           .slice(0, maxTitleWords)
           .join(' ')
-          .replace(/[\s,.;:!?]+$/, '')}${words.length > maxTitleWords ? ' …' : ''}`
+          .replace(/(?<![\s,.;:!?])[\s,.;:!?]+$/, '')}${words.length > maxTitleWords ? ' …' : ''}`
   const output = JSON.stringify({ conversation_title: title === '' ? null : title })
   return `<channel:thinking>The first words name it.</channel:thinking>\n<channel:output>${output}</channel:output>`
 }

@@ -5,7 +5,7 @@
 export type Log = (level: 'info' | 'warn' | 'error', event: string, facts?: Readonly<Record<string, unknown>>) => void
 
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key|signature/i
-const tokenPattern = /\b(?:Bearer\s+[\w.~+/=-]{8,}|sk-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|AKIA[A-Z0-9]{12,})/g
+const tokenPattern = /\b(?:Bearer\s+[\w.~+/=-]{8,}|sk-[\w-]{8,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|AKIA[A-Z0-9]{12,})/g
 const redactedText = '[redacted]'
 
 /** A log that writes each event as a line of JSON. */

@@ -25,7 +25,7 @@ const maxKeyBytes = 1024
 
 /** An object store in a bucket of S3 or of a compatible server. */
 export function createS3Objects(options: S3Options): ObjectStore {
-  const prefix = options.prefix ? `${options.prefix.replace(/^\/+|\/+$/g, '')}/` : ''
+  const prefix = options.prefix ? `${options.prefix.replace(/^\/+/, '').replace(/(?<!\/)\/+$/, '')}/` : ''
   const request = createS3Requests(options)
 
   function fullKey(key: string): string {
@@ -84,7 +84,10 @@ function parseListPage(xml: string): { readonly keys: readonly string[]; readonl
   if (!xml.includes('<ListBucketResult'))
     throw new Failure('hosting.failed', 'the answer to a list request is not a ListBucketResult: check the endpoint and the bucket')
   const isEncoded = elementOf('EncodingType', xml) === 'url'
-  const keys = [...xml.matchAll(/<Contents>[\s\S]*?<Key>([\s\S]*?)<\/Key>/g)].map(([, key = '']) => decodeText(key))
+  const keys = xml
+    .split('<Contents>')
+    .slice(1)
+    .flatMap((entry) => elementOf('Key', entry) ?? [])
   const isTruncated = elementOf('IsTruncated', xml) === 'true'
   const next = elementOf('NextContinuationToken', xml)
   if (isTruncated && next === undefined)
@@ -96,8 +99,9 @@ function parseListPage(xml: string): { readonly keys: readonly string[]; readonl
 }
 
 function elementOf(tag: string, xml: string): string | undefined {
-  const [, text] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(xml) ?? []
-  return text === undefined ? undefined : decodeText(text)
+  const start = xml.indexOf(`<${tag}>`)
+  const end = start === -1 ? -1 : xml.indexOf(`</${tag}>`, start)
+  return end === -1 ? undefined : decodeText(xml.slice(start + tag.length + 2, end))
 }
 
 const xmlEntities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }

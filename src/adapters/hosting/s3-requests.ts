@@ -117,7 +117,7 @@ function requestFailure({ method }: S3Request, { text }: S3Error, attempt: numbe
 function urlOf(endpoint: string, bucket: string, { key, query }: S3Request): string {
   const path = key === undefined ? '' : `/${key.split('/').map(encode).join('/')}`
   const parameters = Object.entries(query ?? {}).map(([name, value]) => `${encode(name)}=${encode(value)}`)
-  return `${endpoint.replace(/\/+$/, '')}/${encode(bucket)}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
+  return `${endpoint.replace(/(?<!\/)\/+$/, '')}/${encode(bucket)}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
 }
 
 const encode = (text: string) =>

@@ -7,7 +7,7 @@ const keyPatterns: readonly RegExp[] = [
   /\b(?:x-api-key|x-goog-api-key|authorization|api[-_ ]?key)["']?\s*[:=]\s*["']?[^\s"',}]+/gi,
   /([?&](?:key|api_key|apikey|token|access_token)=)[^&\s"']+/gi,
   /\/\/[^/\s@]+@/g,
-  /\beyJ[\w-]+\.[\w-]+\.[\w-]+/g,
+  /\beyJ[\w-]{8,}(?:\.[\w-]+)*/g,
 ]
 
 const placeholder = '[removed]'

@@ -71,7 +71,16 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
   function read(chunk: string): string {
     const text = pending === '' ? chunk : pending + chunk
     const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
-    let out = mark
+    // The output is kept in pieces: looking at the end of one long text after every citation would take quadratic time.
+    const pieces: string[] = []
+    let last = mark
+    let beforeLast = backslashes // the number of backslashes directly before `last`
+    const append = (piece: string) => {
+      if (piece === '') return
+      beforeLast = countBackslashes(last, last.length, beforeLast)
+      pieces.push(last)
+      last = piece
+    }
     let copied = sent
     let at = 0
     let holds = true
@@ -94,9 +103,9 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
         const source = text.slice(at, match.end)
         const replacement = options.replace({ kind: match.kind, ids: match.ids, text: source })
         if (replacement !== source) {
-          out += text.slice(copied, at)
-          if (options.links && replacement.startsWith('[')) out = escapeEnd(out, backslashes)
-          out += replacement
+          append(text.slice(copied, at))
+          if (options.links && replacement.startsWith('[')) last = escapeEnd(last, beforeLast)
+          append(replacement)
           copied = match.end
         }
       }
@@ -104,7 +113,8 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
       at = match.end
     }
     const end = holds ? at : text.length
-    out += text.slice(copied, end)
+    append(text.slice(copied, end))
+    const out = pieces.length === 0 ? last : pieces.join('') + last
     pending = at === text.length ? '' : text.slice(at)
     sent = Math.max(copied, end) - at
     return options.links ? holdMark(out) : out

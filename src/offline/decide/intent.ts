@@ -9,17 +9,17 @@ export type Intent =
   | { readonly kind: 'report'; readonly about: string; readonly format: 'pdf' | 'docx' | undefined }
 
 const remember =
-  /^(?:please\s+|bitte\s+)?(?:remember|note|keep in mind|do not forget|don['’]t forget|merke? dir|denke? daran)(?:\s+that\b|\s*,?\s*dass\b|\s+down\b)?\s*[:,]?\s+(.+)$/is
+  /^(?:please\s+|bitte\s+)?(?:remember|note|keep in mind|do not forget|don['’]t forget|merke? dir|denke? daran)(?:\s+that\b|\s*(?:,\s*)?dass\b|\s+down\b)?(?:\s*[:,])?\s+(.+)$/is
 const recall =
   /\b(?:what (?:do|can) you (?:still )?(?:remember|recall|know)|do you (?:still )?remember|what (?:did|have) i (?:tell|told|say|said|ask|asked)|remind me|what are my|what is my|what['’]s my|who am i|was weisst du|erinnerst du dich|wie heisse ich)\b(.*)/is
 const report =
   /\b(?:write|create|make|prepare|draft|produce|generate|schreibe?|erstelle?)\b.{0,40}\b(?:report|summary|memo|brief(?:ing)?|overview|bericht|zusammenfassung)\b(.*)/is
 const summary =
-  /\b(?:summari[sz]e|summary|sum up|overview|outline|key points|main points|what (?:is|are) (?:it|this|that|they|these|the (?:file|document|text|attachment|pdf)s?) about|what does (?:it|this|the (?:file|document|text|pdf)) say|fasse? .* zusammen|zusammenfassung|worum geht es|uberblick)\b(.*)/is
+  /\b(?:summari[sz]e|summary|sum up|overview|outline|key points|main points|what (?:is|are) (?:it|this|that|they|these|the (?:file|document|text|attachment|pdf)s?) about|what does (?:it|this|the (?:file|document|text|pdf)) say|fasse? .{0,80} zusammen|zusammenfassung|worum geht es|uberblick)\b(.*)/is
 
 const fixedPatterns: readonly (readonly [RegExp, 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date'])[] = [
   [
-    /^(?:hi|hello|hey|good (?:morning|afternoon|evening)|hallo|guten (?:morgen|tag|abend)|moin|bonjour|hola|ciao)\b[\s\p{P}]*(?:there|you|daybook)?[\s\p{P}]*$/u,
+    /^(?:hi|hello|hey|good (?:morning|afternoon|evening)|hallo|guten (?:morgen|tag|abend)|moin|bonjour|hola|ciao)\b[\s\p{P}]*(?:(?:there|you|daybook)[\s\p{P}]*)?$/u,
     'greeting',
   ],
   [/^(?:thanks|thank you|thx|great|perfect|ok(?:ay)?|cool|danke|vielen dank|merci|gracias)\b.{0,30}$/, 'thanks'],

@@ -132,9 +132,9 @@ function parseWindow(body: string): TextWindow {
   const [all, first, lines] = head
   const foot = /\nomitted: .*\ncontinue: react\.read\((.*)\)$/.exec(body)
   const shown = body.slice(all.length, foot?.index)
-  const numbered = first !== undefined && shown.split('\n').every((line) => /^\s*\d+\t/.test(line))
+  const numbered = first !== undefined && shown.split('\n').every((line) => /^ *\d+\t/.test(line))
   return {
-    text: numbered ? shown.replace(/^\s*\d+\t/gm, '') : shown,
+    text: numbered ? shown.replace(/^ *\d+\t/gm, '') : shown,
     first: Number(first ?? 1),
     total: Number(lines ?? 0),
     next: nextOf(foot?.[1]),

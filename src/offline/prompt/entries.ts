@@ -168,13 +168,21 @@ const hiddenLine = /^[a-z_]+: path=(\S+)(?:.*? mime=(\S+))?/
 
 /** Parses the lines that replace hidden blocks. Undefined when the text has no such lines. */
 function parseHidden(text: string): readonly PromptEntry[] | undefined {
-  const path = /^HIDDEN — .*Retrieve with react\.read\(([^)\n]+)\)/.exec(text)?.[1]
+  const path = text.startsWith('HIDDEN — ') ? retrievablePath(text.split('\n', 1)[0] ?? '') : undefined
   if (path !== undefined) return [{ kind: 'hidden', path, mime: undefined }]
   if (!hiddenLine.test(text)) return undefined
   return text.split('\n').flatMap((line): readonly PromptEntry[] => {
     const [, linePath, mime] = hiddenLine.exec(line) ?? []
     return linePath === undefined ? [] : [{ kind: 'hidden', path: linePath, mime: mime === '-' ? undefined : mime }]
   })
+}
+
+/** The path in the last `Retrieve with react.read(…)` of a line. */
+function retrievablePath(line: string): string | undefined {
+  const call = 'Retrieve with react.read('
+  const start = line.lastIndexOf(call) + call.length
+  const end = line.indexOf(')', start)
+  return start < call.length || end <= start ? undefined : line.slice(start, end)
 }
 
 /** Removes the empty lines at the end of a text. A regular expression would need quadratic time for a long text. */

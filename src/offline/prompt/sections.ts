@@ -43,14 +43,14 @@ export interface CitableSource {
   readonly location: string
 }
 
-const sourceLine = /^SID:(\d+) {2}".*" {2,}(\S+) {2}(.+?) {2}~[\d.]+K? tok$/
-
 export const isSourcesPool = (text: string): boolean => /^━+\n SOURCES POOL {2}\(/.test(text)
 
 export function parseSources(text: string): readonly CitableSource[] {
   return text.split('\n').flatMap((line) => {
-    const [, sid, mime = '', location = ''] = sourceLine.exec(line) ?? []
-    return sid === undefined ? [] : [{ sid: Number(sid), mime, location }]
+    // The fields have at least two spaces between them and no two spaces inside: SID, title, media type, location, tokens.
+    const [start = '', , mime = '', location = '', ...tokens] = line.split(/ {2,}/)
+    const sid = /^SID:(\d+)$/.exec(start)?.[1]
+    return sid === undefined || tokens.length !== 1 ? [] : [{ sid: Number(sid), mime, location }]
   })
 }
 

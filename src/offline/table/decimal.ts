@@ -4,7 +4,8 @@ export interface Decimal {
   readonly scale: number
 }
 
-const currency = /^(?:[€$£¥]|EUR|USD|GBP|CHF)\s*|\s*(?:[€$£¥%]|EUR|USD|GBP|CHF)$/g
+const currencyBefore = /^(?:[€$£¥]|EUR|USD|GBP|CHF)\s*/
+const currencyAfter = /(?<!\s)\s*(?:[€$£¥%]|EUR|USD|GBP|CHF)$/
 
 /**
  * Parses a number such as `1,234.50` or `1.234,50 €`. It may have a sign, a currency or percent sign, and groups of thousands. Undefined
@@ -13,7 +14,8 @@ const currency = /^(?:[€$£¥]|EUR|USD|GBP|CHF)\s*|\s*(?:[€$£¥%]|EUR|USD|G
 export function decimalOf(cell: string): Decimal | undefined {
   const text = cell
     .trim()
-    .replace(currency, '')
+    .replace(currencyBefore, '')
+    .replace(currencyAfter, '')
     .replace(/[\s'_](?=\d{3}\b)/g, '')
   if (text.length > 40) return undefined
   const [, sign = '', digits = ''] = /^([-+]?)(\d[\d.,]*)$/.exec(text) ?? []

@@ -35,7 +35,7 @@ function parseComparisons(text: string, columns: readonly Column[]): FilterMatch
   const filters: Filter[] = []
   let rest = text
   for (const [pattern, test] of comparisons) {
-    const match = new RegExp(`(?:^|[^\\p{L}])(?:${pattern.source})\\s*[€$£]?\\s*(\\d[\\d.,]*\\d|\\d)`, 'u').exec(rest)
+    const match = new RegExp(`(?:^|[^\\p{L}])(?:${pattern.source})\\s*(?:[€$£]\\s*)?(\\d[\\d.,]*\\d|\\d)`, 'u').exec(rest)
     const value = match ? decimalOf(match[1] as string) : undefined
     if (!match || !value) continue
     const column = nearestColumn(rest, match.index, numeric) ?? (numeric.length === 1 ? numeric[0] : undefined)

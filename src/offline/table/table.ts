@@ -36,9 +36,10 @@ function delimiterOf(text: string): string {
 
 function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'>[] {
   const records: Omit<Row, 'number'>[] = []
+  const closing = closingQuotes(text, delimiter)
   let [start, line] = [0, 1]
   while (start < text.length) {
-    const { cells, end } = recordAt(text, start, delimiter)
+    const { cells, end } = recordAt(text, start, delimiter, closing)
     const raw = text.slice(start, end).replace(/\r$/, '')
     if (raw.trim() !== '') records.push({ cells, line, raw })
     line += text.slice(start, end).split('\n').length
@@ -51,11 +52,16 @@ function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'
  * Reads the record that starts at index `start`, and returns its cells and the index of its end. A quote that is never closed is an
  * ordinary character.
  */
-function recordAt(text: string, start: number, delimiter: string): { readonly cells: readonly string[]; readonly end: number } {
+function recordAt(
+  text: string,
+  start: number,
+  delimiter: string,
+  closing: ReadonlyMap<number, number>,
+): { readonly cells: readonly string[]; readonly end: number } {
   const cells: string[] = []
   let at = start
   for (;;) {
-    const quoted = text[at] === '"' ? quotedAt(text, at, delimiter) : undefined
+    const quoted = text[at] === '"' ? quotedAt(text, at, closing) : undefined
     const from = quoted?.end ?? at
     let end = from
     while (end < text.length && text[end] !== delimiter && text[end] !== '\n') end++
@@ -65,14 +71,32 @@ function recordAt(text: string, start: number, delimiter: string): { readonly ce
   }
 }
 
-function quotedAt(text: string, start: number, delimiter: string): { readonly cell: string; readonly end: number } | undefined {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    const next = text[end + 1]
-    if (next === '"') end++
-    else if (next === undefined || next === delimiter || next === '\n' || next === '\r')
-      return { cell: text.slice(start + 1, end).replaceAll('""', '"'), end: end + 1 }
+function quotedAt(
+  text: string,
+  start: number,
+  closing: ReadonlyMap<number, number>,
+): { readonly cell: string; readonly end: number } | undefined {
+  const end = closing.get(text.indexOf('"', start + 1))
+  return end === undefined ? undefined : { cell: text.slice(start + 1, end).replaceAll('""', '"'), end: end + 1 }
+}
+
+/**
+ * For each quote: the quote that closes the cell, if the cell's text contains this quote as its first one. Two quotes in a row stand for
+ * one quote of the text. The quotes are looked up from the last to the first, so that a file full of quotes is read only once.
+ */
+function closingQuotes(text: string, delimiter: string): ReadonlyMap<number, number> {
+  const closing = new Map<number, number>()
+  let next = -1 // the quote after `at`
+  let second = -1 // the quote after `next`
+  for (let at = text.lastIndexOf('"'); at !== -1; at = at === 0 ? -1 : text.lastIndexOf('"', at - 1)) {
+    const follower = text[at + 1]
+    const closes = follower === undefined || follower === delimiter || follower === '\n' || follower === '\r'
+    const end = closes ? at : closing.get(follower === '"' ? second : next)
+    if (end !== undefined) closing.set(at, end)
+    second = next
+    next = at
   }
-  return undefined
+  return closing
 }
 
 /** A column, with the kind of values that all its cells contain. */
@@ -87,8 +111,11 @@ export interface Column {
 
 const isDate = (cell: string) => /^\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?$/.test(cell)
 
+/** More columns than this are not looked at. A file may have half as many columns as characters, and as many rows. */
+const maxColumns = 200
+
 export function columnsOf({ columns, rows }: Table): readonly Column[] {
-  return columns.map((name, index) => {
+  return columns.slice(0, maxColumns).map((name, index) => {
     const cells = rows.map((row) => cellOf(row, index)).filter((cell) => cell !== '')
     const every = (test: (cell: string) => boolean) => cells.length > 0 && cells.every(test)
     const numeric = every((cell) => decimalOf(cell) !== undefined) && !isIdentifier(name, cells)

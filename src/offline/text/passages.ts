@@ -11,9 +11,10 @@ export interface Passage {
   readonly page?: number
 }
 
-const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/
+const heading = /^ {0,3}(#{1,6})\s+(.*)$/
+const marksAfterHeading = /(?<!#)#+$/
 const item = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/
-const decoration = /^\s*(?:[-=*_]{3,}|\|?[\s:|-]+\||`{3,}.*|<!--.*-->)\s*$/
+const decoration = /^(?:[-=*_]{3,}|\|?[\s:|-]+\||```.*|<!--.*-->)$/
 const maxLength = 600
 
 /** Cuts a text into passages at empty lines, headings, list items, table rows and the ends of sentences. */
@@ -47,10 +48,10 @@ export function passagesOf(
     if (marks !== undefined) {
       close()
       while ((headings.at(-1)?.level ?? 0) >= marks.length) headings.pop()
-      headings.push({ level: marks.length, text: collapseSpaces(title) })
+      headings.push({ level: marks.length, text: collapseSpaces(title.replace(marksAfterHeading, '')) })
       continue
     }
-    if (line.trim() === '' || decoration.test(line)) {
+    if (line.trim() === '' || decoration.test(line.trim())) {
       close()
       continue
     }
@@ -75,19 +76,26 @@ const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|a
 
 /** Splits a text into sentences. A sentence that is too long is cut between words. */
 function sentencesOf(text: string): readonly string[] {
-  const sentences: string[] = []
+  const sentences: string[][] = []
+  let tail = '' // the last characters of the last sentence: enough for every abbreviation, and a test of all of it would be slow
   for (const piece of text.split(sentenceEnd)) {
-    const before = sentences.at(-1)
-    if (before !== undefined && abbreviation.test(before)) sentences[sentences.length - 1] = `${before} ${piece}`
-    else if (piece.trim() !== '') sentences.push(piece.trim())
+    if (abbreviation.test(tail)) sentences.at(-1)?.push(piece)
+    else if (piece.trim() === '') continue
+    else sentences.push([piece.trim()])
+    tail = (sentences.at(-1)?.slice(-8).join(' ') ?? '').slice(-8)
   }
-  return sentences.flatMap(splitLong)
+  return sentences.flatMap((pieces) => splitLong(pieces.join(' ')))
 }
 
 /** Cuts a sentence that is too long, between words if possible. */
 function splitLong(sentence: string): readonly string[] {
-  if (sentence.length <= maxLength) return [sentence]
-  const at = sentence.lastIndexOf(' ', maxLength)
-  const cut = at > maxLength / 2 ? at : cutAt(sentence, maxLength).length
-  return [sentence.slice(0, cut).trim(), ...splitLong(sentence.slice(cut).trim())]
+  const parts: string[] = []
+  let rest = sentence
+  while (rest.length > maxLength) {
+    const at = rest.lastIndexOf(' ', maxLength)
+    const cut = at > maxLength / 2 ? at : cutAt(rest, maxLength).length
+    parts.push(rest.slice(0, cut).trim())
+    rest = rest.slice(cut).trim()
+  }
+  return [...parts, rest]
 }

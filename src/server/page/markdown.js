@@ -1,8 +1,8 @@
 // Renders the Markdown of answers as DOM elements. Text is never parsed as HTML.
 
-// The lengths are limited, and labels contain no brackets. Otherwise the expression would be very slow for some answers.
+// The lengths are limited, and labels and addresses hold no brackets. Without these limits some answers would make the expression slow.
 const inline =
-  /(\*\*(.{1,2000}?)\*\*|\*([^*\s][^*]{0,2000})\*|`([^`]{1,4000})`|\[([^\][]{0,500})\]\((https?:\/\/[^\s)]{1,2000})(?: "[^"]{0,500}")?\))/g
+  /(\*\*(.{1,2000}?)\*\*|\*([^*\s][^*]{0,2000})\*|`([^`]{1,4000})`|\[([^\][]{0,500})\]\((https?:\/\/[^\s)[]{1,2000})(?: "[^"]{0,500}")?\))/g
 const deepestQuote = 12
 
 export function markdown(text, depth = 0) {

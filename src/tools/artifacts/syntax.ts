@@ -133,15 +133,15 @@ const openingBrackets: ReadonlyMap<string, string> = new Map([
   ['}', '{'],
 ])
 
-// Matches a comment, a triple-quoted string, a one-line string or a bracket. If a string is not closed, only its opening quotes match.
-const pythonTokens = /#[^\n]*|("""|''')(?:(?:\\[\s\S]|(?!\1)[^\\])*\1)?|(["'])(?:(?:\\[\s\S]|(?!\2)[^\\\n])*\2)?|[()[\]{}]/g
+// Matches a comment, a triple-quoted string, a one-line string or a bracket. A string that is closed has its closing quotes in a group.
+const pythonTokens = /#[^\n]*|("""|''')(?:\\[\s\S]|(?!\1)[^\\])*(\1)?|(["'])(?:\\[\s\S]|(?!\3)[^\\\n])*(\3)?|[()[\]{}]/g
 
 /** Checks only brackets and quotes, because most broken patches break these. */
 function pythonProblem(source: string): string | undefined {
   const open: { readonly bracket: string; readonly index: number }[] = []
-  for (const { 0: token, 1: triple, 2: quote, index } of source.matchAll(pythonTokens)) {
-    if (token === triple) return `line ${lineNumberAt(source, index)}: a string in triple quotes is not closed`
-    if (token === quote) return `line ${lineNumberAt(source, index)}: a string is not closed`
+  for (const { 0: token, 1: triple, 2: tripleEnd, 3: quote, 4: quoteEnd, index } of source.matchAll(pythonTokens)) {
+    if (triple !== tripleEnd) return `line ${lineNumberAt(source, index)}: a string in triple quotes is not closed`
+    if (quote !== quoteEnd) return `line ${lineNumberAt(source, index)}: a string is not closed`
     if ('([{'.includes(token)) open.push({ bracket: token, index })
     const partner = openingBrackets.get(token)
     if (partner !== undefined && open.pop()?.bracket !== partner) return `line ${lineNumberAt(source, index)}: "${token}" closes nothing`

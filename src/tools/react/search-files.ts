@@ -149,7 +149,7 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
 
 /** The folder that the model names. Undefined when it is not a folder of the workspace. */
 function parseRoot(root: string | undefined, { origin, timeline, conversationId }: Call): Root | undefined {
-  const text = dropOwnConversation((root ?? 'outdir').trim().replace(/\/+$/, ''), conversationId)
+  const text = dropOwnConversation((root ?? 'outdir').trim().replace(/(?<!\/)\/+$/, ''), conversationId)
   if (text === '' || text === '.' || text === 'outdir') return { area: 'outdir', folder: '' }
   if (text === 'workdir') return { area: 'workdir', folder: '' }
   const [, named, below] = /^(outdir|workdir)\/(.+)$/s.exec(text) ?? []

@@ -1,0 +1,88 @@
+import { type Shape, textOf } from './shapes.ts'
+
+/** How long something takes for a short and for a long text of one shape, in milliseconds. */
+export interface Timing {
+  readonly shape: Shape
+  readonly short: number
+  readonly long: number
+}
+
+export const SHORT = 10_000
+export const LONG = 100_000
+
+// A text that is ten times as long takes ten times as long if the time is linear, and a hundred times if it is quadratic.
+const MAX_RATIO = 25
+/** The longest time for a long text. Below a tenth of it the ratio is not looked at, because on a busy machine it says nothing. */
+const MAX_LONG_MS = 1_000
+
+/** An expression with exponential time is already slow for one of these lengths. It would never return from a longer text. */
+const tinyLengths = [16, 20, 24, 28, 32, 36]
+
+/**
+ * Times `read` for each shape and returns the first timing that is not linear. Each measurement is the shortest of several, because other
+ * processes can only make it longer. A long text is tried only when the short one was quick: a reader that is not linear would take minutes.
+ */
+export async function findSlow(
+  read: (text: string) => unknown,
+  shapes: readonly Shape[],
+  maxMs: number = MAX_LONG_MS,
+): Promise<Timing | undefined> {
+  for (const shape of shapes) {
+    const timing = await timeShape(read, shape, maxMs)
+    if (!isLinear(timing, maxMs)) return timing
+  }
+  return undefined
+}
+
+async function timeShape(read: (text: string) => unknown, shape: Shape, maxMs: number): Promise<Timing> {
+  const tooLong = { shape, short: Number.POSITIVE_INFINITY, long: Number.POSITIVE_INFINITY }
+  for (const length of tinyLengths) if ((await shortest(read, textOf(shape, length), maxMs)) > maxMs / 10) return tooLong
+  const short = await shortest(read, textOf(shape, SHORT), maxMs)
+  if (short > maxMs / 5) return { ...tooLong, short }
+  return { shape, short, long: await shortest(read, textOf(shape, LONG), maxMs) }
+}
+
+const isLinear = ({ short, long }: Timing, maxMs: number) => long < maxMs / 10 || (long < maxMs && long < MAX_RATIO * short)
+
+/** Measures again, up to five times, while the time is not clearly short enough. */
+async function shortest(read: (text: string) => unknown, text: string, maxMs: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 5 && least > maxMs / 10; run++) {
+    const start = performance.now()
+    await read(text)
+    least = Math.min(least, performance.now() - start)
+    if (least > 2 * maxMs) break
+  }
+  return least
+}
+
+function timeOnce(read: (text: string) => unknown, text: string): number {
+  const start = performance.now()
+  read(text)
+  return performance.now() - start
+}
+
+/** The shapes for which `read` takes longest, at a length that keeps the choice quick. */
+export function worstShapes(read: (text: string) => unknown, shapes: readonly Shape[], count: number): readonly Shape[] {
+  const timed: { readonly shape: Shape; readonly ms: number }[] = []
+  for (const shape of shapes) {
+    const stuck = tinyLengths.some((length) => timeOnce(read, textOf(shape, length)) > MAX_LONG_MS / 10)
+    timed.push({ shape, ms: stuck ? Number.POSITIVE_INFINITY : timeOnce(read, textOf(shape, 2_000)) })
+    if (stuck) break
+  }
+  return timed
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, count)
+    .map(({ shape }) => shape)
+}
+
+/** Uses the expression at every position of a text, as `replaceAll` does. */
+export function everywhere({ source, flags }: RegExp): (text: string) => unknown {
+  const expression = new RegExp(source, `${flags.replace(/[gy]/g, '')}g`)
+  return (text) => text.replace(expression, '')
+}
+
+export const showTiming = ({ shape: { prefix, pump, suffix }, short, long }: Timing) =>
+  `${JSON.stringify(prefix)} + ${JSON.stringify(pump)}… + ${JSON.stringify(suffix)}: ${ms(short)} for ${SHORT} characters, ${ms(long)} for ${LONG}`
+
+const ms = (time: number) => (time === Number.POSITIVE_INFINITY ? 'far too long' : `${time.toFixed(1)} ms`)
