@@ -6,9 +6,11 @@ import { parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
+import { checkImportedBundle } from '../core/timeline/import-rules.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
+import { titleProblem } from '../core/title.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
@@ -132,7 +134,11 @@ export function createArchive(parts: ArchiveParts): Archive {
     return head(key)
   }
 
-  const setTitle = (title: string): Change => ({ type: 'title.set', ts: clock.now(), title })
+  function setTitle(title: string): Change {
+    const problem = titleProblem(title)
+    if (problem !== undefined) throw new Failure('change.invalid', `the title ${problem}`)
+    return { type: 'title.set', ts: clock.now(), title }
+  }
 
   return {
     list: (query) => store.list(query),
@@ -158,6 +164,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     exportBundle,
     async importBundle(value, as) {
       const bundle = parseBundle(value)
+      checkImportedBundle(bundle)
       return importAs(bundle, as ?? bundle.conversation_id)
     },
     timeline: async (key) => toPayload(await loadTimeline(key)),

@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
 import type { Authenticate } from './auth/authenticate.ts'
+import { requireOperator } from './auth/viewer.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
-import { checkBody, limitSize } from './limits/body.ts'
+import { limitSize, readBody } from './limits/body.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany, userKey } from './limits/quotas.ts'
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
@@ -28,6 +29,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const nowMs = () => Date.parse(parts.now())
   const streams = createStreamQuota(settings.followersPerUser)
   const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
+  const imports = createStreamQuota(1, 'Another import is running; wait until it has ended.')
   const turns = createTurnQuota(settings, nowMs, () => agent.running)
   const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => streams.size)
@@ -82,8 +84,17 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
     await next()
   })
+  app.use('/v1/conversations/import', async (c, next) => {
+    requireOperator(c) // before the body is read, because reading a bundle takes memory
+    const release = imports.acquire(c.get('caller').scope)
+    try {
+      await next()
+    } finally {
+      release()
+    }
+  })
   app.use('/v1/*', limitSize(settings.maxUploadBytes, settings.maxBodyBytes))
-  app.use('/v1/*', checkBody)
+  app.use('/v1/*', readBody)
 
   for (const routes of [
     statusRoutes(parts),

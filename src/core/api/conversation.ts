@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maximumTitleLength } from '../title.ts'
 
 /**
  * The id of a conversation in the HTTP API. Two users may have conversations with the same id, because the server adds the tenant, project
@@ -18,12 +19,11 @@ export const ConversationSummary = z.object({
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-/** A title is one line without control characters. A control character could move the cursor of a terminal or end an HTTP header. */
 const Title = z
   .string()
   .trim()
   .min(1)
-  .max(200)
+  .max(maximumTitleLength)
   .regex(/^\P{Cc}*$/u, 'one line, without control characters')
 
 /** The request to create a conversation. If it has no id, the server chooses one. */

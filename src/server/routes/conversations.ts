@@ -13,6 +13,7 @@ import { conversationKey, conversationKeyFilter, parseConversationKey } from '..
 import { requireOperator } from '../auth/viewer.ts'
 import { publicBundle } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { checkImportSize } from '../limits/import.ts'
 import { json, noContent, problems, withBody } from './openapi.ts'
 
 const params = z.object({ id: z.string() })
@@ -57,9 +58,10 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 403, 409, 422) },
       }),
       async (c) => {
-        requireOperator(c)
         const name = c.req.valid('query').as ?? newId()
-        const head = await archive.importBundle(await c.req.json(), conversationKey(c.get('caller').scope, name))
+        const bundle: unknown = await c.req.json()
+        checkImportSize(bundle)
+        const head = await archive.importBundle(bundle, conversationKey(c.get('caller').scope, name))
         return c.json(summary(head), 201)
       },
     )

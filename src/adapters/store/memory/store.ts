@@ -179,21 +179,23 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         return exportBundle(conversationId, changes, visibleTimeline(conversation), blobs)
       }),
 
-    importBundle: (bundle, options) =>
-      write(async () => {
-        const { conversationId: named, changes, bytes } = unpackBundle(bundle)
-        const conversationId = options?.as ?? named
+    async importBundle(bundle, options) {
+      checkOpen()
+      const { conversationId: named, slices, bytes } = await unpackBundle(bundle)
+      const conversationId = options?.as ?? named
+      return write(async () => {
         checkConversationName(conversationId)
         if (conversations.has(conversationId)) throw conversationExists(conversationId)
         deletions.checkNotDeleting(conversationId)
         for (const content of bytes.values()) await blobs.put(content)
-        const prepared = await references.prepare(changes)
+        const prepared = await references.prepare(slices.flat())
         const conversation = { ...newConversation(), lease: { epoch: ++claims, owner: null, expiresAt: null } }
         asBundleFailure(() => appendChanges(conversation, prepared))
         references.add(prepared)
         conversations.set(conversationId, conversation)
         return { conversationId }
-      }),
+      })
+    },
 
     delete: (conversationId, options = {}) => deletions.delete(conversationId, options),
     finishDeletions: async (options = {}) => (await deletions.finishUnfinished(options)).finished,

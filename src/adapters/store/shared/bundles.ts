@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as pause } from 'node:timers/promises'
 import { type Block, blobRefsOf } from '../../../core/block/index.ts'
 import { errorMessage, Failure } from '../../../core/failure.ts'
 import { type Bundle, importChanges, parseBundle } from '../../../core/timeline/bundle.ts'
@@ -36,23 +37,56 @@ export async function exportBundle(
 
 /**
  * Returns the changes that import a bundle, and the bytes of the blobs that these changes refer to. The whole bundle is checked; nothing is
- * stored.
+ * stored. The changes come in slices: the caller handles one slice after the other and lets other work run in between, because a large
+ * bundle would otherwise block the process.
  */
-export function unpackBundle(value: unknown): {
+export async function unpackBundle(value: unknown): Promise<{
   readonly conversationId: string
-  readonly changes: readonly Change[]
+  readonly slices: readonly (readonly Change[])[]
   readonly bytes: ReadonlyMap<string, Uint8Array>
-} {
+}> {
   const bundle = parseBundle(value)
+  await pause()
   const bytes = new Map<string, Uint8Array>()
+  let decoded = 0
   for (const [sha256, size] of blobReferences(bundle)) {
     const content = decodeBlob(sha256, bundle.blobs[sha256])
     if (content.length !== size) throw invalidBundle(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
     bytes.set(sha256, content)
+    decoded += content.length
+    if (decoded > SLICE_BYTES) {
+      decoded = 0
+      await pause()
+    }
   }
-  const changes = asBundleFailure(() => importChanges(bundle).map(validateChange))
-  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // throws now if a block id is invalid, before the caller stores blobs
-  return { conversationId: bundle.conversation_id, changes, bytes }
+  const slices: (readonly Change[])[] = []
+  for (const slice of sliceChanges(importChanges(bundle))) {
+    slices.push(asBundleFailure(() => slice.map(validateChange)))
+    await pause()
+  }
+  asBundleFailure(() => newBlockNumbers(slices.flat(), () => undefined)) // throws now if a block id is invalid, before the caller stores blobs
+  await pause()
+  return { conversationId: bundle.conversation_id, slices, bytes }
+}
+
+const SLICE_BYTES = 4 * 1024 * 1024
+/** How many changes and blocks a slice has, unless one change alone has more blocks. */
+const SLICE_BLOCKS = 500
+
+function sliceChanges(changes: readonly Change[]): readonly (readonly Change[])[] {
+  const slices: Change[][] = []
+  let room = 0
+  for (const change of changes) {
+    const size = 1 + blocksOfChange(change).length
+    const open = slices.at(-1)
+    if (open && size <= room) open.push(change)
+    else {
+      slices.push([change])
+      room = SLICE_BLOCKS
+    }
+    room -= size
+  }
+  return slices
 }
 
 /** Runs `work`. An error about an invalid change becomes `bundle.invalid`, because the change was made from a bundle. */

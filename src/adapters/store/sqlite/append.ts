@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as pause } from 'node:timers/promises'
 import type { Block } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import { applyChange } from '../../../core/timeline/apply.ts'
@@ -60,7 +61,7 @@ export function createAppender({ database, conversations, journal, indexer, read
       const attempt = (row: ConversationRow) =>
         context && row.last_seq !== context.lastSeq ? undefined : writeEntries(row, prepared, numbers, context?.frame)
       const result = await database.write(async () => {
-        if (prepared.needed.size > 0) await ensureBlobs(prepared, blobs)
+        if (prepared.needed.size > 0) await ensureBlobs(prepared.needed, blobs)
         const cached = cachedRows.get(conversationId)
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
         return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
@@ -105,20 +106,37 @@ export function createAppender({ database, conversations, journal, indexer, read
     return { lastSeq: saved?.lastSeq ?? 0, frame: frameAfter(saved?.timeline ?? emptyTimeline(), changes), knownBlocks }
   }
 
-  /** Creates a conversation from a bundle, in one transaction. Other processes see all of the new conversation or nothing. */
+  /**
+   * Creates a conversation from a bundle, in one transaction. Other processes see all of the new conversation or nothing. Other work of this
+   * process runs between the slices.
+   */
   async function importBundle(bundle: unknown, as: string | undefined): Promise<{ readonly conversationId: string }> {
-    const { conversationId: named, changes, bytes } = unpackBundle(bundle)
+    const { conversationId: named, slices, bytes } = await unpackBundle(bundle)
     const conversationId = as ?? named
     checkConversationName(conversationId)
     if (conversations.findCommitted(conversationId)) throw conversationExists(conversationId)
     for (const content of bytes.values()) await blobs.put(content)
-    const own = await prepareAppend(changes, blobs, () => undefined)
-    const prepared = { ...own, needed: new Map([...own.needed, ...bytes]) }
-    const numbers = asBundleFailure(() => newBlockNumbersFast(prepared.changes, () => undefined))
+    const prepared: PreparedAppend[] = []
+    for (const slice of slices) {
+      prepared.push(await prepareAppend(slice, blobs, () => undefined))
+      await pause()
+    }
+    const changes = prepared.flatMap((slice) => slice.changes)
+    const { next } = asBundleFailure(() => newBlockNumbersFast(changes, () => undefined))
+    const frame = frameAfter(emptyTimeline(), changes)
     await database.write(async () => {
       if (conversations.find(conversationId)) throw conversationExists(conversationId)
-      await ensureBlobs(prepared, blobs)
-      writeEntries(conversations.create(conversationId, clock.now()), prepared, numbers, frameAfter(emptyTimeline(), prepared.changes))
+      await ensureBlobs(new Map([...prepared.flatMap(({ needed }) => [...needed]), ...bytes]), blobs)
+      let row = conversations.create(conversationId, clock.now())
+      for (const [index, slice] of prepared.entries()) {
+        const isLast = index === prepared.length - 1
+        const frameInSlice = isLast ? { ...frame, index: slice.changes.length - 1 } : undefined // the last change of an import sets the state
+        // the numbers of all blocks are checked above, and the slices need not be in the order of these numbers
+        const written = writeEntries(row, slice, { lowest: undefined, next: isLast ? next : 0 }, frameInSlice)
+        if (!written) throw new Failure('store.failed', `conversation ${conversationId} was changed during its import`)
+        row = written.row
+        await pause()
+      }
     })
     return { conversationId }
   }
@@ -184,7 +202,7 @@ async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkCl
  * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
  * rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
  */
-async function ensureBlobs({ needed }: PreparedAppend, blobs: BlobStore): Promise<void> {
+async function ensureBlobs(needed: PreparedAppend['needed'], blobs: BlobStore): Promise<void> {
   for (const [sha256, bytes] of needed) {
     if (await blobs.has(sha256)) continue
     if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
