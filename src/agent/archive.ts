@@ -53,6 +53,8 @@ export interface Archive {
    * failed.
    */
   retain(policy: RetentionPolicy): Promise<RetentionReport>
+  /** Throws `store.failed` when new entries could not be stored, for example because the disk is full. */
+  check(): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
   importBundle(value: unknown, as?: string): Promise<ConversationInfo>
@@ -158,6 +160,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       if (!(await deletion.delete(key))) throw missing(key)
     },
     retain: deletion.retain,
+    check: () => store.check(),
     async fork(key, as, atTurn) {
       return importAs(forkBundle(await exportBundle(key), atTurn), as)
     },

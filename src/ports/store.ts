@@ -103,6 +103,11 @@ export interface ConversationStore {
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
   /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
   retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
+  /**
+   * Throws `store.failed` when new entries and blobs could not be stored, for example because the disk is full or a file was removed. The
+   * check writes a little and syncs it to the disk.
+   */
+  check(): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,9 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { type FileHandle, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import type { BlobStore, ByteRange } from '../../ports/blobs.ts'
+import {
+  identityOf,
+  isNotFound,
+  listFolder,
+  makeFolders,
+  modifiedAt,
+  moveAside,
+  openIfExists,
+  readIfExists,
+  sizeOf,
+  statIfExists,
+  syncFolder,
+  touchIfWhole,
+  writeDurably,
+} from './durable-files.ts'
 
 /** A blob store that can list its blobs. With the list, callers find and remove blobs to which no entry refers. */
 export interface FileBlobs extends BlobStore {
@@ -18,6 +33,9 @@ export interface StoredBlob extends BlobRef {
   /** When the blob was last put, in epoch milliseconds. */
   readonly putAt: number
 }
+
+/** How many bytes the check writes. It is more than one page of any file system, so that a disk with a little space left counts as full. */
+const PROBE_BYTES = 65_536
 
 /**
  * A blob store with one file per blob, named by its hash:
@@ -35,24 +53,40 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
   const folderOf = (sha256: string) => join(folder, sha256.slice(0, 2))
   const pathOf = (sha256: string) => join(folderOf(sha256), sha256)
 
+  let identity: string | undefined // of the folder, as it was first seen
+
   function prepare(): Promise<void> {
-    prepared ??= makeFolders(folder, incoming).catch((error: unknown) => {
+    prepared ??= makeFolders(folder, incoming, checkFolder).catch((error: unknown) => {
       prepared = undefined // the next put tries again
       throw error
     })
     return prepared
   }
 
+  /** Throws when the folder was removed or replaced since it was first used: its blobs are lost, and a new folder would hide this. */
+  async function checkFolder(): Promise<void> {
+    const found = await identityOf(folder)
+    if (identity !== undefined && found !== identity) throw new Error(`the folder ${folder} was removed or replaced: restore it`)
+    identity ??= found
+  }
+
+  /** Runs `work`, which needs the folder `incoming`. If a person or a program has removed this folder, creates it and tries again. */
+  async function withIncoming<T>(work: () => Promise<T>): Promise<T> {
+    await prepare()
+    try {
+      return await work()
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      prepared = undefined
+      await prepare()
+      return work()
+    }
+  }
+
   async function write(sha256: string, bytes: Uint8Array): Promise<void> {
     const draft = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
     try {
-      const file = await open(draft, 'wx', 0o600)
-      try {
-        await file.writeFile(bytes)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      await writeDurably(draft, bytes)
       if ((await mkdir(folderOf(sha256), { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
       await rename(draft, pathOf(sha256))
     } catch (error) {
@@ -65,8 +99,9 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
     async put(bytes) {
       const sha256 = sha256Of(bytes)
       try {
-        await prepare()
-        if (!(await touchIfWhole(pathOf(sha256), bytes.length))) await write(sha256, bytes)
+        await withIncoming(async () => {
+          if (!(await touchIfWhole(pathOf(sha256), bytes.length))) await write(sha256, bytes)
+        })
         // sync also for an existing blob: another process may have renamed it but not yet synced the folder
         await syncFolder(folderOf(sha256))
       } catch (error) {
@@ -115,9 +150,23 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       return listed
     },
 
+    async check() {
+      const probe = join(incoming, `probe.${randomBytes(6).toString('hex')}`)
+      try {
+        await prepare()
+        await checkFolder()
+        await withIncoming(() => writeDurably(probe, new Uint8Array(PROBE_BYTES)))
+      } catch (error) {
+        throw new Failure('store.failed', `no blob can be stored: ${errorMessage(error)}`, { cause: error })
+      } finally {
+        await rm(probe, { force: true }).catch(() => {}) // the error of the check says more
+      }
+    },
+
     async removeIfPutBefore(sha256, before) {
       if (!isHash(sha256)) return false
       await prepare()
+      await mkdir(incoming, { recursive: true, mode: 0o700 }) // it may have been removed since
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
       if (!(await moveAside(pathOf(sha256), aside))) return false
       // Read the time after the move. A put before the move has updated the time, and a put after the move finds no file and writes a new
@@ -136,80 +185,6 @@ const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).diges
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damagedBlob = (sha256: string) =>
   new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
-const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
-
-async function makeFolders(folder: string, incoming: string): Promise<void> {
-  await mkdir(incoming, { recursive: true, mode: 0o700 })
-  await syncFolder(folder)
-  await removeOldDrafts(incoming)
-}
-
-/**
- * Removes drafts older than an hour. The age is measured against a new file, because the clock of the file system may differ from that of
- * the process.
- */
-async function removeOldDrafts(incoming: string): Promise<void> {
-  const hour = 3_600_000
-  const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await modifiedAt(join(incoming, name)) })))
-  const probe = join(incoming, `probe.${randomBytes(6).toString('hex')}`)
-  await (await open(probe, 'wx', 0o600)).close()
-  const now = await modifiedAt(probe)
-  await rm(probe, { force: true })
-  for (const { name, at } of times) {
-    if (at !== undefined && now !== undefined && now - at > hour) await rm(join(incoming, name), { force: true })
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-const sizeOf = async (path: string) => (await statIfExists(path))?.size
-const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
-
-/** Whether a blob of this size exists. If so, its modification time is set to now, because it counts as put again. */
-async function touchIfWhole(path: string, size: number): Promise<boolean> {
-  if ((await sizeOf(path)) !== size) return false
-  const now = new Date()
-  return succeedsIfExists(utimes(path, now, now))
-}
-
-const moveAside = (path: string, aside: string) => succeedsIfExists(rename(path, aside))
-
-/** Waits for an operation on a file. Returns false when the operation fails because the file does not exist. */
-async function succeedsIfExists(work: Promise<void>): Promise<boolean> {
-  try {
-    await work
-    return true
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
-}
-
-async function listFolder(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (isNotFound(error)) return []
-    throw error
-  }
-}
-
-async function statIfExists(path: string) {
-  try {
-    return await stat(path)
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
-}
-
 const PIECE_BYTES = 64 * 1024
 
 async function* piecesOf(file: FileHandle, { sha256 }: BlobRef, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
@@ -231,23 +206,5 @@ async function* checkedPieces(file: FileHandle, blob: BlobRef): AsyncGenerator<U
     left -= piece.length
     if (left === 0 && hash.digest('hex') !== blob.sha256) throw damagedBlob(blob.sha256)
     yield piece
-  }
-}
-
-async function openIfExists(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'r')
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
-}
-
-async function readIfExists(path: string): Promise<Uint8Array | undefined> {
-  try {
-    return new Uint8Array(await readFile(path))
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
   }
 }

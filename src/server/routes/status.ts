@@ -5,6 +5,7 @@ import { json } from './openapi.ts'
 
 /** Routes for operators: health, readiness and metrics. If the server uses tokens, `/metrics` needs one. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
+  const check = shareFor(checkMs, () => archive.check())
   return createRoutes()
     .openapi(
       createRoute({
@@ -27,7 +28,7 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
       }),
       async (c) => {
         if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is shutting down.')
-        await archive.list({ limit: 1 })
+        await check()
         return c.json({ status: 'ready' as const }, 200)
       },
     )
@@ -40,4 +41,17 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
       }),
       (c) => c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
     ) as App
+}
+
+/** How long a result of the check of the store is used. The check writes to the disk, and anyone may ask for it. */
+const checkMs = 1_000
+
+/** A function that runs `work` at most once in `ms` milliseconds. Calls in between get the same result. */
+function shareFor(ms: number, work: () => Promise<void>): () => Promise<void> {
+  let last: { readonly result: Promise<void>; readonly at: number } | undefined
+  return () => {
+    const now = performance.now()
+    if (!last || now - last.at > ms) last = { result: work(), at: now }
+    return last.result
+  }
 }

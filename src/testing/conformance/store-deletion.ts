@@ -9,7 +9,17 @@ const large = (letter: string) => letter.repeat(10_000)
 export function describeDeletion({ describe, it, expect }: TestRunner, create: CreateStore): void {
   const failing = () => Promise.reject(new Error('the disk is gone'))
 
-  describe('deletion', () => {
+  describe('deletion and checks', () => {
+    it('check changes nothing while the store works, and fails after it was closed', async () => {
+      const { store } = await create()
+      const claim = await writeConversation(store, 'c1', [appended([prompt('x')])])
+      await store.check()
+      await store.append(claim, [appended([prompt('y')], 2)])
+      expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }, { seq: 2 }])
+      await store.close()
+      await expect(store.check()).rejects.toMatchObject({ code: 'store.closed' })
+    })
+
     it('does not delete a conversation that another owner holds', async () => {
       const { store, clock } = await create()
       const claim = await store.claim('c1', owner('a'))

@@ -222,6 +222,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       })
     },
 
+    async check() {
+      checkOpen()
+      await blobs.check?.()
+    },
+
     close: () =>
       exclusively(() => {
         closed = true

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../core/failure.ts'
 import { createMutex } from '../shared/mutex.ts'
+import { createFileCheck } from './file-identity.ts'
 import { isBusy, openConnections, translateSqliteError } from './open.ts'
 
 /** An open SQLite file, with one connection that writes and one that reads. */
@@ -41,6 +42,8 @@ const LOCK_WAIT_MS = 10_000
 
 export async function openDatabase(file: string, allowReadOnly = false): Promise<Database> {
   const { writer, reader } = await retryWhileLocked(file, () => openConnections(file, allowReadOnly))
+  const checkFile = createFileCheck(file)
+  checkFile()
   const begin = writer.prepare('BEGIN IMMEDIATE')
   const commit = writer.prepare('COMMIT')
   const dataVersion = writer.prepare('PRAGMA data_version') // changes with the commits of other connections, not with those of `writer`
@@ -61,6 +64,7 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
       const result = await work()
       commit.run()
       commits++
+      checkFile() // after the commit: what was written to a removed file is not durable
       return result
     } catch (error) {
       if (writer.isTransaction) writer.exec('ROLLBACK')

@@ -35,6 +35,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const deleter = createDeleter(database, conversations, blobs, clock)
   const remover = createRemover(database, conversations, blobs, deleter)
   const journal = createJournalWriter(database)
+  const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'") // writes a page, changes nothing
   const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs, clock })
   const { watch, close: closeWatch } = createWatch(database)
 
@@ -87,6 +88,10 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     },
     releaseBlobs: remover.releaseBlobs,
     retain: (policy, options = {}) => remover.retain(policy, options, clock.now()),
+    async check() {
+      await database.write(() => void touch.run())
+      await blobs.check?.()
+    },
     close() {
       closeWatch()
       return database.close()
