@@ -6,7 +6,9 @@ import type { InboxEvent } from './timeline/change.ts'
 export interface BudgetSettings {
   /** The greatest number of decisions in the turn. Decisions that are repeated after a mistake count, too. The default is 15. */
   readonly maxRounds?: number
-  /** The greatest number of extra rounds that all events together may add. Default: the value of `maxRounds`. */
+  /**
+   * The greatest number of extra rounds that followups and other events together may add to the turn. Default: the value of `maxRounds`.
+   */
   readonly creditCap?: number
   /** The greatest duration of the whole turn, in milliseconds. */
   readonly maxMilliseconds?: number
@@ -33,8 +35,10 @@ export interface Budget {
 }
 
 /**
- * What the turn may do next. `stop:unpriced` means that there is a limit of money, but a price is not known. Then the turn must end without
- * another call.
+ * What the turn may do next.
+ * - `go`: the model may make another decision.
+ * - `wrap_up:rounds`, `wrap_up:time`, `wrap_up:money`: this limit is reached, so the turn must wrap up.
+ * - `stop:unpriced`: the turn has a limit of money, but it called a model whose price is not known. It must end without another call.
  */
 export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'stop:unpriced'
 
@@ -84,7 +88,7 @@ export function extraRoundsOf({ kind, payload }: Pick<InboxEvent, 'kind' | 'payl
   return requested === undefined ? defaultExtraRounds : (positiveInteger(requested) ?? 0)
 }
 
-/** The extra rounds that were granted, but not more than the limit allows. */
+/** The extra rounds that events have added to the turn, but at most `maxExtraRounds`. */
 export const usableExtraRounds = (budget: Budget): number => Math.min(budget.grantedRounds, budget.maxExtraRounds)
 export const maxRoundsOf = (budget: Budget): number => budget.baseRounds + usableExtraRounds(budget)
 export const remainingRounds = (budget: Budget): number => Math.max(0, maxRoundsOf(budget) - budget.rounds)
@@ -117,7 +121,8 @@ export interface RepairCount {
   /** The number of repairs in the whole turn. */
   readonly total: number
   /**
-   * True when a response since the last accepted round had no channel. If another response has no channel, it is accepted as the answer.
+   * True when a response since the last accepted round contained no channel, only plain text. If a later response contains no channel
+   * either, it is accepted as the answer.
    */
   readonly plainText?: boolean
   /** The last tool refusal, and how many times in a row it occurred. */
@@ -126,7 +131,10 @@ export interface RepairCount {
 
 interface AfterFailure {
   readonly repairs: RepairCount
-  /** How the turn goes on. `wrap_up`: no rounds are left, but the model may still write an answer. `exit`: a fixed text is the answer. */
+  /**
+   * How the turn goes on. `repair`: the model is asked again. `wrap_up`: no rounds are left, so the model is called once more and may only
+   * answer. `exit`: there were too many repairs, so a fixed text is the answer.
+   */
   readonly next: 'repair' | 'wrap_up' | 'exit'
 }
 
@@ -187,7 +195,10 @@ export const budgetWrapUp: WrapUp = { rounds: 1, tools: [], maxTokens: 3_000 }
 /** The wrap-up after the user asked the agent to finish. The agent may still write its results to files before it answers. */
 export const steerWrapUp: WrapUp = { rounds: 2, tools: ['react.write', 'react.patch', 'react.plan', 'react.hide'], maxTokens: 3_000 }
 
-/** Makes a wrap-up with the given limits. It has at least one round and at least 512 output tokens. */
+/**
+ * A copy of the wrap-up `kind` with the limits in `settings`. A limit that `settings` lacks stays as in `kind`. The copy has at least one
+ * round and at least 512 output tokens.
+ */
 export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; readonly maxTokens?: number } = {}): WrapUp {
   const { rounds = kind.rounds, maxTokens = kind.maxTokens } = settings
   return { ...kind, rounds: Math.max(1, Math.floor(rounds) || 1), maxTokens: Math.max(minTokens, Math.floor(maxTokens) || 0) }
@@ -195,9 +206,12 @@ export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; r
 
 export type WrapUpVerdict =
   | { readonly verdict: 'answer'; readonly decision: FinalDecision }
-  /** The call may run. `wrapUp` has the rounds that are left after it. If none are left, a fixed text is the answer. */
+  /**
+   * The model called an allowed tool, and the tool may run. `wrapUp` has the number of rounds that are left after this call. If it is 0,
+   * the turn ends after the call with a fixed text as its answer.
+   */
   | { readonly verdict: 'call'; readonly wrapUp: WrapUp }
-  /** The response is neither an answer nor an allowed call. A fixed text is the answer. The model is not asked again. */
+  /** The response is neither an answer nor an allowed call. The turn ends with a fixed text as its answer. */
   | { readonly verdict: 'stop' }
 
 /** Decides how the turn goes on after a response in a wrap-up. `decision` is undefined when the response broke a rule. */

@@ -3,9 +3,9 @@ import type { LaneDelta } from './stream/lane.ts'
 import type { Change } from './timeline/change.ts'
 
 /**
- * An event of a conversation. An `entry` is a row of the journal. A reader that reconnects continues after the `seq` of the last entry that
- * it has. The other events are not stored. They are sent only while the turn runs, and their content is in the journal when the round has
- * ended.
+ * An event of a conversation. An `entry` is a row of the journal. A reader that reconnects asks for the entries after the `seq` of the last
+ * entry that it has. Lane and status events are not stored and are sent only while the turn runs. The text in lane events is also in the
+ * journal when the round has ended.
  */
 export type TurnEvent = EntryEvent | LaneEvent | StatusEvent
 
@@ -43,16 +43,20 @@ export interface StatusEvent {
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
 
 /**
- * One message of the event stream in the format `native` (`?as=native`). It is an event of the SDK without internal fields such as raw
- * responses, references to blobs, and addresses of hosted files other than `rn`. The SSE field `event` is the type of the message. Only
- * entries have an SSE `id`, which is their `seq`.
+ * One message of the event stream in the format `native` (`?as=native`). Entries, lane events and status events are those of the SDK, but
+ * some internal fields are removed: raw responses, `keeps`, and storage addresses of hosted files. A hosted file is only named by its `rn`,
+ * with which it can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the type of the message. Only entries
+ * have an SSE `id`, which is their `seq`.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }
   | { readonly type: 'entry'; readonly seq: number; readonly change: Change }
   | LaneEvent
   | StatusEvent
-  /** Events were dropped because the client read too slowly. The client has to reconnect after the last entry that it has. */
+  /**
+   * Events were dropped because the client read too slowly. The client has to reconnect and ask for the entries after the last one that it
+   * has.
+   */
   | { readonly type: 'resync' }
   /** The server is shutting down. The client has to reconnect. */
   | { readonly type: 'server_shutdown'; readonly reason: string }

@@ -27,7 +27,8 @@ export type ModelEvent =
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
 
 /**
- * Numbers of tokens, divided by price. `uncached`, `cacheRead` and `cacheWrite` together are the input. `reasoning` is part of `output`.
+ * The numbers of tokens of a call. Each number has its own price. `uncached`, `cacheRead` and `cacheWrite` add up to all tokens of the
+ * prompt. `reasoning` is the part of `output` with which the model thought.
  */
 export interface ModelUsage {
   readonly uncached: number
@@ -87,7 +88,7 @@ export function parseModelEvent(value: unknown, modelName: string): ModelEvent |
   switch (value.type) {
     case 'text.delta':
     case 'reasoning.delta':
-      // The cast is safe because both fields are checked.
+      // The cast is safe because `type` and `text` are checked.
       return typeof value.text === 'string' ? (value as ModelEvent) : undefined
     case 'finish': {
       const usage = parseModelUsage(value.usage)
@@ -138,7 +139,7 @@ function parseServiceError(value: unknown, modelName: string): ServiceError {
     provider: textIn(error.provider) ?? 'unknown',
     model_name: textIn(error.model_name) ?? modelName,
     error_type: textIn(error.error_type) ?? 'unknown',
-    // Without a kind it may be any error, and its message may contain an API key.
+    // An error without a known kind may come from any library, and its message may contain an API key.
     message: kind === undefined ? redact(message) : message,
     stage: error.stage === 'after_output' ? 'after_output' : 'before_output',
     ...(Number.isInteger(error.http_status) && { http_status: error.http_status as number }),

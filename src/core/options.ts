@@ -23,8 +23,8 @@ interface OptionProblem {
 }
 
 /**
- * Finds the first problem of a value. A rule must not call functions of the value, because the options may come from JavaScript, where no
- * compiler has checked them.
+ * A rule for the value of an option. It returns the first problem of the value, or undefined. A rule must not call methods of the value,
+ * because the value may have any type: callers that use JavaScript have no compiler that checks it.
  */
 export type OptionRule = (value: unknown) => OptionProblem | undefined
 
@@ -80,7 +80,7 @@ export const listOf =
     return firstProblem(Array.from(value, (item, index) => [`[${index}]`, item, rule] as const))
   }
 
-/** A rule for an object with named options. By default a name without a rule is a problem, because it is probably misspelt. */
+/** A rule for an object with named options. By default a name that is not in `rules` is a problem, because it is probably misspelt. */
 export const group =
   (
     what: string,

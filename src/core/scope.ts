@@ -9,8 +9,8 @@ export interface Scope {
 export const localScope: Scope = { tenant: 'local', project: 'default', user: 'local' }
 
 /**
- * The id of a conversation in the store. It contains the scope and the name, and `parseConversationKey` reads them. In the local scope it
- * is the plain name.
+ * The id of a conversation in the store. It is made of the scope and the name of the conversation: `acme/web/ann/chat_1`. In the local
+ * scope it is only the name, `chat_1`, if the name has no slash. `parseConversationKey` gives back the scope and the name.
  */
 export function conversationKey(scope: Scope, name: string): string {
   if (isLocal(scope) && name !== '' && !name.includes('/')) return name
@@ -21,8 +21,8 @@ const isLocal = ({ tenant, project, user }: Scope) =>
   tenant === localScope.tenant && project === localScope.project && user === localScope.user
 
 /**
- * A filter for the conversations of a scope. Keys of the local scope contain no slash. Keys of another scope begin with the prefix of this
- * scope.
+ * Describes the keys of all conversations in a scope, for a query of the store. Keys of the local scope contain no slash (`plain`). Keys of
+ * any other scope begin with `prefix`, for example `acme/web/ann/`.
  */
 export function conversationKeyFilter(scope: Scope): { readonly plain: true } | { readonly prefix: string } {
   return isLocal(scope) ? { plain: true } : { prefix: conversationKey(scope, '') }
@@ -38,7 +38,8 @@ export function parseConversationKey(key: string): { readonly scope: Scope; read
   const [tenant, project, user, name] = parts
   if (parts.length !== 4 || !tenant || !project || !user || !name) return { scope: localScope, name: key }
   const parsed = { scope: { tenant, project, user }, name }
-  // Another spelling of a key is taken as the name of a local conversation.
+  // `conversationKey` writes each conversation in one form only. A text in another form, such as `local/default/local/chat_1`, is a local
+  // name.
   return conversationKey(parsed.scope, name) === key ? parsed : { scope: localScope, name: key }
 }
 

@@ -78,7 +78,7 @@ export type Section = string
 export interface IterationBudget {
   /** The number of the current round in its turn, from 0. */
   readonly iteration: number
-  /** The greatest number of rounds that the turn may have, including the bonus rounds. */
+  /** The greatest number of rounds that the turn may have. It includes the rounds in `bonus`. */
   readonly max: number
   /** The number of rounds that events such as followups added to the limit while the turn was running. */
   readonly bonus?: number
@@ -120,8 +120,8 @@ function duration(seconds: number): string {
 }
 
 /**
- * The section with the open plans that changed last. It also shows which plan is current: only steps of the current plan can be reported as
- * done.
+ * The section with the open plans. If there are too many, it shows only those that changed last. It marks the current plan, because only
+ * steps of the current plan can be reported as done.
  */
 function plansSection(openPlans: readonly Plan[], limits: Caps): Section {
   const plans = openPlans.slice(-limits.openPlans)
@@ -201,8 +201,8 @@ function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps):
 }
 
 /**
- * The limits for the sections, from the longest announce to the shortest. Plans, events and feedback are shortened first, because the
- * timeline also contains them.
+ * Sets of limits for the sections. The first set gives the longest announce, the last set the shortest. Plans, feedback and the sections of
+ * the application become shorter with the second set already, events only with the last one.
  */
 const levels: readonly Caps[] = [
   caps,

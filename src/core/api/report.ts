@@ -9,8 +9,8 @@ const Tokens = z.object({
 })
 
 /**
- * `money` is in billionths of the currency. `unpriced` is the number of calls whose price is not known. `money` does not contain these
- * calls.
+ * A sum over model calls. `money` is in billionths of a US dollar. `unpriced` is the number of calls whose price is not known. The cost of
+ * these calls is not part of `money`.
  */
 const Sum = z.object({ tokens: Tokens, money: z.number(), calls: z.int(), unpriced: z.int() })
 export type CostSum = z.infer<typeof Sum>
@@ -23,12 +23,18 @@ export const CostView = z.object({
   turns: z.record(z.string(), Sum),
   roles: z.record(z.string(), Sum),
   models: z.record(z.string(), Sum),
-  /** Costs by block id. The keys `system`, `tail`, `gate` and `compaction` contain costs that belong to no block. */
+  /**
+   * The costs by the id of the block. Costs that belong to no block have one of these keys: `system` (the system text), `tail` (the end of
+   * the prompt), `gate` (calls for a title), `compaction` (calls for a summary), `unused` (output that became no block).
+   */
   blocks: z.record(z.string(), Sum),
   cache: z.object({
     hit_rate: z.number(),
     billed: Buckets,
-    /** One row per decision: the predicted and the billed use of the cache, and the cause if there was a miss. */
+    /**
+     * One row per decision. It has the predicted and the billed numbers of tokens. If the provider's cache was used less than predicted,
+     * `miss` has the cause.
+     */
     rows: z.array(
       z.object({
         seq: z.int(),
@@ -72,8 +78,8 @@ export const PromptView = z.object({
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
     .nullable(),
   /**
-   * The first difference between this prompt and the prompt that was sent. Undefined when they are equal. Changes of the code, the tools or
-   * the texts make a difference.
+   * Describes the first difference between this prompt and the prompt that was sent. Undefined when they are equal. They differ if the
+   * code, the tools or the texts of the agent were changed after the prompt was sent.
    */
   differs: z.string().optional(),
 })

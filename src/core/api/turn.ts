@@ -31,7 +31,10 @@ export type TurnSubmission = z.input<typeof TurnSubmission>
 export const TurnAccepted = z.object({
   status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']),
   conversation_id: z.string(),
-  /** The turn that will read the message. A followup that arrives too late for this turn starts a new turn instead. */
+  /**
+   * The turn that will read the message. A followup that arrives too late for this turn starts a new turn instead. Null when the server
+   * does not know the turn, for example after a steer.
+   */
   turn_id: z.string().nullable(),
   event_id: z.string(),
 })

@@ -59,7 +59,10 @@ export interface Meta {
   readonly hosted_uri?: string
   readonly rn?: string
   readonly key?: string
-  /** A copy of the artifact's digest, from which the block with the digest can be made again. */
+  /**
+   * A copy of the artifact's digest, as JSON text. The digest also has a block of its own. With the copy, the digest is known even if that
+   * block is no longer visible.
+   */
   readonly digest?: string
   /** Further blobs that must be stored as long as this block. An example is the whole file when the block shows only a part of it. */
   readonly keeps?: readonly BlobRef[]
@@ -88,7 +91,7 @@ export const blockId = (number: number): string => `b_${number}`
 
 /** The number in an id `b_<n>`. Undefined for ids of another form, which imported blocks may have. */
 export function blockNumber(id: string): number | undefined {
-  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // a number of up to 15 digits is exact
+  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // a number of up to 15 digits is exact in JavaScript
   let number = 0
   for (let position = 2; position < id.length; position++) {
     const digit = id.charCodeAt(position) - 48

@@ -123,18 +123,21 @@ interface Completion {
   readonly text: string
   readonly sourcesUsed?: readonly number[]
   readonly iteration?: number
-  /** The number of this completion among the completions of its turn, from 1. `count` is the number of completions so far. */
+  /** The number of this answer among the answers of its turn, from 1. `count` is the number of all answers of the turn. */
   readonly index?: number
   readonly count?: number
   /** True when the answer was cut off because the model reached its output limit. */
   readonly truncated?: boolean
-  /** The user stopped the turn while the answer was being written. The text is the part that users saw. */
+  /** True when the user stopped the turn while the answer was being written. `text` is the part that users saw. */
   readonly stopped?: boolean
   /** The object in the `usage` channel of the response. */
   readonly usage?: JsonObject
 }
 
-/** An answer to the user. The path of the last answer of a turn has no number. The paths of earlier answers have one. */
+/**
+ * The block of an answer. A turn has several answers if the turn went on after the user had seen an answer. The path of the last one has no
+ * number. The paths of the others contain `index`.
+ */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion
   const several = index !== undefined && count !== undefined && count > 1

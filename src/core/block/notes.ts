@@ -3,8 +3,8 @@ import { oncePerBlockOfType } from './reader.ts'
 import type { BlockOrigin } from './round.ts'
 
 /**
- * A note that the agent writes for itself, for example about a preference of the user. `path` is the logical path of the file with the
- * note.
+ * The block of a note that the agent wrote for itself, for example about a preference of the user. The agent wrote the note to a file, and
+ * `path` is the logical path of this file.
  */
 export function internalNoteBlock(origin: BlockOrigin, path: string, text: string): Draft<'react.note'> {
   return {
@@ -20,16 +20,18 @@ export function internalNoteBlock(origin: BlockOrigin, path: string, text: strin
   }
 }
 
-/** A part of a note that has one tag, or none. */
+/** A segment of a note. It begins with a tag such as `[P]`. Lines before the first tag of the note are a segment without a tag. */
 export interface NoteSegment {
-  /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact. Undefined when the part has no tag. */
+  /**
+   * The letter in the tag: `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact. Undefined when there is no tag.
+   */
   readonly tag: string | undefined
   readonly text: string
 }
 
 /**
- * Splits a note into segments. A line that starts with a tag such as `[P]` begins a segment, and the lines without a tag after it belong to
- * it.
+ * Splits a note into segments. A line that starts with a tag such as `[P]` begins a segment. The lines up to the next tag belong to the
+ * same segment.
  */
 export function noteSegments(text: string): readonly NoteSegment[] {
   const segments: { tag: string | undefined; lines: string[] }[] = []
@@ -50,5 +52,5 @@ export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }
 
-/** The segments of a note. Undefined for other blocks. */
+/** The segments of the note in a block. Undefined when the block is not a note. */
 export const readNote = oncePerBlockOfType(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))

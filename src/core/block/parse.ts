@@ -25,8 +25,8 @@ const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
 const optionalStrings = ['mime', 'path', 'text', 'base64', 'call_id', 'tool_id'] as const
 
 /**
- * The fields of `meta` that other code uses as strings without a check. Null is also allowed, because writers in other languages store null
- * for a missing value.
+ * The fields of `meta` that other code uses as strings without a check. Null is also allowed, because imported timelines may have null for
+ * a missing value.
  */
 const metaStrings = ['tool_call_id', 'tool_id', 'digest', 'artifact_path', 'physical_path', 'replacement_text'] as const
 
@@ -73,7 +73,10 @@ export function completeBlock(
   }
 }
 
-/** Moves `hidden` and `replacement_text` of an imported block into `meta`. Other writers store them at the top level of the block. */
+/**
+ * Moves `hidden` and `replacement_text` of an imported block into `meta`. An imported block that another program wrote has them at its top
+ * level.
+ */
 function moveHiddenIntoMeta(block: IncompleteBlock & { readonly hidden?: unknown; readonly replacement_text?: unknown }): IncompleteBlock {
   if (block.hidden !== true) return block
   const { hidden, replacement_text: text, ...rest } = block

@@ -8,8 +8,8 @@ export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>
 
 /**
- * A plan as it was after one change. Of all plan blocks with the same `plan_id`, the newest is the plan. The keys of `status` are step
- * numbers from "1". A step without a status is pending.
+ * The text of a plan block: the plan as it was when the block was appended. If several blocks have the same `plan_id`, the newest one holds
+ * the current plan. The keys of `status` are the numbers of the steps, from "1". A step without a status is pending.
  */
 export const Plan = z.looseObject({
   plan_id: z.string(),

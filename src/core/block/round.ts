@@ -25,7 +25,10 @@ export interface ToolCall {
   readonly ts?: string
 }
 
-/** The block of a call. `visibility` is that of the file which the call changes: users do not see the parameters if it is internal. */
+/**
+ * The block of a tool call. `visibility` is set if the call patches a file, and it is the visibility of this file. If the file is internal,
+ * users do not see the parameters of the call, because a patch repeats lines of the file.
+ */
 export function toolCallBlock(
   origin: BlockOrigin,
   call: { readonly toolId: string; readonly params: { readonly [name: string]: Json }; readonly visibility?: Visibility | undefined },
@@ -93,8 +96,9 @@ export function toolResultBlock(
 }
 
 /**
- * The metadata of a result that is not an artifact. The block stands before the block of the result and has the same path. Prompts leave it
- * out, because the result shows the same information.
+ * A block that describes the block of a result: its path, media type, sources and tool. It is made only for a result that is not an
+ * artifact. It stands before the block of the result and has the same path. Prompts leave it out, because the result shows the same
+ * information.
  */
 export function resultMetadataBlock(
   origin: BlockOrigin,
@@ -130,8 +134,8 @@ export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<
 }
 
 /**
- * The block with the content of an artifact: a text, or a reference to bytes. If the artifact has no content, the block only holds in
- * `meta` where the file is hosted.
+ * The block with the content of an artifact: a text, or a reference to bytes. If neither is given, the block has only `meta`, which says
+ * for example where the file is hosted.
  */
 export function artifactContentBlock(
   origin: BlockOrigin,

@@ -99,7 +99,10 @@ const authors: { readonly [S in StageName]: string } = {
   suggested_followups: 'system',
 }
 
-/** A block of type `stage.<name>`, with `text` as its whole text. */
+/**
+ * A block of type `stage.<name>`. It records the output of one step of a turn, such as the title (`gate`) or questions to the user
+ * (`clarification`).
+ */
 export function stageBlock<S extends StageName>(name: S, turnId: string, ts: string, text: string, meta?: Meta): Draft<`stage.${S}`> {
   const block = {
     type: `stage.${name}` as const,

@@ -5,7 +5,10 @@ import type { BlobRef, Draft } from './block.ts'
 import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin, Notice } from './round.ts'
 
-/** Records a checkout. `checkedOut` has the logical paths that the agent checked out, `checkedOutFrom` those of the whole turn so far. */
+/**
+ * The block that records a checkout. `checkedOut` has the logical paths that this call checked out. `checkedOutFrom` has the logical paths
+ * from which the files that are now in `files/` were checked out, by this call or by earlier calls of the turn.
+ */
 export function checkoutBlock(
   { turnId, ts, callId, iteration }: BlockOrigin,
   checkout: { readonly mode: string; readonly checkedOut: readonly string[]; readonly checkedOutFrom: readonly string[] },
