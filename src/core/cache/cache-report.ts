@@ -15,8 +15,8 @@ export interface CacheRow {
   /** For each mark: the hash of all parts up to the mark, and the id of the last block before the mark. */
   readonly segments: readonly { readonly hash: number; readonly block: string | undefined }[]
   /**
-   * The number of parts between the last mark of the previous call and the last mark of this call. The provider must look back over so many
-   * parts to find the cached prefix.
+   * The number of parts between the last mark of the previous call and the last mark of this call. The provider looks back over this many
+   * parts, starting at the last mark of this call, to find the prefix that it cached.
    */
   readonly reach: number
   /** The predicted tokens. Undefined when the caching rules of the model are not known. */
@@ -52,7 +52,7 @@ export function cacheReport(
   const rows: CacheRow[] = []
   let last: CachedPrompt | undefined
   for (const call of callsIn(journal)) {
-    if (call.response.role !== undefined) continue // calls with a role, such as the title, have prompts of their own
+    if (call.response.role !== undefined) continue // a call with a role, such as one for a title, has another prompt
     const sent = read(call)
     const model = sent.prompt.model ?? ''
     for (const [name, state] of cachedByModel) cachedByModel.set(name, { ...state, since: [...state.since, ...sent.since] })
@@ -67,7 +67,8 @@ export function cacheReport(
 }
 
 /**
- * True when the cache entry has the longer time to live. After a call that only reads the cache, the value is the same as before the call.
+ * True when the provider keeps the cached prompt for the longer time, which is usually an hour. A call that writes nothing to the cache
+ * does not change this, so the value of the previous call is used.
  */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
@@ -99,7 +100,7 @@ function predictBuckets(sent: SentPrompt, before: CachedPrompt | undefined, rule
   return { read, write, uncached: Math.max(0, Math.round(sent.total) - read - write) }
 }
 
-/** How many tokens of the prompt `sent` the provider should find in the cache after the earlier call `before`. */
+/** How many tokens of the prompt `sent` the provider should read from its cache. `before` is the earlier call that filled the cache. */
 function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, rules: ProviderCacheRules): number {
   if (rules.kind === 'prefix') {
     const tokens = Math.min(sent.upTo(before.count - 1), before.total)
@@ -107,7 +108,8 @@ function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, 
   }
   if (rules.lookBackParts > 1 || before.prompt.model !== sent.prompt.model) return cached
   const shared = sent.prompt.points?.findLast((point) => before.prompt.points?.includes(point))
-  // A provider that does not look back finds a cached prefix only where this prompt has a mark at the same position as the earlier prompt.
+  // A provider with `lookBackParts` 1 does not look back from a mark. It reads up to a mark only if the earlier prompt had a mark at the
+  // same block.
   return Math.min(cached, sent.upTo(shared ?? -1))
 }
 
@@ -141,8 +143,9 @@ const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)
 
 /**
- * Tokens before the last mark that were not cached count as a miss only above this share of all tokens before the mark. The counts are
- * estimates.
+ * A prompt may have tokens before its last mark that the provider neither read from its cache nor wrote to it. They are reported as a miss
+ * only if they are more than this share of all tokens before the mark. Below this share, the difference may come from the estimated token
+ * counts.
  */
 const MAX_DEVIATION_SHARE = 0.3
 const MIN_DEVIATION = 256

@@ -6,7 +6,7 @@ import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 /** A problem that prevents the provider from reusing its cache, or is likely to. */
 export interface CacheFinding {
   readonly rule: LintRule
-  /** The name of the text or of the round that has the problem. */
+  /** Where the problem is: the name of a text, such as `instructions`, or of a round, such as `turn_2 round 0`. */
   readonly where: string
   readonly words: string
 }
@@ -65,7 +65,7 @@ export function lintStability(one: readonly PromptText[], other: readonly Prompt
   ]
 }
 
-/** The limits of `lintCacheReport`. It reports only what exceeds them. */
+/** The limits that `lintCacheReport` checks. It reports a finding when a conversation is not within them. */
 export interface CacheBudget {
   /** The smallest allowed share of prompt tokens that are read from the cache, from 0 to 1. */
   readonly hitRate: number
@@ -81,7 +81,10 @@ export interface CacheBudget {
 /** The limits that the command `daybook cachelint` uses. */
 export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
 
-/** Finds avoidable cache misses in a recorded conversation. Misses that come from hiding, compaction or a long pause are not reported. */
+/**
+ * Finds cache misses in a recorded conversation that could be avoided, rounds that add too many parts, and a low hit rate. Misses that come
+ * from hiding, compaction or a long pause can not be avoided, so they are not reported.
+ */
 export function lintCacheReport(report: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly CacheFinding[] {
   const avoidable = report.misses.filter(({ miss }) => miss && avoidableCauses.has(miss.cause))
   const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')

@@ -83,20 +83,20 @@ function span(seconds = 0): string {
       : `${Math.round(seconds / 3600)} h`
 }
 
-/** The last prompt that was sent to a model, and how many of its tokens the provider cached. */
+/** The last prompt that was sent to one model, and how many of its tokens the provider has in its cache. */
 export interface CachedPrompt {
   readonly sent: SentPrompt
   /** The number of tokens that the provider reported as read from the cache or written to it. */
   readonly cached: number
-  /** True when the cache entry has the longer time to live. */
+  /** True when the provider keeps the cached prompt for the longer time (`longTtlSeconds`). */
   readonly long: boolean
   /** The changes to the timeline since this prompt was sent. */
   readonly since: readonly Change[]
 }
 
 /**
- * Explains why the provider did not find a cached prompt. The causes are checked in this order: another model, other tools, another system
- * text, an expired cache entry, the first block that differs, the positions of the marks.
+ * Explains why the provider read fewer tokens from its cache than predicted. `lost` is the difference. The causes are checked in this
+ * order: another model, other tools, another system text, an expired cache entry, the first block that differs, the positions of the marks.
  */
 export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss {
   const { sent: before } = cached
@@ -145,7 +145,7 @@ function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): Mi
 
 const hideCauses = { hide: 'hide', cache_ttl: 'expiry', cache_ttl_light: 'expiry', compaction: 'compaction' } as const
 
-/** The cause when a block was inserted. Besides feedback, only a compaction inserts blocks. */
+/** The cause of a miss when `block` was inserted between older blocks. The only inserted blocks are feedback and checkpoints. */
 function insertionCause(block: Block | undefined): MissCause | undefined {
   if (!block) return undefined
   return /feedback/.test(block.type) ? 'feedback inserted' : 'compaction'

@@ -17,12 +17,14 @@ export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
   /**
-   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. Blocks may be added to the list for later
-   * calls.
+   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. The prompts of later calls may use the
+   * same list, and then blocks are added to its end.
    */
   readonly shown: readonly RenderedBlock[]
   readonly count: number
-  /** The changes since the previous call with the same role. A role is, for example, the decision or the title. */
+  /**
+   * The changes since the previous call of the same role. There are three roles: decisions, titles (`gate`) and summaries (`compaction`).
+   */
   readonly since: readonly Change[]
   /** The blocks that were appended because of the response. */
   readonly produced: readonly Block[]
@@ -47,8 +49,8 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
 }
 
 /**
- * Renders the blocks of the timeline. If blocks were only appended since `walk` was made, only the new blocks are rendered. Otherwise all
- * are rendered again.
+ * Renders the blocks of the timeline. `walk` has the rendered blocks of an earlier state of the timeline. If blocks were only appended
+ * since then, only the new blocks are rendered. Otherwise all are rendered again.
  */
 function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
   if (!walk || walk.buffer !== timeline.buffer || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
@@ -58,8 +60,9 @@ function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
 
 /**
  * The blocks that were appended because of a response.
- * - After a decision: the blocks with the same turn and round in their metadata. Other entries may come first, but no other decision.
- * - After a title or a summary: the blocks of the next entry. An entry `title.set` or `blocks.hidden` before it is skipped.
+ * - After a decision: the first appended blocks of the same turn and round. The search ends at the next decision or at the end of the turn.
+ * - After a title or a summary: the blocks of the next entry. If the next entry is `title.set` or `blocks.hidden`, those of the entry after
+ *   it.
  */
 function blocksProducedAfter(
   journal: readonly JournalEntry[],
@@ -93,8 +96,8 @@ export interface SentPrompt {
   /** The hashes of the blocks. Only the first `count` hashes belong to this prompt. Later prompts may share the list and extend it. */
   readonly hashes: readonly (number | undefined)[]
   /**
-   * The number of tokens up to and including the block at `position`. With -1 it is the number of tokens of the system text. The estimated
-   * tokens are scaled so that the whole prompt has `total` tokens.
+   * The number of tokens of the system text and of all blocks up to and including the block at `position`. With -1 it is the system text
+   * alone. The tokens are estimated, and the estimates are scaled so that the whole prompt has `total` tokens.
    */
   upTo(position: number): number
   readonly total: number
@@ -132,8 +135,9 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
 }
 
 /**
- * The hashes of the first `count` blocks. If the prompt has only grown, `known` is extended. Otherwise a new list is made. The hashes are
- * undefined if the journal has no record of them.
+ * The hashes of the first `count` blocks of a prompt. `known` has the hashes of the previous prompt, and `record` those of the blocks that
+ * are new in this prompt. If no block of the previous prompt was changed, `known` itself is extended. Otherwise a new list is made. Without
+ * a record, all hashes are undefined.
  */
 function extendHashes(known: (number | undefined)[], record: ShownFingerprints | undefined, count: number): (number | undefined)[] {
   if (!record) return Array.from({ length: count }, () => undefined)
@@ -144,7 +148,10 @@ function extendHashes(known: (number | undefined)[], record: ShownFingerprints |
   return [...Array.from({ length: record.from }, (_, position) => known[position]), ...record.hashes]
 }
 
-/** The first position, up to and including `until`, at which the two prompts show different blocks. Undefined when there is none. */
+/**
+ * The position of the first block that differs in the two prompts. Positions after `until` are not compared. Undefined when no block
+ * differs.
+ */
 export function firstDifference(before: SentPrompt, now: SentPrompt, until: number): number | undefined {
   if (before.hashes === now.hashes) return undefined
   for (let position = 0; position <= Math.min(until, before.count - 1); position++) {

@@ -1,17 +1,19 @@
 /** How a provider caches prompts. The cache report uses these rules. Their values are in adapters/model/provider-rules.ts. */
 export interface ProviderCacheRules {
   /**
-   * With `marks`, the provider caches the prompt up to each mark. With `prefix`, it needs no marks: it finds the longest beginning of the
-   * prompt that it knows.
+   * With `marks`, the provider caches the prompt up to each mark. With `prefix`, the provider needs no marks. It compares each prompt with
+   * the prompts that it has cached, and reads the longest common beginning from its cache.
    */
   readonly kind: 'marks' | 'prefix'
-  /** The provider caches no beginning of a prompt that has fewer tokens than this. It reports no error. */
+  /** The smallest number of tokens that the provider caches. It does not cache a shorter beginning of a prompt, and reports no error. */
   readonly minimumTokens: number
   /** How many parts the provider checks, going back from a mark, to find a cached prefix. The part with the mark counts, too. */
   readonly lookBackParts: number
-  /** How long a cache entry lives after it was last used. */
+  /** How many seconds the provider keeps a cached prompt after it was last used. */
   readonly ttlSeconds: number
-  /** How long an entry with the longer time to live lives after it was last used. Undefined when the provider has no such entries. */
+  /**
+   * How many seconds the provider keeps a cached prompt if the longer time was requested. Undefined when the provider has no longer time.
+   */
   readonly longTtlSeconds?: number
   /** The greatest number of marks in one request, including the mark on the system text. */
   readonly maxMarks: number

@@ -1,6 +1,7 @@
 /**
  * The kinds of text that will probably be different tomorrow or for another user. Version numbers, prices, opening hours and examples look
- * similar but do not change. The text before or after a match tells whether it is one of these.
+ * like dates, times or ids, but they do not change. They are recognised by the text around them, such as `version` or `$`, and are not
+ * reported.
  */
 export type VolatileTextRule = 'date in system text' | 'time in system text' | 'id in system text'
 
@@ -51,7 +52,7 @@ const time = (pattern: string): VolatilePattern => ({
 const id = (regexp: RegExp): VolatilePattern => ({ rule: 'id in system text', regexp })
 
 const volatilePatterns: readonly VolatilePattern[] = [
-  // The letter T may follow the date, because it separates a date from a time.
+  // The lookahead allows the letter T after the date, because T separates a date from a time.
   date(`(?<![a-z\\d])${year}([-/.])\\d{1,2}\\1\\d{1,2}(?![a-su-z\\d])`),
   date(`(?<!\\d)${year}年\\d{1,2}月\\d{1,2}日`),
   date(`(?<![\\d.])\\d{1,2}([/.])\\d{1,2}\\1${year}\\b(?!\\.\\d)`),

@@ -11,31 +11,35 @@ export interface CitedSource {
 export type SourceMap = ReadonlyMap<number, CitedSource>
 
 /**
- * The format of the text that contains the citations. In markdown and text, citations become links. In HTML, citations become superscripts.
- * Verbatim text is not changed.
+ * The format of the text that contains the citations. In `markdown` and `text`, a citation becomes a link in markdown. In `html`, it
+ * becomes a superscript. A `verbatim` text is not changed.
  */
 export type CitationFormat = 'markdown' | 'text' | 'html' | 'verbatim'
 
 /** Replaces citations in a text that arrives in chunks. The output is the same wherever the text is divided into chunks. */
 export interface CitationReplacer {
   /**
-   * Takes the next chunk and returns all text that can not be part of an unfinished citation. The text after it is kept until the next
-   * call.
+   * Takes the next chunk and returns the text with its citations replaced. If the chunk ends inside a possible citation, the beginning of
+   * this citation is not returned yet. It is held back until a later call shows whether it is one.
    */
   push(text: string): string
-  /** Ends the input and returns the text that was kept. */
+  /** Ends the input. Returns the text that was held back, because no more text can complete it to a citation. */
   flush(): string
   /** All cited SIDs in ascending order, also those for which there is no source. */
   readonly used: readonly number[]
   /** The cited SIDs for which there is no source, in ascending order. */
   readonly unresolved: readonly number[]
-  /** The SIDs in `[[USAGE:…]]` tags, in ascending order. */
+  /**
+   * The SIDs in tags such as `[[USAGE:1,3]]`, in ascending order. With such a tag a model says which sources it used, without showing them.
+   */
   readonly usage: readonly number[]
 }
 
-/** A replacer that also tells how much of the input it has kept. So a caller knows to which part of the input the output belongs. */
+/**
+ * A replacer that also tells how much of the input it holds back. So a caller knows which part of the input the returned text stands for.
+ */
 export interface BufferingReplacer extends CitationReplacer {
-  /** The number of pushed characters that were not returned yet. */
+  /** The number of characters that were passed to `push` and are held back. */
   readonly held: number
   cut(): CutEnd
 }
@@ -47,9 +51,11 @@ export interface CitationReplacerOptions {
   sources(): SourceMap
   /** When true, `[[USAGE:…]]` tags are removed from the output. */
   readonly stripUsage: boolean
-  /** When false, citations are collected but not replaced. Default: true. */
+  /** When false, citations stay in the text as they are. Their SIDs are still collected in `used`. Default: true. */
   readonly replaceCitations?: boolean
-  /** When false, a citation is removed if none of its sources is known. Default: true. */
+  /**
+   * What happens to a citation if none of its sources is known. When true, it is kept. When false, it is removed. Default: true.
+   */
   readonly keepUnresolved?: boolean
   /** When true, only the first source of each citation is shown. */
   readonly firstOnly?: boolean
@@ -81,7 +87,10 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
 
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
 
-/** Makes the replacer of `createCitationReplacer`, but with unsorted sets of SIDs. For callers that only need the text. */
+/**
+ * Makes a replacer that returns the same text as that of `createCitationReplacer`. The SIDs are in unsorted sets (`cited`), because callers
+ * that need only the text should not wait for sorting.
+ */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)

@@ -1,7 +1,7 @@
 import { advanceCode, createCodeContext, isFenced } from '../stream/code-fence.ts'
 import { opensToken, readSuperscript, readToken } from './token.ts'
 
-/** A citation in a text. `text` is the citation as it was written. */
+/** A citation in a text, or a `[[USAGE:…]]` tag. `text` is the citation as it was written. */
 export interface Citation {
   readonly kind: 'cite' | 'usage' | 'superscript'
   readonly ids: readonly number[]
@@ -11,13 +11,18 @@ export interface Citation {
 export interface CitationScannerOptions {
   /** When true, citations in fenced code blocks are ignored. */
   readonly fences: boolean
-  /** When true, a citation directly between two backticks counts. Otherwise it is code and is ignored. */
+  /**
+   * When true, a citation directly between two backticks is found, too. When false, it is taken for code and is not passed to `replace`.
+   */
   readonly inCode?: boolean
-  /** When true, `<sup class="cite">` also counts as a citation. */
+  /** When true, HTML such as `<sup class="cite" data-sids="1">…</sup>` is also found as a citation. */
   readonly superscripts: boolean
-  /** Whether `replace` may change a citation. If not, the scanner returns an unfinished citation without waiting for its end. */
+  /**
+   * Whether `replace` may return another text for a citation. If not, nothing has to be held back: `push` returns the beginning of a
+   * citation at once.
+   */
   readonly changesCitations: boolean
-  /** Whether `replace` may change a `[[USAGE:…]]` tag. */
+  /** Whether `replace` may return another text for a `[[USAGE:…]]` tag. If not, `push` returns the beginning of such a tag at once. */
   readonly changesUsage: boolean
   /** Whether `replace` may return a link in markdown. Then the scanner escapes an exclamation mark or a backslash before the link. */
   readonly links?: boolean
@@ -27,22 +32,27 @@ export interface CitationScannerOptions {
 
 export interface CitationScanner {
   /**
-   * Takes the next chunk and returns all text that can not be part of an unfinished citation, with citations replaced. The text after it is
-   * kept until the next call.
+   * Takes the next chunk and returns the text with its citations replaced. If the chunk ends inside a possible citation, the beginning of
+   * this citation is held back until a later call shows whether it is one.
    */
   push(text: string): string
   flush(): string
-  /** Ends an input that was cut off. The start of a citation and half of a character at its end are dropped. */
+  /**
+   * Ends an input that stops in the middle, for example because the user stopped the turn. If it ends with the beginning of a citation or
+   * with half of a surrogate pair, this end is dropped.
+   */
   cut(): CutEnd
-  /** The number of pushed characters that were not returned yet. */
+  /** The number of characters that were passed to `push` and are held back. */
   held(): number
 }
 
-/** The end of a text that was cut off. */
+/** What `cut` returns for the characters that were held back. */
 export interface CutEnd {
-  /** The held text that is no part of a citation. */
+  /** The held back text that still has to be shown. It is an exclamation mark or empty. */
   readonly rest: string
-  /** The number of characters at the end of the input that were dropped. */
+  /**
+   * The number of characters at the end of the input that are dropped, because they are an incomplete citation or half of a surrogate pair.
+   */
   readonly dropped: number
 }
 
@@ -128,8 +138,8 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
   }
 
   /**
-   * Reads the citation at `at`. After a backtick, the citation is not complete before the next character has arrived. If this is a
-   * backtick, too, the citation is code.
+   * Reads the citation at `at`. If a backtick stands before the citation, the character after the citation must be known, because a
+   * citation between two backticks is code. Until this character has arrived, the result is `partial`.
    */
   function readAt(text: string, at: number) {
     const match = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)

@@ -1,11 +1,14 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** The format of a text with citations. In `markdown`, citations in fenced code are ignored. In `any`, citations in code count, too. */
+/**
+ * The format of a text with citations. It decides whether citations in code are found. `markdown`: not in fenced code and not between two
+ * backticks. `html`: in fenced code, but not between two backticks. `any`: in all code.
+ */
 export type CitedTextFormat = 'markdown' | 'html' | 'any'
 
 /**
- * The SIDs that a text cites, in ascending order. The SIDs in `[[USAGE:…]]` tags are left out. `format` tells whether citations in code
- * count.
+ * The SIDs that a text cites, in ascending order. The SIDs in `[[USAGE:…]]` tags are left out. `format` decides whether citations in code
+ * are found.
  */
 export function extractSids(text: string, format: CitedTextFormat = 'markdown'): readonly number[] {
   if (!mayCite(text)) return []
@@ -18,8 +21,8 @@ export function extractSids(text: string, format: CitedTextFormat = 'markdown'):
 }
 
 /**
- * Replaces the cited SIDs by new numbers. A SID without a new number is removed. A citation without any SID left is removed. A citation
- * whose SIDs do not change keeps its spelling.
+ * Replaces each cited SID by its number in `renumbered`. A SID that is not in `renumbered` is removed from its citation. If this leaves a
+ * citation without SIDs, the citation is removed. A citation whose SIDs do not change keeps its spelling.
  */
 export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedTextFormat = 'markdown'): string {
   if (!mayCite(text)) return text
@@ -33,7 +36,7 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
   })
 }
 
-/** True when the text is not blank after its usage tags and its citations of unknown sources are removed. */
+/** True when the text contains more than white space, usage tags and citations of unknown sources. */
 export function hasReadableText(text: string, isKnown: (sid: number) => boolean): boolean {
   const first = text.trimStart().charAt(0)
   // The first character can not begin a citation, so it is readable text.

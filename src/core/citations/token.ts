@@ -134,8 +134,8 @@ const isSpace = (code: number): boolean =>
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
   /**
-   * The text ends inside a possible citation. If it turns out to be none, its content is read as plain text. This text may contain a usage
-   * tag, therefore `usage` is true.
+   * The text ends inside a possible citation. If more text shows that it is no citation, its content is read as ordinary text. This text
+   * may contain a usage tag, therefore `usage` is true.
    */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }
