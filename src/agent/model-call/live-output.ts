@@ -84,7 +84,8 @@ export interface ChannelReader {
   end(how: LaneEnd): void
   readonly liveOutput: LiveOutput
   channels(): readonly ReceivedChannel[]
-  readonly preamble: string
+  /** The text before the first channel. */
+  preamble(): string
   /** The rule that the start of the response broke. If it is set, no part of the response is shown. */
   readonly violation: Notice | undefined
 }
@@ -95,23 +96,22 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
   const received: ChannelEvent[] = []
   let read = ''
   let ended = false
-  let violation: Notice | undefined
 
   function receive(events: readonly ChannelEvent[]): void {
-    if (!earlyCheck.isDone()) violation ??= earlyCheck.check(events, parser, read)
-    if (violation) return
+    if (!earlyCheck.isDone()) self.violation ??= earlyCheck.check(events, parser, read)
+    if (self.violation) return
     for (const event of events) received.push(event)
     liveOutput.add(events)
   }
 
-  return {
-    readTo(raw, latest = '') {
+  const self = {
+    readTo(raw: string, latest = '') {
       const before = read.length
       if (before === raw.length) return
       read = raw
       receive(parser.push(before + latest.length === raw.length ? latest : raw.slice(before)))
     },
-    end(how) {
+    end(how: LaneEnd) {
       if (ended) return
       ended = true
       const rest = parser.end()
@@ -122,13 +122,10 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
     },
     liveOutput,
     channels: () => collectChannels(received),
-    get preamble() {
-      return parser.preamble
-    },
-    get violation() {
-      return violation
-    },
+    preamble: () => parser.preamble,
+    violation: undefined as Notice | undefined,
   }
+  return self
 }
 
 /**

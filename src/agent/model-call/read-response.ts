@@ -168,7 +168,7 @@ export const isEnd = (reason: string | undefined): boolean => reason !== 'other'
 
 const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> => ({
   channels: reader.channels(),
-  preamble: reader.preamble,
+  preamble: reader.preamble(),
   violation: interrupted ? undefined : reader.violation,
 })
 

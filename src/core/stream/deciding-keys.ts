@@ -8,12 +8,13 @@ import { createJsonReader } from './json-reader.ts'
  * writes such a key twice with different values, its intention is unclear. Then the action is rejected.
  */
 export function decidingKey(path: JsonPath): string | undefined {
-  const [first, second, third] = path
+  const first = path[0]
   if (path.length === 1) return first === 'action' || first === 'tool_call' ? first : undefined
-  if (first !== 'tool_call') return undefined
+  if (first !== 'tool_call' || path.length > 3) return undefined
+  const second = path[1]
   if (path.length === 2) return second === 'tool_id' || second === 'params' ? `tool_call.${second}` : undefined
-  const isParam = path.length === 3 && second === 'params' && (third === 'path' || third === 'channel' || third === 'kind')
-  return isParam ? `params.${third}` : undefined
+  const third = path[2]
+  return second === 'params' && (third === 'path' || third === 'channel' || third === 'kind') ? `params.${third}` : undefined
 }
 
 /** The keys of `decidingKey` that the text of an action contains twice with different values. */

@@ -70,44 +70,40 @@ export function createLazyLane(style: LaneStyle, createRewriter: () => TextRewri
 function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta, startVisible: boolean): LazyLane {
   let rewriter: TextRewriter | undefined
   let index = 0
-  let visible = startVisible
-  let unshown = 0
   let blank = '' // the white space before the first visible text
 
   function show(text: string) {
-    if (visible) {
+    if (self.visible) {
       if (text !== '') emit({ ...style, index: index++, text, completed: false })
       return
     }
     blank += text
     if (text.trim() === '') return
-    visible = true
+    self.visible = true
     emit({ ...style, index: index++, text: blank, completed: false })
   }
 
-  return {
-    get visible() {
-      return visible
-    },
-    get unshown() {
-      return unshown
-    },
-    write(text) {
+  // Plain fields, because creating an object with a getter takes 0.4 µs, and each response creates several lanes.
+  const self = {
+    visible: startVisible,
+    unshown: 0,
+    write(text: string) {
       rewriter ??= createRewriter()
       show(rewriter.push(text))
     },
-    end(ending) {
+    end(ending: LaneEnd) {
       if (ending === 'cut') {
         const { rest, dropped } = rewriter?.cut() ?? nothingHeld
-        unshown = dropped
+        self.unshown = dropped
         show(rest)
       } else show(rewriter?.flush() ?? '')
       rewriter = undefined
-      if (!visible) return
+      if (!self.visible) return
       const last = { ...style, index: index++, text: '', completed: true }
       emit(ending === 'whole' ? last : { ...last, aborted: true })
     },
   }
+  return self
 }
 
 /** A lane that keeps its text until `release` says where to show it, or `drop` says that it is not shown. */
@@ -165,6 +161,7 @@ export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): rea
   return {
     emit: (delta) => void deltas.push(delta),
     take() {
+      if (deltas.length === 0) return noDeltas
       const taken = deltas
       deltas = []
       return taken
@@ -172,6 +169,7 @@ export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): rea
   }
 }
 
+const noDeltas: readonly LaneDelta[] = []
 const nothingHeld = { rest: '', dropped: 0 }
 const identity: TextRewriter = { push: (text) => text, flush: () => '', cut: () => nothingHeld }
 export const withoutRewriting = (): TextRewriter => identity

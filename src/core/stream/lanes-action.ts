@@ -53,7 +53,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let notesText = ''
   let toolId: string | undefined
   const params: ContentParams = { path: undefined, channel: undefined, format: undefined }
-  const decided = new Map<string, string>() // the first value of each key of `decidingKey`, as JSON
+  const decided = new Map<string, JsonValue>() // the first value of each key of `decidingKey`
   let text = ''
   let actionEnded = false
   let callBegan = false
@@ -204,10 +204,9 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   function checkRepeated(path: JsonPath, value: JsonValue) {
     const key = decidingKey(path)
     if (key === undefined || key === 'tool_call.params') return
-    const written = JSON.stringify(value)
     const first = decided.get(key)
-    if (first === undefined) decided.set(key, written)
-    else if (first !== written) refuse()
+    if (first === undefined) decided.set(key, value)
+    else if (JSON.stringify(first) !== JSON.stringify(value)) refuse()
   }
 
   function noteCall(event: JsonEvent) {

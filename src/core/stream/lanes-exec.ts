@@ -41,7 +41,6 @@ export interface ExecLanes {
 
 export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings, emit: EmitDelta): ExecLanes {
   const code = createHeldLane()
-  let started = false
   let hasCode = false
   let refused = false
   let internal = true // until the contract is known
@@ -64,18 +63,16 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
     code.release(createLazyLane(style, withoutRewriting, emit))
   }
 
-  return {
-    get started() {
-      return started
-    },
-    start(named) {
-      if (started || refused || code.state === 'dropped') return
-      started = true
+  const self = {
+    started: false,
+    start(named: string) {
+      if (self.started || refused || code.state === 'dropped') return
+      self.started = true
       language = named
       emit(statusDelta(executionId, 'gen'))
     },
-    describe(given, notes) {
-      if (!started || refused) return
+    describe(given: JsonValue | undefined, notes: string) {
+      if (!self.started || refused) return
       if (typeof given === 'object' && given !== null && !Array.isArray(given)) params = given as typeof params
       internal = !hasPublicContract(params.contract, true)
       releaseCode()
@@ -83,23 +80,23 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       showWhole('code_exec.objective', 'markdown', notes)
     },
     discard() {
-      if (!started) code.drop()
+      if (!self.started) code.drop()
     },
     refuse() {
       if (!refused && code.state === 'open') code.end('aborted')
       else code.drop()
       refused = true
     },
-    write(text) {
+    write(text: string) {
       if (refused) return
       hasCode ||= text.trim() !== ''
       code.write(text)
     },
-    endCode(ending) {
+    endCode(ending: LaneEnd) {
       if (!refused) code.end(ending)
     },
     end() {
-      if (!started) return
+      if (!self.started) return
       if (refused) return emit(statusDelta(executionId, 'error', 'refused'))
       releaseCode() // the action was not complete
       if (!hasCode) return emit(statusDelta(executionId, 'error', 'missing_code'))
@@ -107,6 +104,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))
     },
   }
+  return self
 }
 
 const toolPrefix = 'exec_tools.execute_code_'
