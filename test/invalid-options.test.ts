@@ -55,7 +55,10 @@ describe('createAgent', () => {
     [{ model, maxRounds: 5 }, 'maxRounds', 'there is no option `maxRounds`'],
     [{ model, store: {} }, 'store.claim', 'must be a function, not missing'],
     [{ model, store: 'sqlite' }, 'store', 'an open store, as `openStore` gives it, not the text "sqlite"'],
-    [{ model, store: Promise.resolve() }, 'store.claim', 'not missing'],
+    [{ model, store: Promise.resolve() }, 'store', 'an open store, as `openStore` gives it, not a promise: write `await` before it'],
+    [{ model, tools: [Promise.resolve(tool)] }, 'tools[0]', 'not a promise'],
+    [{ model, tools: [tool, tool] }, 'tools[1]', 'there is another tool with the id shop.find'],
+    [{ model, tools: [{ ...tool, id: 'react.read' }] }, 'tools[0]', 'there is a built-in tool with the id react.read'],
     [{ model, clock: Date }, 'clock.randomHex', 'not missing'],
     [{ model, hooks: {} }, 'hooks', 'must be a list of objects with hooks, not an object'],
     [{ model, hooks: [{ onFlush: () => {} }] }, 'hooks[0].onFlush', 'there is no option'],
@@ -115,6 +118,54 @@ describe('createAgentFrom', () => {
   ])('refuses %o', async (change, option) => {
     const { model, store, clock } = createHarness({ replies: [] })
     await expectInvalid(errorOf(createAgentFrom, { model, store, clock, ...change }), 'createAgentFrom', option, 'must be')
+  })
+})
+
+describe('the methods of an agent', () => {
+  const file = { name: 'a.txt', content: 'A.' }
+
+  it.each<[method: string, values: readonly unknown[], option: string, message: string]>([
+    ['run', ['Hello.', 'a.txt'], '', 'its options must be an object with options, not the text "a.txt"'],
+    ['run', ['Hello.', null], '', 'not null'],
+    ['run', ['Hello.', { attachment: [file] }], 'attachment', 'there is no option `attachment`. The options here are attachments, signal'],
+    ['run', ['Hello.', { attachments: file }], 'attachments', 'must be a list of files, not an object'],
+    ['run', ['Hello.', { attachments: ['a.txt'] }], 'attachments[0]', 'a file such as { name, content }, not the text "a.txt"'],
+    ['run', ['Hello.', { attachments: [{ path: 'a.txt' }] }], 'attachments[0].path', 'there is no option'],
+    ['run', ['Hello.', { attachments: [{ name: 'a.txt' }] }], 'attachments[0].content', 'must be a text or a Uint8Array, not missing'],
+    ['run', ['Hello.', { attachments: [{ content: 'A.' }] }], 'attachments[0].name', 'must be a text, not missing'],
+    ['run', ['Hello.', { signal: new AbortController() }], 'signal.addEventListener', 'must be a function, not missing'],
+    ['send', ['Hello.', { signal: AbortSignal.abort() }], 'signal', 'there is no option `signal`'],
+    ['send', ['Hello.', { attachments: [{ ...file, content: [1, 2] }] }], 'attachments[0].content', 'not a list'],
+    ['send', ['Hello.', { eventId: 5 }], 'eventId', 'must be a text, not 5'],
+    ['steer', ['Faster.', { mode: 'wrapup' }], 'mode', 'must be "redirect" or "wrap_up", not the text "wrapup"'],
+    ['steer', ['Faster.', { turn: 't1' }], 'turn', 'there is no option `turn`'],
+    ['notify', ['Fire.', { reactive: 'yes' }], 'reactive', 'must be true or false, not the text "yes"'],
+    ['feedback', ['Good.'], '', 'its options must be an object with `turnId`, not missing'],
+    ['feedback', ['Good.', { reaction: 'ok' }], 'turnId', 'must be a text, not missing'],
+    ['feedback', ['Good.', { turnId: 't1', reaction: 'good' }], 'reaction', 'must be "ok" or "not_ok" or "neutral"'],
+    ['feedback', ['Good.', { turnId: 't1', stars: 5 }], 'stars', 'there is no option `stars`'],
+    ['follow', [{ after: '3' }], 'after', 'must be a whole number of at least 0, not the text "3"'],
+    ['follow', [{ since: 3 }], 'since', 'there is no option `since`'],
+  ])('%s refuses %o', async (method, values, option, message) => {
+    const harness = createHarness({ replies: [] })
+    const call = harness.agent[method as 'run'] as (...values: readonly unknown[]) => unknown
+    const error = errorOf(async () => {
+      const handle = await call('c1', ...values)
+      return method === 'run' ? (handle as { readonly result: unknown }).result : handle
+    })
+    await expectInvalid(error, method, option, message)
+    expect(await harness.journal()).toEqual([])
+  })
+
+  it.each<[method: 'recover' | 'drain', value: unknown, message: string]>([
+    ['recover', { onSkip: () => {} }, 'there is no option `onSkip`'],
+    ['drain', '10', '`withinMs` must be a number of at least 0, not the text "10"'],
+    ['drain', undefined, 'not missing'],
+  ])('%s refuses %o', async (method, value, message) => {
+    const { agent } = createHarness({ replies: [] })
+    const error = await errorOf(agent[method] as never, value)
+    expect(error).toBeInstanceOf(InvalidOption)
+    expect((error as Error).message).toContain(message)
   })
 })
 

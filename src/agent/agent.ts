@@ -26,6 +26,7 @@ import type { AnnounceFunction, HookFunctions } from './hooks.ts'
 import {
   type Accepted,
   checkEventId,
+  checked,
   checkText,
   type EventOptions,
   type FeedbackOptions,
@@ -187,7 +188,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
     return undefined
   }
 
-  async function runTurn(conversationId: string, text: string, { attachments = [], signal }: RunOptions): Promise<TurnResult> {
+  async function runTurn(conversationId: string, text: string, options: RunOptions = {}): Promise<TurnResult> {
+    const { attachments = [], signal } = checked.run(options)
     signal?.throwIfAborted()
     const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
     const eventId = acceptedEvent?.event_id ?? running?.firstEventId
@@ -216,8 +218,9 @@ export function createAgentFrom(parts: AgentParts): Agent {
   }
 
   return {
-    run: (conversationId, text, options = {}) => openTurnHandle(conversationId, () => runTurn(conversationId, text, options), hub, store),
-    async send(conversationId, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
+    run: (conversationId, text, options) => openTurnHandle(conversationId, () => runTurn(conversationId, text, options), hub, store),
+    async send(conversationId, text, options = {}) {
+      const { attachments = [], eventId = clock.randomHex(12) } = checked.send(options)
       checkEventId(eventId)
       const { running, acceptedEvent, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
       // removes the blobs of a message that is not in the journal, because its event id was used before
@@ -233,7 +236,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
         ? { how: 'followup', turnId: running.inbox.currentTurn, eventId }
         : { how: 'turn', turnId: running.firstTurnId, eventId }
     },
-    async steer(conversationId, text, { mode = 'redirect', turnId, eventId } = {}) {
+    async steer(conversationId, text, options = {}) {
+      const { mode = 'redirect', turnId, eventId } = checked.steer(options)
       const target = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...target }
       const accepted = await conversations.deliver(conversationId, event)
@@ -242,11 +246,13 @@ export function createAgentFrom(parts: AgentParts): Agent {
     async stop(conversationId) {
       return (await conversations.deliver(conversationId, newEvent('steer', ''))) !== false
     },
-    async feedback(conversationId, text, { turnId, eventId, ...payload }) {
+    async feedback(conversationId, text, options) {
+      const { turnId, eventId, ...payload } = checked.feedback(options)
       const event = newEvent('feedback', text, eventId === undefined ? {} : { eventId })
       await deliverEvent(conversationId, { ...event, target_turn_id: turnId, payload })
     },
-    async notify(conversationId, text, { source, reactive = false, ...delivery } = {}) {
+    async notify(conversationId, text, options = {}) {
+      const { source, reactive = false, ...delivery } = checked.notify(options)
       const payload = { reactive, ...(source !== undefined && { source }) }
       await deliverEvent(conversationId, { ...newEvent('external', text, delivery), payload })
     },
@@ -269,9 +275,9 @@ export function createAgentFrom(parts: AgentParts): Agent {
         return running !== undefined
       },
     }),
-    follow: (conversationId, options = {}) => follow(conversationId, options, hub, store, closed.signal),
-    recover: (options = {}) => recoverAll(store, conversations, clock, options, deletion.finish),
-    drain: (withinMs) => conversations.drain(withinMs),
+    follow: (conversationId, options = {}) => follow(conversationId, checked.follow(options), hub, store, closed.signal),
+    recover: async (options = {}) => recoverAll(store, conversations, clock, checked.recover(options), deletion.finish),
+    drain: async (withinMs) => conversations.drain(checked.drain({ withinMs }).withinMs),
     async close() {
       await conversations.close()
       closed.abort()

@@ -1,6 +1,23 @@
+import {
+  callback,
+  checkOptions,
+  expects,
+  flag,
+  group,
+  listOf,
+  numberFrom,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optional,
+  text as textRule,
+  wholeNumberFrom,
+} from '../core/options.ts'
 import { isId } from '../core/path/safety.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { SteerMode } from './conversation/inbox.ts'
+import type { FollowOptions } from './events/follow.ts'
+import type { RecoverOptions } from './recovery/recover.ts'
 
 /** Options of `Agent.run`. */
 export interface RunOptions {
@@ -73,6 +90,43 @@ export interface FeedbackOptions extends EventOptions {
   readonly reaction?: 'ok' | 'not_ok' | 'neutral'
   readonly origin?: 'user' | 'machine'
   readonly confidence?: number
+}
+
+const upload: OptionRules<Upload> = {
+  name: textRule,
+  mime: optional(textRule),
+  content: expects('a text or a Uint8Array', (value) => typeof value === 'string' || value instanceof Uint8Array),
+}
+const attachments = optional(listOf('files', group('a file such as { name, content }', upload)))
+const signal = optional(objectWith('an AbortSignal', 'addEventListener', 'throwIfAborted'))
+const eventId = optional(textRule)
+
+const feedback: OptionRules<FeedbackOptions> = {
+  turnId: textRule,
+  reaction: optional(oneOf('ok', 'not_ok', 'neutral')),
+  origin: optional(oneOf('user', 'machine')),
+  confidence: optional(numberFrom(0, 1)),
+  eventId,
+}
+
+/** Makes a function that returns the options of a method, or throws an `InvalidOption`. */
+const check =
+  <Options>(method: string, rules: OptionRules<Options>, what = 'an object with options') =>
+  (options: Options): Options => {
+    checkOptions(method, options, group(what, rules))
+    return options
+  }
+
+/** Checks the options of the methods of an agent. An option without a rule does not compile. */
+export const checked = {
+  run: check<RunOptions>('run', { attachments, signal }),
+  send: check<SendOptions>('send', { attachments, eventId }),
+  steer: check<SteerOptions>('steer', { mode: optional(oneOf('redirect', 'wrap_up')), turnId: optional(textRule), eventId }),
+  notify: check<NotifyOptions>('notify', { source: optional(textRule), reactive: optional(flag), eventId }),
+  feedback: check<FeedbackOptions>('feedback', feedback, 'an object with `turnId`'),
+  follow: check<FollowOptions>('follow', { after: optional(wholeNumberFrom(0)), signal }),
+  recover: check<RecoverOptions>('recover', { onSkipped: optional(callback) }),
+  drain: check<{ readonly withinMs: number }>('drain', { withinMs: numberFrom(0) }),
 }
 
 /** Throws when an event id has characters that are not allowed in a logical path. The event id becomes part of a path. */

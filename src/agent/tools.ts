@@ -1,4 +1,5 @@
 import type { ToolSignature, ToolSignatures } from '../core/decision/signature.ts'
+import { InvalidOption } from '../core/options.ts'
 import { checkoutTool } from '../tools/react/checkout.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
@@ -32,10 +33,6 @@ const onlyInCode = ['ctx_tools.fetch_ctx', 'context_tools.fetch_ctx', 'io_tools.
 
 export function createToolbox(tools: readonly Tool[]): Toolbox {
   const byId = new Map(tools.map((tool) => [tool.id, tool]))
-  if (byId.size !== tools.length) {
-    const duplicate = tools.find((tool, index) => tools.findIndex(({ id }) => id === tool.id) !== index)
-    throw new RangeError(`two tools have the id ${duplicate?.id}: rename one of them`)
-  }
   const signatures = new Map<string, ToolSignature>([
     ...tools.map((tool) => [tool.id, signatureOf(tool)] as const),
     ...onlyInCode.map((id) => [id, { id, parameters: [], order: 'soft', onlyInCode: true, strategy: 'neutral' } as const] as const),
@@ -75,6 +72,16 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
     planTool,
   ]
+}
+
+/** Returns the built-in tools, then the tools of the application. Throws when two of them have the same id. */
+export function allTools(where: string, builtIn: readonly Tool[], own: readonly Tool[] = []): readonly Tool[] {
+  const hasId = (tools: readonly Tool[], id: string) => tools.some((tool) => tool.id === id)
+  for (const [index, { id }] of own.entries()) {
+    const other = hasId(builtIn, id) ? 'a built-in tool' : hasId(own.slice(0, index), id) ? 'another tool' : undefined
+    if (other) throw new InvalidOption(where, `tools[${index}]`, `there is ${other} with the id ${id}: choose another id`)
+  }
+  return [...builtIn, ...own]
 }
 
 const readTokenLimit = (contextTokens: number) => Math.min(12_000, Math.max(800, Math.floor(contextTokens * 0.15)))

@@ -88,7 +88,7 @@ export const group =
     names: 'only these names' | 'other names allowed' = 'only these names',
   ): OptionRule =>
   (value) => {
-    if (!canHaveMembers(value)) return expects(what, () => false)(value)
+    if (!canHaveMembers(value) || value instanceof Promise) return expects(what, () => false)(value)
     const members = value as Readonly<Record<string, unknown>>
     if (names === 'only these names') {
       const unknown = Object.keys(members).find((name) => !Object.hasOwn(rules, name) && members[name] !== undefined)
@@ -121,5 +121,6 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'string') return `the text ${JSON.stringify(ellipsize(redact(value), MAX_SHOWN_CHARS))}`
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)
   if (Array.isArray(value)) return 'a list'
+  if (value instanceof Promise) return 'a promise: write `await` before it'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

@@ -20,7 +20,7 @@ import { createSpending } from '../conversation/spending.ts'
 import { createHooks } from '../hooks.ts'
 import { createSystemPrompt } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
-import { builtInTools, createToolbox } from '../tools.ts'
+import { allTools, builtInTools, createToolbox } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
 import { comparePrompt } from './compare.ts'
 import { createPlayer, type Player } from './player.ts'
@@ -113,7 +113,8 @@ const hasDecision = ({ entries }: Recording): boolean =>
 
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)
-  const tools = [...builtInTools({ ...builtIn, contextTokens: contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER) }), ...own]
+  const contextTokens = contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER)
+  const tools = allTools('replay', builtInTools({ ...builtIn, contextTokens }), own)
   const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
   return {
     tools,
