@@ -6,7 +6,7 @@ import { parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
-import { checkImportedBundle } from '../core/timeline/import-rules.ts'
+import { checkImportedBundle, nameInBundle } from '../core/timeline/import-rules.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
@@ -168,7 +168,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     async importBundle(value, as) {
       const bundle = parseBundle(value)
       checkImportedBundle(bundle)
-      return importAs(bundle, as ?? bundle.conversation_id)
+      return importAs(bundle, as ?? nameInBundle(bundle))
     },
     timeline: async (key) => toPayload(await loadTimeline(key)),
     async turnLog(key, turnId) {

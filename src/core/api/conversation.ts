@@ -19,6 +19,7 @@ export const ConversationSummary = z.object({
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
+/** A title is one line without control characters. A control character could move the cursor of a terminal or end an HTTP header. */
 const Title = z
   .string()
   .trim()

@@ -31,6 +31,8 @@ const tricky = fc.constantFrom(
   'a.b',
 )
 const part = fc.oneof(tricky, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }), fc.string({ minLength: 1, maxLength: 12 }))
+/** Ids that are longer than the name of a folder may be when they are escaped. */
+const longId = fc.string({ unit: fc.constantFrom('A', 'b', '_'), minLength: 80, maxLength: 128 })
 const path = fc
   .array(fc.oneof(fc.constantFrom('files', 'report.pdf', 'a b', '%41', '~', '日本.md', '.env', 'x=1&y'), part), {
     minLength: 1,
@@ -128,4 +130,17 @@ it.each([
   ['a name without end', `ef:acme:books:chatbot:file:u:c:t:artifact:${'a'.repeat(9_000)}`],
 ])('rejects as resource name: %s', (_, text) => {
   expect(parseResourceName(text)).toBe(undefined)
+})
+
+it('splits a long id into segments that every disk accepts, and reads it back', () => {
+  fc.assert(
+    fc.property(longId, longId, fc.constantFrom('report.pdf', 'a~/b~', '~~'), (conversationId, other, physicalPath) => {
+      const given = { ...example, conversationId, physicalPath }
+      const key = storageKey(given)
+      expect(Math.max(...key.split('/').map((segment) => segment.length))).toBeLessThanOrEqual(255)
+      expect(parseStorageKey(key)).toEqual(given)
+      if (other !== conversationId)
+        expect(`${conversationPrefix({ ...given, conversationId: other })}/`.startsWith(`${conversationPrefix(given)}/`)).toBe(false)
+    }),
+  )
 })

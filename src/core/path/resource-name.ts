@@ -57,7 +57,8 @@ function percentDecode(text: string): string | undefined {
  *   daybook/tenants/<tenant>/projects/<project>/<stage>s/<user>/<conversation>/<turn>/<physical path>
  *
  * In the parts before the physical path, `escapePart` writes all bytes except `a-z`, `0-9`, `_` and `-` as `~` and two hex digits.
- * Therefore no part contains a slash. Two different parts also stay different on a disk that ignores upper and lower case.
+ * Two different parts also stay different on a disk that ignores upper and lower case. A disk accepts names of at most 255 bytes, so a
+ * longer part becomes several segments. Every segment of it but the last ends with one more `~`.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
   return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
@@ -76,13 +77,13 @@ const stageOfArea = { files: 'file', attachments: 'attachment' } as const
 
 /** The resource name with this storage key. Undefined for every text that `storageKey` would not produce. */
 export function parseStorageKey(key: string): ResourceName | undefined {
-  const segments = key.split('/')
+  const segments = joinLongParts(key.split('/'))
   const [root, tenants, , projects, , area] = segments
   if (root !== 'daybook' || tenants !== 'tenants' || projects !== 'projects' || (area !== 'files' && area !== 'attachments'))
     return undefined
   const [tenant, project, user, conversationId, turnId] = [2, 4, 6, 7, 8].map((at) => unescapePart(segments[at] ?? ''))
   if (!tenant || !project || !user || !conversationId || !turnId) return undefined
-  const physicalPath = segments.slice(9).join('/')
+  const physicalPath = segments.slice(physicalPathPart).join('/')
   if (unsafeReason(physicalPath) !== undefined) return undefined
   const name = { owner: { tenant, project, user }, conversationId, turnId, stage: stageOfArea[area], physicalPath }
   return storageKey(name) === key ? name : undefined
@@ -96,8 +97,29 @@ function escapePart(text: string): string {
     const sign = String.fromCharCode(byte)
     out += /[a-z0-9_-]/.test(sign) ? sign : `~${byte.toString(16).padStart(2, '0')}`
   }
-  return out
+  return out.length <= maximumSegment ? out : (out.match(longestPieces) ?? []).join('~/')
 }
+
+const maximumSegment = 255
+/** Pieces of an escaped part. No piece ends inside an escaped byte. */
+const longestPieces = /(?:~[0-9a-f]{2}|[a-z0-9_-]){1,80}/g
+
+/** Joins the segments of long parts again. The first nine parts of a key are before the physical path, in which a `~` has no meaning. */
+function joinLongParts(segments: readonly string[]): readonly string[] {
+  const parts: string[] = []
+  let unfinished = ''
+  for (const [index, segment] of segments.entries()) {
+    if (parts.length === physicalPathPart) return [...parts, ...segments.slice(index)]
+    if (segment.endsWith('~')) unfinished += segment.slice(0, -1)
+    else {
+      parts.push(unfinished + segment)
+      unfinished = ''
+    }
+  }
+  return parts
+}
+
+const physicalPathPart = 9
 
 function unescapePart(text: string): string | undefined {
   if (!/^(?:[a-z0-9_-]|~[0-9a-f]{2})+$/.test(text)) return undefined

@@ -67,10 +67,13 @@ const idShape = /^[A-Za-z0-9_-]+$/
 
 export const isId = (text: string): boolean => idShape.test(text)
 
+/** Whether a path can name a turn with this id. `conv_` begins the id of a conversation. */
+export const isTurnId = (text: string): boolean => isId(text) && !text.startsWith('conv_')
+
 /**
  * Whether the first segment of a path is a turn id: it begins with `turn_` or is in `knownTurns`. For `notes`, as in `notes/files/a.md`,
  * this is false.
  */
 export function isTurnFolder(segment: string, knownTurns?: ReadonlySet<string>): boolean {
-  return isId(segment) && !segment.startsWith('conv_') && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
+  return isTurnId(segment) && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
 }

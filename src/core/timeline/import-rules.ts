@@ -1,7 +1,17 @@
 import type { Block } from '../block/block.ts'
 import { Failure } from '../failure.ts'
+import { isTurnId } from '../path/safety.ts'
 import { titleProblem } from '../title.ts'
 import type { Bundle } from './bundle.ts'
+
+/**
+ * The name under which a bundle is imported if the caller chooses none. Throws `bundle.invalid` for a name that could lead to a conversation
+ * of another user, or that commands and the HTTP API do not accept.
+ */
+export function nameInBundle({ conversation_id: name }: Bundle): string {
+  if (/^[A-Za-z0-9_-]{1,128}$/.test(name)) return name
+  throw invalid('the name of the conversation in the bundle must be letters, digits, "_" and "-", at most 128: choose another name')
+}
 
 /**
  * Checks a bundle of unknown origin, after `parseBundle`. Throws `bundle.invalid` for names that the conversation could not be used with.
@@ -10,7 +20,11 @@ import type { Bundle } from './bundle.ts'
 export function checkImportedBundle({ timeline, turn_logs, archive }: Bundle): void {
   const problem = timeline.conversation_title === null ? undefined : titleProblem(timeline.conversation_title)
   if (problem !== undefined) throw invalid(`timeline.conversation_title ${problem}`)
-  for (const { turn_id } of turn_logs) checkLength('turn_id', turn_id)
+  const { last_external_event_seq: events } = timeline
+  if (events !== null && !(Number.isSafeInteger(events) && events >= 0 && events <= maximumCount)) {
+    throw invalid(`timeline.last_external_event_seq must be a whole number from 0 to ${maximumCount}`)
+  }
+  for (const { turn_id } of turn_logs) checkTurnId(turn_id)
   for (const { blocks } of turn_logs) blocks.forEach(checkNames)
   archive.forEach(checkNames)
   timeline.blocks.forEach(checkNames)
@@ -23,13 +37,23 @@ export function checkImportedBundle({ timeline, turn_logs, archive }: Bundle): v
 const maximumName = 256
 const maximumPath = 16_384
 
-const nameFields = ['type', 'author', 'turn_id', 'mime', 'call_id', 'tool_id'] as const satisfies readonly (keyof Block)[]
+/** The highest number of events that an imported conversation may have had. New events get higher numbers, which must be exact. */
+const maximumCount = 1e12
+
+const nameFields = ['type', 'author', 'mime', 'call_id', 'tool_id'] as const satisfies readonly (keyof Block)[]
 
 function checkNames(block: Block): void {
+  checkTurnId(block.turn_id)
   for (const field of nameFields) checkLength(field, block[field])
   checkLength('path', block.path, maximumPath)
   checkLength('meta.tool_call_id', block.meta?.tool_call_id)
   checkLength('meta.tool_id', block.meta?.tool_id)
+}
+
+/** No path leads to the blocks and files of a turn with another form of name. */
+function checkTurnId(turnId: string): void {
+  checkLength('turn_id', turnId)
+  if (!isTurnId(turnId)) throw invalid('turn_id must be letters, digits, "_" and "-", and must not begin with "conv_"')
 }
 
 function checkLength(field: string, text: string | null | undefined, limit = maximumName): void {

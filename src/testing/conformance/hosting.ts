@@ -51,6 +51,19 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
       expect(/tmp|home/.test(hosted_uri)).toBe(false)
     })
 
+    it('accepts every id of a conversation that the HTTP API accepts, and other long names', async () => {
+      const hosting = await create()
+      const owner = { ...ann, user: 'Zoë'.repeat(30) }
+      const names = { owner, conversationId: 'C'.repeat(128), turnId: 'T'.repeat(20) }
+      const hosted = await hosting.host({ ...report, ...names })
+      for (const handle of handlesOf(hosted)) {
+        const file = await hosting.resolve(handle, owner)
+        expect(file && text(await hosting.read(file))).toBe('first')
+      }
+      await hosting.remove(owner, names.conversationId)
+      expect(await hosting.resolve(hosted.rn, owner)).toBe(undefined)
+    })
+
     it('accepts names with any characters, and distinguishes files with similar names', async () => {
       const hosting = await create()
       const paths = [
