@@ -14,12 +14,15 @@ const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
 const NARRATIVE_CHARS = 12_000
 const MAX_TOKENS = 15_000
 const FIXED_TOKENS = 160
-/** The greatest number of characters of a replaced request that the checkpoint shows. The agent must still know what the user asked for. */
+/**
+ * If a checkpoint replaces the message that started the turn, it shows this many characters of the message. So the agent still knows what
+ * the user asked for.
+ */
 const PROMPT_CHARS = 2_000
 
 /**
  * The greatest numbers of tokens for the parts of a checkpoint. `room` is the greatest number of tokens that the timeline may have. All
- * parts together take at most 35 % of it, so a checkpoint is never cut when it is rendered.
+ * parts together have at most 35 % of `room`. So a checkpoint is short enough to be rendered without being cut.
  */
 function limitsOf(room: number) {
   const total = Math.min(MAX_TOKENS, Math.floor(0.35 * room)) - FIXED_TOKENS
@@ -37,7 +40,7 @@ const largeInput = (room: number) => Math.min(12_000, Math.floor(0.3 * room))
 
 /**
  * The block that replaces the beginning of a running turn. It contains the summary that a model wrote (`text`), if there is one. It also
- * contains a list of the calls with the paths of their results.
+ * contains a list of the tool calls with the paths of their results.
  * - `prefix`: all blocks of the turn before the cut, also those that earlier checkpoints replaced.
  * - `folded`: the blocks that this checkpoint replaces.
  */
@@ -104,8 +107,9 @@ const loopTypes: ReadonlySet<BlockType> = new Set([
 ])
 
 /**
- * The blocks that a checkpoint replaces: decisions, calls, results, files, outdated plan blocks, and very large user input. If notes and
- * current plans take more than `LASTING_SHARE`, it also replaces plans, then the oldest notes. The announce still shows the plans.
+ * The blocks that a checkpoint replaces: decisions, calls, results, files, outdated plan blocks, and very large user input. Notes and the
+ * newest block of each plan stay visible, up to `LASTING_SHARE` of `room`. If they have more tokens, the plans are replaced first, then the
+ * oldest notes. The announce still shows the plans.
  */
 export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, room: number): readonly Block[] {
   const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
@@ -123,12 +127,12 @@ export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, 
   })
 }
 
-/** The share of the timeline's tokens that notes and plans may have beside a checkpoint. */
+/** The greatest share of `room` that the notes and plans which stay visible may have. */
 const LASTING_SHARE = 0.2
 
 /**
- * Lists the paths of the user input and the notes that the checkpoint replaces. If not all fit, only the newest are listed. The turn index,
- * which the agent can read at its own path, lists all.
+ * Lists the paths of the user input and the notes that the checkpoint replaces. If not all fit, only the newest are listed. The agent finds
+ * all paths of the turn in the turn index, a text that it can read at `ar:<turn>.react.turn.index`.
  */
 function foldedInputLines(inputs: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
@@ -188,8 +192,8 @@ interface CallWithResults {
 
 /**
  * Lists the calls among the blocks in at most `maxTokens` tokens. The newest calls are described in full and take up to half of the tokens.
- * Older calls take one line each, in the other half. Calls that do not fit are only in the turn index, which the agent can read at its own
- * path.
+ * Older calls take one line each, in the other half. The list leaves out the calls that do not fit. The agent finds them in the turn index,
+ * a text that it can read at `ar:<turn>.react.turn.index`.
  */
 function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, maxTokens: number): readonly string[] {
   const calls = callsWithResults(blocks).toReversed()
@@ -274,8 +278,8 @@ export function replacementOf({ meta }: Block): string | undefined {
 }
 
 /**
- * Describes a call in one line, with the path of its result. The path of the call differs from it only in the last word, so the model can
- * derive it.
+ * Describes a call in one line, with the path of its result, such as `tc:turn_1.c1.result`. The path of the call has `call` in place of
+ * `result`, so the model can derive it.
  */
 function briefLine({ call, block, results }: CallWithResults): string {
   const result = results.findLast(({ path }) => path?.startsWith('tc:'))

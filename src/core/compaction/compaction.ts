@@ -19,7 +19,7 @@ import {
 
 export interface CompactionOptions extends ContextSizes {
   readonly currentTurnId: string
-  /** The estimated tokens of the user message of the prompt: the visible blocks and the tail, without the system text. */
+  /** The estimated tokens of the prompt without the system text: the visible blocks and the tail. */
   readonly renderedTokens: number
   /** The greatest number of tokens that may be sent to the model that writes summaries. */
   readonly summaryLimit: number
@@ -29,7 +29,8 @@ export interface CompactionOptions extends ContextSizes {
   readonly attempt?: Attempt
   readonly tokens: Estimator
   /**
-   * Renders the visible blocks of a timeline. Pass the `slice` function of a renderer, because it does not render unchanged blocks again.
+   * Renders the visible blocks of a timeline. Callers should pass the `slice` function of a renderer, because it renders only blocks that
+   * have changed.
    */
   readonly slice: (timeline: Timeline) => Slice
 }
@@ -37,8 +38,8 @@ export interface CompactionOptions extends ContextSizes {
 export type CompactionKind = 'history' | 'history_with_split_turn' | 'current_turn_prefix' | 'binaries'
 
 /**
- * Describes which blocks a compaction replaces. The caller sends the requests in it to the model that writes summaries, and passes the
- * answers to `finishCompaction`.
+ * Describes which blocks a compaction replaces. The caller sends each `request` in the plan to the model that writes summaries. Then it
+ * passes the answers to `finishCompaction`.
  */
 export interface CompactionPlan {
   readonly id: string
@@ -107,16 +108,16 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
 }
 
 /**
- * True for an image or document of the current turn that is larger than the whole timeline may be. If it were hidden, the agent could not
- * do what the user asked for.
+ * True for an image or document of the current turn that has more tokens than the whole timeline may have. Then the rounds of the turn are
+ * not all replaced, because a checkpoint would also hide this file, and the agent could not do what the user asked for.
  */
 const isTooLarge = (block: Block, room: number, { currentTurnId, tokens }: CompactionOptions) =>
   block.turn_id === currentTurnId && isImageOrPdf(block) && !isHidden(block) && tokens.content(block) > room
 
 /**
- * `keep` is the share of the budget that the blocks after the cut may have in the first, second and third attempt. Recent turns stay whole
- * only if they have at most the share `recent`. In a small budget the shares are smaller, because otherwise every following turn would
- * compact again.
+ * `keep` says which share of the available tokens the blocks after the cut may have, in the first, second and third attempt. `recent` is
+ * the greatest share that the newest turns (`keepRecentTurns`) may have. If they have more, the cut may be inside them. The shares are
+ * smaller if few tokens are available, because otherwise every following turn would compact again.
  */
 const shares = {
   large: { keep: [0.7, 0.35, 0.17], recent: 0.85 },
@@ -138,7 +139,7 @@ function chooseCut(
   const room = timelineRoom(options)
   // A rejected prompt shows that its size is too large, even if it is below the estimated limit.
   const space = force ? Math.min(room, shownTokens) : room
-  // The new summary and the preserved blocks will probably be as large as those that are there now.
+  // The new summary and the blocks preserved with it will probably have as many tokens as the present summary with its preserved blocks.
   const present = sum(blocks.slice(0, historyStart(blocks)), tokensAt)
   const summary = Math.max(present, Math.min(EXPECTED_SUMMARY, summaryTokens(space)))
   const budget = Math.max(1, space - summary)
@@ -172,8 +173,8 @@ const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =
   blocks.reduce((total, _, position) => total + tokensAt(position), 0)
 
 /**
- * The greatest number of tokens of conversation in a request for a summary. It is 45 % of the limit. If the instructions and the previous
- * summary leave less than this, it is what they leave.
+ * The greatest number of tokens that the text of the conversation may have in a request for a summary. It is 45 % of the limit of the
+ * request, but at least 3,000. It is lower if the instructions and the previous summary (`otherTokens`) leave fewer tokens.
  */
 function conversationTokens({ summaryLimit, calibration }: CompactionOptions, otherTokens: number): number {
   const limit = Math.floor(summaryLimit / calibration)
@@ -244,7 +245,9 @@ function planPrefix(blocks: readonly Block[], { prefixStart, cut }: Cut, options
   }
 }
 
-/** The ids of all visible images and documents after the summarised turns. Files that the user sent in the current turn are left out. */
+/**
+ * The ids of all visible images and documents that the summary does not replace. Files that the user sent in the current turn are left out.
+ */
 function binariesOf(blocks: readonly Block[], cut: Cut | undefined, currentTurnId: string): readonly string[] {
   const isInput = (block: Block) => block.turn_id === currentTurnId && block.type.startsWith('user.')
   return blocks

@@ -21,13 +21,16 @@ export interface Cut {
   readonly prefixStart?: number
 }
 
-/** The position of the first block that is neither the latest summary nor one of the blocks that it preserved. */
+/**
+ * The position of the first block after the latest summary and the blocks preserved with it. Preserved blocks are copies of notes, plans
+ * and messages that a compaction puts after its summary.
+ */
 export function historyStart(blocks: readonly Block[]): number {
   const start = blocks.findIndex((block) => block.type !== 'conv.range.summary' && block.meta?.preserved_by_compaction !== true)
   return start === -1 ? blocks.length : start
 }
 
-/** Finds a cut after which about `keep` tokens of blocks remain. Undefined when nothing can be compacted. */
+/** Finds a cut after which about `keep` tokens of blocks remain. Undefined when there are no blocks to compact before such a cut. */
 export function findCut(
   blocks: readonly Block[],
   tokensAt: (position: number) => number,

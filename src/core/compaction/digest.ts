@@ -33,7 +33,7 @@ type ArtifactEntry = z.infer<typeof ArtifactEntry>
  *
  * Each summary copies the digest of the summary before it and adds to it. So that a digest does not grow without end, it is divided into
  * volumes. When a volume is full, the next summary begins a new volume. The new volume contains the newest entries and, in `older`, the
- * paths of the summaries with the full volumes.
+ * paths of the summaries with the full volumes. An example with three summaries:
  *
  *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] full    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
  */
@@ -67,7 +67,8 @@ export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDig
 
 const VOLUME_CHARS = 32_000
 /**
- * The number of newest artifacts, and of newest paths in each list, that are copied into a new volume. The text of a summary lists as many.
+ * The number of newest artifacts that are copied into a new volume, and the number of newest paths that are copied from each list. The text
+ * of a summary shows equally many.
  */
 const COPIED_TO_NEXT_VOLUME = 40
 
@@ -170,7 +171,7 @@ function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
   if (!parsed.success) return omitUndefined({ artifact_path: block.path, mime: block.mime })
-  // If the content is a patch, its digest has the visibility of the patch. The block has the visibility of the file.
+  // The digest of a patched file may be internal although the file is for users. The block has the visibility of the file, so that is used.
   return { ...parsed.data, visibility: block.meta?.visibility ?? parsed.data.visibility }
 }
 

@@ -23,8 +23,9 @@ export type CompactionResult =
   | { readonly status: 'skipped'; readonly reason: SkipReason; readonly report: CompactionReport }
 
 /**
- * Computes the changes that carry out a plan. They must be appended together. The compaction is skipped in three cases: there is no
- * summary, the timeline has changed since the plan was made, or the visible blocks would not have fewer tokens.
+ * Computes the changes that carry out a plan. They must be appended together. The compaction is skipped in three cases: the model wrote no
+ * summary of the earlier turns, the timeline has changed since the plan was made, or the visible blocks would not have fewer tokens
+ * afterwards.
  */
 export function finishCompaction(
   timeline: Timeline,
@@ -75,8 +76,8 @@ function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
 }
 
 /**
- * The text of the summary. If the model gave none, a text made from the blocks is used, but only after the provider rejected the prompt as
- * too long. Without it the turn could not continue.
+ * The text of the summary. If the model wrote none, the compaction is usually skipped (undefined). But if the provider has rejected the
+ * prompt as too long, the turn could not continue without a compaction. Then a text is made from the requests and answers in the blocks.
  */
 function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | undefined {
   const text = answers.history?.trim()

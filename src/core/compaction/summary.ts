@@ -70,8 +70,8 @@ export const summaryWithin = (tokens: number): SummaryLimits => ({
 const NARRATIVE_CHARS = 24_000
 const MAX_LISTED = 40
 /**
- * The greatest number of characters of one list. It is so small that the text of the model, all lists and the preferences fit into a
- * summary that is rendered uncut.
+ * The greatest number of characters of one list. With this limit, the text of the model, all lists and the preferences together are short
+ * enough to be rendered without being cut.
  */
 const LISTED_CHARS = 4000
 const SELECTOR_CHARS = 1000
@@ -112,7 +112,7 @@ export function summaryBlocks(
     ...preservedEvents(range.blocks, turnId, limits.events, tokens),
     ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now, tokens.text, limits.plans)] : []),
     ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so that `ar:plan.latest:<id>` finds them
-    // A plan that is too long here is still visible in the announce.
+    // If the plan in progress has too many tokens, it is left out. The announce still shows it.
     ...activePlan(range, turnId).filter((plan) => tokens.text(plan.text ?? '') <= limits.activePlan),
   ]
 }
@@ -205,7 +205,9 @@ function appendix(
   ]
 }
 
-/** A list of the newest paths that fit, sorted. `path` is the path at which the agent can read the complete list. */
+/**
+ * A list of the newest paths, sorted. Paths that do not fit are left out. `path` is the path at which the agent can read the complete list.
+ */
 function pathList(
   name: string,
   paths: readonly string[],

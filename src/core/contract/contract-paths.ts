@@ -11,8 +11,9 @@ export type ResolvedContract =
   | Extract<Contract, { readonly ok: false }>
 
 /**
- * A filename of the contract that means another path than it says. A program in the turn's folder that opens `original` would not write to
- * `normalized`, so a notice tells the model.
+ * A filename in the contract that does not say where the file has to be. For example, `original` is `a` and `normalized` is
+ * `turn_1/files/a`. A program that runs in the turn's folder and opens `original` would write to another place than `normalized`. So a
+ * notice tells the model the right path.
  */
 export interface PathRewrite {
   readonly original: string

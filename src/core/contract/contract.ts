@@ -52,8 +52,9 @@ export function readContract(given: unknown): Contract {
 }
 
 /**
- * Whether a call declares no internal file. The program of a call with an internal file may hold the content of that file. A parameter
- * `contract` of a tool that runs no program may be anything.
+ * Whether users may see the program and the parameters of a call, as far as its contract decides. If the contract declares an internal
+ * file, users may not see them, because the program may contain the content of this file. If the contract is missing or invalid, they may
+ * not see a program. A tool that runs no program may have a parameter `contract` with another meaning, which hides nothing.
  */
 export function hasPublicContract(given: unknown, hasCode: boolean): boolean {
   const contract = readContract(given)
@@ -62,7 +63,10 @@ export function hasPublicContract(given: unknown, hasCode: boolean): boolean {
 
 const refused = (error: ContractError, message: string): Contract => ({ ok: false, problems: [{ error, message }] })
 
-/** The declared file, or a clause that describes its problem. The name may be in `filename` or in `filepath`, because models write both. */
+/**
+ * The declared file. If it is invalid, the result is the second half of a sentence about the problem, such as `is no object`. The name may
+ * be in `filename` or in `filepath`, because models write both.
+ */
 function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'
   const { description, visibility } = item

@@ -7,14 +7,17 @@ import type { ResponseReceived, Usage } from '../timeline/change.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
 import { type Share, sharesOf, type WeightedItem } from './shares.ts'
 
-/** The cost of a conversation. Each map contains the cost of the same calls, grouped by another property. */
+/** The cost of a conversation. Each map has the cost of all calls, grouped by turn, role, model or block. */
 export interface CostReport {
   readonly calls: readonly CallCost[]
   readonly total: Sum
   readonly turns: ReadonlyMap<string, Sum>
   readonly roles: ReadonlyMap<string, Sum>
   readonly models: ReadonlyMap<string, Sum>
-  /** Costs by block id. The keys `system`, `tail`, `gate`, `compaction` and `unused` contain costs that belong to no block. */
+  /**
+   * The costs by the id of the block. Costs that belong to no block have one of these keys: `system` (the system text), `tail` (the end of
+   * the prompt), `gate` (calls for a title), `compaction` (calls for a summary), `unused` (output that became no block).
+   */
   readonly blocks: ReadonlyMap<string, Sum>
 }
 
@@ -34,7 +37,7 @@ export interface CallCost {
   readonly shares: readonly Share[]
 }
 
-/** The sum over several calls. Money is in whole billionths of the currency. */
+/** The sum over several calls. Money is in whole billionths of a US dollar. */
 export interface Sum {
   readonly tokens: Omit<ModelUsage, 'cacheWriteLong'>
   /** The money for all calls with a known price. */
@@ -88,7 +91,7 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
 
 /** The parts of a prompt in order. The weight of a part is its estimated number of tokens. */
 function promptItems({ response: { role, prompt }, shown, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
-  if (role !== undefined) return [{ key: role, weight: 1 }] // prompts for titles and summaries are not recorded
+  if (role !== undefined) return [{ key: role, weight: 1 }] // the parts of prompts for titles and summaries are not recorded
   return [
     { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },
     ...shown.slice(0, count).map(({ block, parts }) => ({ key: block.id, weight: estimator.parts(parts) })),

@@ -24,13 +24,16 @@ export interface Price {
   readonly source: string
 }
 
-/** Returns the price of a call in the currency. Undefined when it is not known. Callers must not treat an unknown price as 0. */
+/**
+ * Returns the price of a call, as an amount in the currency of the setting `maxMoney`. Undefined when the price is not known. Callers must
+ * not treat an unknown price as 0.
+ */
 export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
 
 /** Returns the price of a call at the time `at`, separately for each kind of tokens. Undefined when it is not known. */
 export type ChargeOf = (usage: ModelUsage, model: string, at: string) => Charge | undefined
 
-/** The price of a call for each kind of tokens. Prices are in whole billionths of the currency, so that sums of them are exact. */
+/** The price of a call for each kind of tokens. Prices are in whole billionths of a US dollar, so that sums of them are exact. */
 export interface Charge {
   readonly uncached: number
   readonly cacheRead: number
@@ -44,7 +47,7 @@ export const promptTokens = ({ uncached, cacheRead, cacheWrite }: ModelUsage): n
 
 export const totalOf = ({ uncached, cacheRead, cacheWrite, output }: Charge): number => uncached + cacheRead + cacheWrite + output
 
-/** A price per million tokens, multiplied by this factor, is the price per token in billionths of the currency. */
+/** A price is in dollars per million tokens. Multiplied by this factor, it is in billionths of a dollar per token. */
 const PER_TOKEN = 1_000
 
 export function chargeFor(usage: ModelUsage, price: Price): Charge {

@@ -1,7 +1,7 @@
 import { createJsonReader } from '../stream/json-reader.ts'
 
 /**
- * Facts about the keys of an action that only its text shows. A parsed object does not show repeated keys, and it lists keys that are
+ * Information about the keys of an action that is only in its text. The parsed object has each key only once, and it lists keys that are
  * numbers first.
  */
 export interface ActionKeys {
@@ -30,8 +30,9 @@ export function readActionKeys(text: string): ActionKeys {
 }
 
 /**
- * Collects the keys of the action, of its tool call and of the parameters. `depth` is 1 for the keys of the action itself. Only the first
- * `depth` items of `path` are valid.
+ * Collects the keys of an action, of its tool call and of the parameters. `add` is called for each key, with the path to it. `depth` is the
+ * length of the path, so it is 1 for the keys of the action itself. The list `path` may be longer, but only its first `depth` items are
+ * used.
  */
 export function createKeyCollector() {
   const action: string[] = []

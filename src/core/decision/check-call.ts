@@ -32,8 +32,8 @@ interface CallIssue {
  * Checks a call against the signature of its tool. If a required parameter is missing or has the wrong type, the call is rejected. Unknown
  * parameters are dropped with a warning, and so are optional parameters of the wrong type.
  *
- * `response.liveOutput` tells whether the user has seen a part of the response. It may take long, so it is called only if the call is
- * rejected.
+ * `response.liveOutput` tells whether the user has seen a part of the response. Finding this out may take long, so it is called only if the
+ * call is rejected.
  */
 export function checkCall(decision: CallDecision, tools: ToolSignatures, response: ShownResponse = nothingShown): CallCheck {
   const { toolId, code } = decision

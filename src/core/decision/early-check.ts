@@ -12,13 +12,13 @@ import { firstChannelViolation, preambleViolation } from './violations.ts'
  */
 export interface EarlyCheck {
   /**
-   * True when `raw`, the text so far, begins with the expected first tag or is itself the beginning of this tag. No parser is needed for
-   * this.
+   * True when `raw`, the text so far, begins with the expected first tag or is itself the beginning of this tag. As long as this is true,
+   * the caller need not parse the text for `check`.
    */
   startsValid(raw: string): boolean
   /**
-   * Called after each chunk with the new events, the parser and the text so far. Returns a notice when the response breaks the rule, and
-   * only once.
+   * Called after each chunk with the new events, the parser and the text so far. Returns a notice when the response breaks the rule. Later
+   * calls return no further notice.
    */
   check(
     events: readonly ChannelEvent[],
@@ -31,7 +31,7 @@ export interface EarlyCheck {
 
 const firstTag = '<channel:thinking>'
 
-/** `hearsText` is true when a response without any channel may be an answer. */
+/** Makes an early check for one response. `hearsText` is true when plain text without any channel may be the answer. */
 export function createEarlyCheck(hearsText = false): EarlyCheck {
   let done = false
   return {
@@ -64,7 +64,9 @@ export function leadingCloseTag(raw: string, preamble: string): string | undefin
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }
 
-/** True when the notice says that the response was plain text without channels, as far as it was read. */
+/**
+ * True for a notice about a response that was plain text without channels. If the response was stopped early, only its beginning is known.
+ */
 export function isPlainTextViolation({ code, raw_preview }: Notice): boolean {
   if (code === 'protocol_violation.decision_preamble_before_first_channel') return true
   return code === 'protocol_violation.decision_missing_protocol_channels' && typeof raw_preview === 'string' && raw_preview.trim() !== ''

@@ -24,8 +24,8 @@ export function editDistance(a: string, b: string, limit: number): number | unde
 const maxLength = 80
 
 /**
- * Up to three known ids that the model may have meant. Ids with the same name in another namespace come first, then ids with a similar
- * spelling.
+ * Up to three known tool ids that the model may have meant by `id`. Ids that differ only before the last dot come first, such as
+ * `web.search` for `net.search`. Then come ids with a similar spelling.
  */
 export function suggestIds(id: string, known: readonly string[]): readonly string[] {
   const wanted = id.slice(0, maxLength).toLowerCase()

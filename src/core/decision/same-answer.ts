@@ -6,7 +6,7 @@ const maxExactLength = 2_000
 
 /**
  * True when the two answers share at least 90 % of their text. Case and white space are ignored. A model that is asked again and has
- * nothing to add repeats its answer. This ends the turn.
+ * nothing to add repeats its answer. When the caller finds such a repeated answer, it ends the turn.
  */
 export function isSameAnswer(first: string, second: string): boolean {
   const a = normalize(first)

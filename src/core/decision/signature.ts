@@ -16,11 +16,12 @@ export interface ToolSignature {
   /** The parameters, in the documented order. */
   readonly parameters: readonly Parameter[]
   /**
-   * With the order `hard`, a call whose parameters are in another order is rejected. Tools whose content is shown to the user while the
-   * model writes it have this order. For them the parameters that say where the content goes must come before the content.
+   * With the order `hard`, a call whose parameters are in another order is rejected. With `soft`, the model only gets a warning. Tools
+   * whose content is shown to the user while the model writes it are `hard`, because the parameters that say where the content goes must
+   * come first.
    */
   readonly order: 'hard' | 'soft'
-  /** The number of first parameters to which a hard order applies. Default: all. */
+  /** A hard order applies only to this many parameters, counted from the first. Default: all. */
   readonly orderedCount?: number
   /** Set for tools that run the program in the `code` channel. They need a contract. */
   readonly exec?: true
@@ -63,9 +64,9 @@ export function matchesType(value: unknown, type: ParameterType): boolean {
 }
 
 export interface OrderProblem {
-  /** True when a hard order applies to the displaced parameter. Then the call is rejected. */
+  /** True when a hard order applies to the first parameter that is out of order. Then the call is rejected. */
   readonly binding: boolean
-  /** The first displaced parameter and its place in the documented order, for example `content_not_third`. */
+  /** The first parameter that is out of order and its place in the documented order, for example `content_not_third`. */
   readonly code: string
   readonly expected: readonly string[]
   readonly got: readonly string[]

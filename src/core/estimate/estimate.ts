@@ -100,11 +100,12 @@ function imageTokens({ width, height, size }: BinaryContent): number {
 const MAX_CALIBRATION = 4
 
 /**
- * The ratio of the input tokens that the provider billed for the previous call to the tokens that were estimated for it. The result is
+ * The number of input tokens that the provider billed for the previous call, divided by the number that was estimated for it. The result is
  * between 1 and 4. It is 1 when no usage was reported.
  *
- * A ratio below 1 is not used. It is not valid for text that was added after the call, so the next prompt could exceed the limit. Only
- * compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay gives the same result.
+ * A ratio below 1 is raised to 1. The text that was added after the previous call may have another ratio, and then the next prompt could
+ * exceed the limit. Only compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay gives the
+ * same result.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}
@@ -123,8 +124,8 @@ export interface ContextSettings {
 }
 
 /**
- * The greatest number of tokens of the whole prompt, including the system text. It is the setting `contextTokens`. If the context window of
- * the model has fewer tokens left beside the output, it is this number.
+ * The greatest number of tokens of the whole prompt, including the system text. It is the setting `contextTokens`, or the tokens that the
+ * output leaves in the context window of the model, if these are fewer.
  */
 export function contextLimit({ contextTokens, decision }: ContextSettings, window: number): number {
   return Math.min(contextTokens, window - Math.min(decision.maxTokens, outputLimit(window)))

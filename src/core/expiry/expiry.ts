@@ -12,11 +12,14 @@ import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.t
  * characters for three bytes.
  */
 export interface ExpirySettings {
-  /** How long the provider keeps its cache. If this is null or not positive, no blocks are hidden. */
+  /**
+   * How many seconds the provider keeps a prompt in its cache after it was last used. If this is null or not positive, no blocks are
+   * hidden.
+   */
   readonly ttlSeconds: number | null
   /**
-   * Blocks are hidden this much earlier than the provider's cache expires. A prompt that is sent so late may reach the provider after the
-   * cache has expired.
+   * Blocks are hidden this many seconds before the provider's cache expires. A prompt that is rendered just before the cache expires may
+   * reach the provider too late to be read from the cache.
    */
   readonly bufferSeconds: number
   /** The number of newest turns, including the current one, that are not hidden as a whole. */
@@ -100,8 +103,8 @@ interface ScopedGroup {
 
 /**
  * The groups of blocks to hide. Old turns are hidden as a whole. In recent turns, only blocks are hidden whose content is cheap to get
- * again. The blocks at one path are grouped by the age of their turns. So if a file was read again in a newer turn, the newer block stays
- * visible when the older one is hidden.
+ * again. Blocks at one path form one group if they are in old turns, and another group if they are in recent turns. So if a file was read
+ * again in a newer turn, the newer block stays visible when the older one is hidden.
  */
 function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
   const blocks = blocksOf(timeline)
@@ -141,8 +144,8 @@ function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: Ex
 }
 
 /**
- * The types of blocks that are never hidden because of their age. Daybook does not write blocks of the last type, but imported timelines
- * may contain them.
+ * The types of blocks that are never hidden because of their age. Only imported timelines contain `event.external.preserved`, because
+ * Daybook does not write blocks of this type.
  */
 const lastingTypes: ReadonlySet<BlockType | 'event.external.preserved'> = new Set([
   'turn.header',
@@ -168,7 +171,10 @@ function mayExpire(block: Block): boolean {
   return readToolCall(block)?.tool_id !== 'react.plan'
 }
 
-/** True for results of searches and fetches, for texts of skills, for images and PDFs that are not in `kept`, and for other large bytes. */
+/**
+ * True for results of searches and fetches, for texts of skills, for images and PDFs whose path is not in `kept`, and for other blocks with
+ * more than `maxBase64Chars` of binary content.
+ */
 function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
   if (isImageOrPdf(block)) return !kept.has(block.path as string) // `mayExpire` accepts only blocks with a path
   if (base64Chars(block) > settings.maxBase64Chars) return true
@@ -176,8 +182,8 @@ function isCheapToRecover(block: Block, toolId: string | undefined, kept: Readon
 }
 
 /**
- * The paths of the images and PDFs that stay visible. The newest ones stay, up to a number and a total size. The newest one stays even if
- * it exceeds the total size. `blocks` are the visible blocks of turns that are not old, oldest first.
+ * The paths of the images and PDFs that stay visible. The newest ones stay, at most `keepPictures` and at most `maxPicturesBase64Chars` in
+ * total. The newest one stays even if it alone exceeds this size. `blocks` are the visible blocks of turns that are not old, oldest first.
  */
 function picturesToKeep(blocks: readonly Block[], settings: ExpirySettings): ReadonlySet<string> {
   const kept = new Set<string>()

@@ -25,8 +25,8 @@ export interface HideReport {
   readonly blocks_hidden: number
   readonly tokens_hidden: number
   /**
-   * The number of tokens after the newest block at the path. Undefined when this block is in the cached part of the prompt or is not
-   * visible.
+   * The number of tokens in the prompt after the newest block at the path, without the sources and the announce. Undefined when this block
+   * is in the cached part of the prompt or is not visible.
    */
   readonly tail_tokens?: number
   readonly tail_limit: number
@@ -54,13 +54,13 @@ const maxReplacementChars = 400
 const defaultReplacement = 'content removed'
 
 /**
- * Plans to hide the blocks at a path. A block is hidden only if this makes little of the provider's cache useless. The prompt after a
- * hidden block must be cached again. So only blocks near the end of the prompt are hidden:
+ * Plans to hide the blocks at a path. After a block is hidden, the provider must process the prompt after this block again. So that this
+ * costs little, only blocks near the end of the prompt are hidden:
  *
  *   cached, never changed │ too many tokens follow │ blocks that may be hidden │ sources, announce
  *                         ▲ cache point
  *
- * If even the newest block at the path can not be hidden, none is hidden, because more tokens follow the older ones.
+ * If the newest block at the path can not be hidden, no block is hidden, because even more tokens follow the older ones.
  */
 export function planHide(slice: Slice, points: CachePoints, request: HideRequest, { tokens, tailTokens }: HideLimits): HidePlan {
   const path = canonicalAddress(request.path)
@@ -115,7 +115,10 @@ function replacementText(given: string): string {
 
 const hiddenLine = (text: string, path: string) => `HIDDEN — ${text.trim().replace(/\.$/, '')}. Retrieve with react.read(${path})`
 
-/** The path in its current spelling. The agent and imported blocks may use an older spelling. */
+/**
+ * The path in its canonical spelling, so that different spellings of one path can be compared. A text that is not a logical path is only
+ * trimmed.
+ */
 export const canonicalAddress = (path: string): string => canonicalPath(path.trim()) ?? path.trim()
 
 const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? undefined : canonicalAddress(block.path)))
@@ -147,7 +150,10 @@ export function blocksAt(timeline: Timeline, address: string): readonly { readon
   return group
 }
 
-/** Makes a function that returns the number of tokens after a position. It works for positions after `frozen`, the last cached position. */
+/**
+ * Makes a function that returns the number of tokens after a block. The block is given by its position, which must be greater than
+ * `frozen`, the position of the last cached block.
+ */
 function measureTail({ shown }: Slice, frozen: number, count: TokenCounter): (position: number) => number {
   const after: number[] = []
   let sum = 0

@@ -122,8 +122,8 @@ function parseHunkHeader(line: string): HunkHeader | undefined {
 }
 
 /**
- * The file name in the header that begins at this line, and the number of lines of the header. Undefined when no header begins at this
- * line.
+ * Reads a file header that begins at this line: `--- a/x` and `+++ b/x`, or one of the two lines `+++ b/x` and `diff --git a/x b/x`.
+ * `length` is the number of its lines. Undefined when no file header begins at this line.
  */
 function fileHeaderAt(lines: readonly string[], at: number): { readonly name: string | undefined; readonly length: number } | undefined {
   const [line = '', next = ''] = [lines[at], lines[at + 1]]
@@ -148,7 +148,10 @@ function startsNextFile(lines: readonly string[], at: number, complete: boolean)
 
 const gitHeader = 'diff --git '
 
-/** The file name in `a/x b/x`. Undefined when the two names differ. In this case the lines `---` and `+++` have the name. */
+/**
+ * The file name in the two names `a/x b/x` of a `diff --git` line. Undefined when the two names differ. Then the lines `---` and `+++` that
+ * follow have the name.
+ */
 function nameTwice(names: string): string | undefined {
   const middle = (names.length - 1) / 2
   if (names[middle] !== ' ') return undefined
