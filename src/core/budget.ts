@@ -113,7 +113,7 @@ function positiveInteger(amount: number | undefined): number | undefined {
  *
  *   accepted round       the action ran                        `consecutive` starts again at 0
  *   rejected response    the response broke a rule             costs one repair
- *   tool refusal         the tool refused its call             every third identical refusal in a row costs one repair
+ *   tool refusal         the tool refused its call             every third refusal in a row costs one repair, if tool and code are the same
  */
 export interface RepairCount {
   /** The number of repairs since the last accepted round. */

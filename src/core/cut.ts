@@ -1,6 +1,6 @@
 // Functions that cut texts which people or models read. They never split a surrogate pair, because half of a pair is not a character.
 
-/** The first `limit` UTF-16 units of a text. If the cut would split a surrogate pair, it is one unit shorter. */
+/** The first `limit` UTF-16 units of a text. If this would split a surrogate pair, the result is one unit shorter. */
 export function cutAt(text: string, limit: number): string {
   const end = Math.max(0, limit)
   return text.slice(0, isInsidePair(text, end) ? end - 1 : end)
@@ -12,7 +12,7 @@ export function cutBetween(text: string, from: number, to: number): string {
   return cutAt(text, to).slice(isInsidePair(text, start) ? start - 1 : start)
 }
 
-/** The last `limit` UTF-16 units of a text. If the cut would split a surrogate pair, it is one unit shorter. */
+/** The last `limit` UTF-16 units of a text. If this would split a surrogate pair, the result is one unit shorter. */
 export function cutEnd(text: string, limit: number): string {
   const start = Math.max(0, text.length - limit)
   return text.slice(isInsidePair(text, start) ? start + 1 : start)

@@ -14,7 +14,7 @@ export const ConversationSummary = z.object({
   started_at: z.string().nullable(),
   last_activity_at: z.string().nullable(),
   last_seq: z.int().nonnegative(),
-  /** The turn that is running, or that a dead process left open. */
+  /** The id of the turn that is running, or that a dead process left open. Null when there is no such turn. */
   open_turn: z.string().nullable(),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>

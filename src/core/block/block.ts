@@ -70,9 +70,9 @@ export interface Meta {
   readonly visibility?: Visibility
   readonly channel?: string
   readonly edited?: boolean
-  /** True when the text is a diff and not the content. */
+  /** True when the text is a diff of the file and not its content. */
   readonly is_patch?: boolean
-  /** True when the text is only a part or a preview of the content. */
+  /** True when the text is only a part or a preview of the file's content. */
   readonly partial?: boolean
   readonly sources_used?: readonly number[]
   /** True for a PDF that a tool made for the user. The model sees its pages even if the agent does not read it with `react.read`. */

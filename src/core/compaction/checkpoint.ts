@@ -15,7 +15,7 @@ const NARRATIVE_CHARS = 12_000
 const MAX_TOKENS = 15_000
 const FIXED_TOKENS = 160
 /**
- * If a checkpoint replaces the message that started the turn, it shows this many characters of the message. So the agent still knows what
+ * If a checkpoint replaces the message that started the turn, it shows at most this many characters of it. So the agent still knows what
  * the user asked for.
  */
 const PROMPT_CHARS = 2_000
@@ -35,7 +35,7 @@ function limitsOf(room: number) {
   }
 }
 
-/** A checkpoint replaces a block of user input if it has at least this many tokens: 12,000, or 30 % of `room` if that is less. */
+/** User input stays visible beside a checkpoint if its block has fewer tokens than this: 12,000, or 30 % of `room` if that is less. */
 const largeInput = (room: number) => Math.min(12_000, Math.floor(0.3 * room))
 
 /**

@@ -2,7 +2,7 @@ import type { Block, BlockType } from '../block/block.ts'
 import { roundsOf } from '../timeline/timeline.ts'
 
 /**
- * Where a compaction divides the timeline:
+ * Where a compaction divides the timeline. In this drawing, t1 to t6 are turns, and r1 to r4 are the rounds of the current turn t6:
  *
  *   [summary, preserved …] t1 … t5 │ t6: header prompt r1 r2 ┊ r3 r4
  *                          ▲ start ▲ historyEnd              ▲ cut
@@ -12,7 +12,7 @@ import { roundsOf } from '../timeline/timeline.ts'
 export interface Cut {
   /** The position of the first block that stays as it is. */
   readonly cut: number
-  /** The position after the last block of the summarised turns. These begin at `historyStart`. */
+  /** The position after the last block of the summarised turns. The first block of these turns is at `historyStart`. */
   readonly historyEnd: number
   /**
    * The position of the first block of the current turn. A checkpoint replaces the blocks from this position up to the cut. Undefined when
@@ -97,7 +97,8 @@ function cutCandidates(blocks: readonly Block[], start: number): readonly number
 }
 
 /**
- * Moves a cut to before the system blocks that stand directly before it in the same turn, because they belong to the block after the cut.
+ * Moves a cut to before the blocks that stand directly before it in the same turn and that the runtime wrote, such as system messages. They
+ * belong to the block after the cut. Results of tools are not skipped.
  */
 function backOverSystemBlocks(blocks: readonly Block[], position: number): number {
   const turnId = blocks[position]?.turn_id

@@ -1,6 +1,6 @@
 /** Finds consecutive lines in a text. Each different line has a number, so that comparing two lines means comparing two numbers. */
 export interface Locator {
-  /** True when the lines of the text from `index` on equal the lines of the run. */
+  /** True when the lines of `run` stand in the text, the first of them at `index`. */
   matchesAt(run: LineRun, index: number): boolean
   /**
    * The index nearest to `wanted` at which the run matches, at least `from` and less than `to`. If two are equally near, the later one is
@@ -9,7 +9,7 @@ export interface Locator {
   nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined
   /** All indexes at which the text has this line, in ascending order. */
   indexesOf(line: string): readonly number[]
-  /** Makes a run of lines. */
+  /** Converts lines to a run, with which `matchesAt` and `nearest` can compare them. */
   runOf(lines: readonly string[]): LineRun
   /** The number of comparisons so far. */
   readonly comparisons: number

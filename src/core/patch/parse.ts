@@ -100,7 +100,10 @@ const strayLine = (at: number) =>
 /** True at the two lines that `git format-patch` writes at the end of a patch: `-- ` and the version of git. */
 const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
 
-/** Removes the blank lines at the end of a hunk, because they usually only separate hunks. They stay if the hunk has no other old line. */
+/**
+ * Removes the blank lines at the end of a hunk, because they usually only separate hunks. They stay if the hunk has no other old line,
+ * because then they may be the lines by which its place is found.
+ */
 function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
   const rest = body.slice(0, body.length - blanks)
   return rest.some(({ side }) => side !== 'new') ? rest : body
