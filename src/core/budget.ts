@@ -207,8 +207,8 @@ export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; r
 export type WrapUpVerdict =
   | { readonly verdict: 'answer'; readonly decision: FinalDecision }
   /**
-   * The model called an allowed tool, and the tool may run. `wrapUp` has the number of rounds that are left after this call. If it is 0,
-   * the turn ends after the call with a fixed text as its answer.
+   * The model called an allowed tool, and the tool may run. `wrapUp` has the number of rounds that are left after this call. If no rounds
+   * are left, the turn ends after the call with a fixed text as its answer.
    */
   | { readonly verdict: 'call'; readonly wrapUp: WrapUp }
   /** The response is neither an answer nor an allowed call. The turn ends with a fixed text as its answer. */

@@ -44,9 +44,9 @@ export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started'
 
 /**
  * One message of the event stream in the format `native` (`?as=native`). Entries, lane events and status events are those of the SDK, but
- * some internal fields are removed: raw responses, `keeps`, and storage addresses of hosted files. A hosted file is only named by its `rn`,
- * with which it can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the type of the message. Only entries
- * have an SSE `id`, which is their `seq`.
+ * some internal fields are removed: raw responses, references to further blobs (`keeps`), and storage addresses of hosted files. A hosted
+ * file is only named by its `rn`, with which it can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the type of the
+ * message. Only entries have an SSE `id`, which is their `seq`.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }

@@ -27,8 +27,8 @@ export type ModelEvent =
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
 
 /**
- * The numbers of tokens of a call. Each number has its own price. `uncached`, `cacheRead` and `cacheWrite` add up to all tokens of the
- * prompt. `reasoning` is the part of `output` with which the model thought.
+ * The numbers of tokens that a call used. The tokens of the prompt are divided into `uncached`, `cacheRead` and `cacheWrite`, because these
+ * have different prices. `reasoning` is a part of `output`.
  */
 export interface ModelUsage {
   readonly uncached: number

@@ -38,8 +38,8 @@ export function parseConversationKey(key: string): { readonly scope: Scope; read
   const [tenant, project, user, name] = parts
   if (parts.length !== 4 || !tenant || !project || !user || !name) return { scope: localScope, name: key }
   const parsed = { scope: { tenant, project, user }, name }
-  // `conversationKey` writes each conversation in one form only. A text in another form, such as `local/default/local/chat_1`, is a local
-  // name.
+  // `conversationKey` writes each key in one form only. A text in another form, such as `local/default/local/chat_1`, is taken as the name
+  // of a local conversation.
   return conversationKey(parsed.scope, name) === key ? parsed : { scope: localScope, name: key }
 }
 

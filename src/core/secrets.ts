@@ -17,8 +17,8 @@ const REMOVED = '[secret removed]'
 
 /**
  * Secrets that can be recognised by their form: PEM private keys, API keys with a known prefix, JSON web tokens and other base64 of JSON.
- * Each expression decides after a few characters whether a secret begins there. All further characters that it reads belong to the secret
- * and are removed, so no text is read twice. Therefore the time is linear for every text.
+ * At each position, an expression reads only a few characters to decide whether a secret begins there. All further characters belong to the
+ * secret and are removed, so they are not read again. Therefore the time is linear for every text.
  */
 const keyShapes = [
   /-----BEGIN [A-Z ]{0,64}PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z ]{0,64}PRIVATE KEY-----)?/g,

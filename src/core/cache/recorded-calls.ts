@@ -61,8 +61,7 @@ function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
 /**
  * The blocks that were appended because of a response.
  * - After a decision: the first appended blocks of the same turn and round. The search ends at the next decision or at the end of the turn.
- * - After a title or a summary: the blocks of the next entry. If the next entry is `title.set` or `blocks.hidden`, those of the entry after
- *   it.
+ * - After a title or a summary: the blocks of the next entry. If this entry is `title.set` or `blocks.hidden`, the entry after it is used.
  */
 function blocksProducedAfter(
   journal: readonly JournalEntry[],

@@ -12,7 +12,7 @@ export interface ProviderCacheRules {
   /** How many seconds the provider keeps a cached prompt after it was last used. */
   readonly ttlSeconds: number
   /**
-   * How many seconds the provider keeps a cached prompt if the longer time was requested. Undefined when the provider has no longer time.
+   * How many seconds the provider keeps a cached prompt if the longer time was requested. Undefined when the provider offers only one time.
    */
   readonly longTtlSeconds?: number
   /** The greatest number of marks in one request, including the mark on the system text. */

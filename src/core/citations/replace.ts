@@ -20,10 +20,10 @@ export type CitationFormat = 'markdown' | 'text' | 'html' | 'verbatim'
 export interface CitationReplacer {
   /**
    * Takes the next chunk and returns the text with its citations replaced. If the chunk ends inside a possible citation, the beginning of
-   * this citation is not returned yet. It is held back until a later call shows whether it is one.
+   * this citation is not returned yet. It is held back until a later call shows whether it is a citation.
    */
   push(text: string): string
-  /** Ends the input. Returns the text that was held back, because no more text can complete it to a citation. */
+  /** Ends the input and returns the text that was held back. If it is a complete citation, it is replaced. Otherwise it is not changed. */
   flush(): string
   /** All cited SIDs in ascending order, also those for which there is no source. */
   readonly used: readonly number[]
@@ -88,8 +88,8 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
 
 /**
- * Makes a replacer that returns the same text as that of `createCitationReplacer`. The SIDs are in unsorted sets (`cited`), because callers
- * that need only the text should not wait for sorting.
+ * Makes a replacer that returns the same text as that of `createCitationReplacer`. The SIDs are in unsorted sets (`cited`), which saves the
+ * sorting for callers that need only the text.
  */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options

@@ -33,7 +33,7 @@ export interface CitationScannerOptions {
 export interface CitationScanner {
   /**
    * Takes the next chunk and returns the text with its citations replaced. If the chunk ends inside a possible citation, the beginning of
-   * this citation is held back until a later call shows whether it is one.
+   * this citation is held back until a later call shows whether it is a citation.
    */
   push(text: string): string
   flush(): string
@@ -48,7 +48,10 @@ export interface CitationScanner {
 
 /** What `cut` returns for the characters that were held back. */
 export interface CutEnd {
-  /** The held back text that still has to be shown. It is an exclamation mark or empty. */
+  /**
+   * The part of the held back text that is returned. It is empty or an exclamation mark. An exclamation mark is held back because it has to
+   * be escaped if a link follows.
+   */
   readonly rest: string
   /**
    * The number of characters at the end of the input that are dropped, because they are an incomplete citation or half of a surrogate pair.

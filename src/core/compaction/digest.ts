@@ -171,7 +171,8 @@ function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
   if (!parsed.success) return omitUndefined({ artifact_path: block.path, mime: block.mime })
-  // The digest of a patched file may be internal although the file is for users. The block has the visibility of the file, so that is used.
+  // The digest of a patched file may be internal although the file is for users. So the visibility in the block is used, which is that of
+  // the file.
   return { ...parsed.data, visibility: block.meta?.visibility ?? parsed.data.visibility }
 }
 

@@ -52,9 +52,11 @@ export function readContract(given: unknown): Contract {
 }
 
 /**
- * Whether users may see the program and the parameters of a call, as far as its contract decides. If the contract declares an internal
- * file, users may not see them, because the program may contain the content of this file. If the contract is missing or invalid, they may
- * not see a program. A tool that runs no program may have a parameter `contract` with another meaning, which hides nothing.
+ * True when the contract of a call lets users see the program and the parameters of the call.
+ * - All declared files are for users: true.
+ * - A declared file is internal: false, because the program may contain the content of this file.
+ * - The contract is missing or invalid: false if the call has a program (`hasCode`). Without a program, the parameter `contract` may be
+ *   anything, so the result is true.
  */
 export function hasPublicContract(given: unknown, hasCode: boolean): boolean {
   const contract = readContract(given)

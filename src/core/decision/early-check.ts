@@ -64,9 +64,7 @@ export function leadingCloseTag(raw: string, preamble: string): string | undefin
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }
 
-/**
- * True for a notice about a response that was plain text without channels. If the response was stopped early, only its beginning is known.
- */
+/** True for a notice about a response that began with plain text in place of a channel. */
 export function isPlainTextViolation({ code, raw_preview }: Notice): boolean {
   if (code === 'protocol_violation.decision_preamble_before_first_channel') return true
   return code === 'protocol_violation.decision_missing_protocol_channels' && typeof raw_preview === 'string' && raw_preview.trim() !== ''

@@ -124,8 +124,8 @@ export interface ContextSettings {
 }
 
 /**
- * The greatest number of tokens of the whole prompt, including the system text. It is the setting `contextTokens`, or the tokens that the
- * output leaves in the context window of the model, if these are fewer.
+ * The greatest number of tokens of the whole prompt, including the system text. It is the setting `contextTokens`, but never more than the
+ * context window of the model minus the tokens for the output.
  */
 export function contextLimit({ contextTokens, decision }: ContextSettings, window: number): number {
   return Math.min(contextTokens, window - Math.min(decision.maxTokens, outputLimit(window)))

@@ -125,8 +125,8 @@ function parseHunkHeader(line: string): HunkHeader | undefined {
 }
 
 /**
- * Reads a file header that begins at this line: `--- a/x` and `+++ b/x`, or one of the two lines `+++ b/x` and `diff --git a/x b/x`.
- * `length` is the number of its lines. Undefined when no file header begins at this line.
+ * Reads a file header that begins at this line. It has the two lines `--- a/x` and `+++ b/x`, or only the second one, or the line `diff
+ * --git a/x b/x`. `length` is the number of its lines. Undefined when no file header begins at this line.
  */
 function fileHeaderAt(lines: readonly string[], at: number): { readonly name: string | undefined; readonly length: number } | undefined {
   const [line = '', next = ''] = [lines[at], lines[at + 1]]
