@@ -63,3 +63,15 @@ export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exc
   if (Object.values(value).every((field) => field !== undefined)) return value as Result
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Result
 }
+
+/** The number of characters in all strings of a JSON value. Stops counting at `limit`. */
+export function textSize(value: unknown, limit = Number.POSITIVE_INFINITY): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  let size = 0
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    size += textSize(item, limit - size)
+    if (size >= limit) return size
+  }
+  return size
+}

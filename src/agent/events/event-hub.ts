@@ -1,5 +1,7 @@
-import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
+import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import { endsLiveOutput } from '../../core/timeline/change.ts'
+import type { Entry } from '../../ports/store.ts'
+import { createSharedEntries } from './shared-entries.ts'
 
 /**
  * Sends the events of conversations to their listeners, in order. The hub has state only for conversations that are running or have
@@ -24,6 +26,8 @@ export interface EventHub {
    * these events first.
    */
   inFlight(conversationId: string): readonly PublishedEvent[]
+  /** The event of an entry that was read from the journal. Readers of the same large entry get the same object. */
+  entryEvent(conversationId: string, entry: Entry): EntryEvent
   /** The number of conversations that are running or have listeners. */
   readonly size: number
 }
@@ -166,6 +170,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       live?.catchUp?.()
       return [...(live?.inFlight ?? [])]
     },
+    entryEvent: createSharedEntries(),
     get size() {
       return feeds.size
     },

@@ -30,7 +30,7 @@ export interface FollowOptions {
 export async function* follow(
   conversationId: string,
   { after = 0, signal }: FollowOptions,
-  hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'onDeleted'>,
+  hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'onDeleted' | 'entryEvent'>,
   store: Pick<ConversationStore, 'readJournal' | 'watch'>,
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
@@ -41,7 +41,7 @@ export async function* follow(
       if (signal?.aborted || entry.seq >= before) return
       lastEntry = entry.seq
       if (endsLiveOutput(entry.change)) lastDecision = entry.seq
-      yield { type: 'entry', ...entry }
+      yield hub.entryEvent(conversationId, entry)
     }
   }
 

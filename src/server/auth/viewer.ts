@@ -28,10 +28,18 @@ export function eventsFor(caller: Caller, events: AsyncIterable<TurnEvent>, { us
   return isOperator(caller) ? events : filterEvents(events, userFilters[userThinking])
 }
 
+/**
+ * The event of which each filtered event was made. While a slow client still holds the filtered event, the original stays in memory, too.
+ * Otherwise the next client would read the entry again and get objects of its own.
+ */
+const origins = new WeakMap<TurnEvent, TurnEvent>()
+
 async function* filterEvents(events: AsyncIterable<TurnEvent>, filter: ReturnType<typeof createUserFilter>): AsyncGenerator<TurnEvent> {
   for await (const event of events) {
     const shown = filter(event)
-    if (shown) yield shown
+    if (!shown) continue
+    if (shown !== event) origins.set(shown, event)
+    yield shown
   }
 }
 

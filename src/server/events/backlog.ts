@@ -1,41 +1,85 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
+import { textSize } from '../../core/json.ts'
 
-/**
- * The events that wait to be sent to one client. If too many wait, text deltas are joined. If there are still too many, the client must
- * reconnect.
- */
+/** The events that wait to be sent to one client. If too many wait, text deltas are joined. */
 interface Backlog {
-  /** Adds an event. Returns false if too many events wait even after joining deltas. The caller then must end the stream. */
+  /** Adds an event. Returns false if the backlog is over its limit even after joining deltas. */
   push(event: TurnEvent): boolean
-  /** Removes and returns all waiting events. */
-  drain(): readonly TurnEvent[]
+  /** Removes and returns the oldest event. */
+  shift(): TurnEvent | undefined
+  /** Whether the backlog is at most half full. */
+  hasRoom(): boolean
+  clear(): void
   readonly size: number
 }
 
-export const defaultMaxBacklog = 1000
+/** The most events and the most bytes that may wait. One event may always wait, whatever its size. */
+export interface BacklogLimits {
+  readonly events: number
+  readonly bytes: number
+}
 
-export function createBacklog(limit = defaultMaxBacklog): Backlog {
+export const defaultBacklog: BacklogLimits = { events: 1000, bytes: 1024 * 1024 }
+
+export function createBacklog(limits: BacklogLimits = defaultBacklog): Backlog {
   let waiting: TurnEvent[] = []
+  let first = 0 // the events before this index were already taken
   let joinedUpTo = 0 // the events before this index are already joined
+  let bytes = 0
+  const count = () => waiting.length - first
+
+  function join(): void {
+    const from = Math.max(first, joinedUpTo)
+    waiting = [...waiting.slice(first, from), ...joinDeltas(waiting.slice(from))]
+    first = 0
+    joinedUpTo = Math.max(0, waiting.length - 1) // the last event may still be joined with the next one
+    bytes = waiting.reduce((sum, event) => sum + sizeOf(event), 0)
+  }
+
   return {
     push(event) {
       waiting.push(event)
-      if (waiting.length <= limit) return true
-      const joined = [...waiting.slice(0, joinedUpTo), ...joinDeltas(waiting.slice(joinedUpTo))]
-      waiting = joined
-      joinedUpTo = Math.max(0, joined.length - 1) // the last event may still be joined with the next one
-      return joined.length <= limit
+      bytes += sizeOf(event)
+      if (count() > limits.events) join()
+      return count() <= 1 || (count() <= limits.events && bytes <= limits.bytes)
     },
-    drain() {
-      const drained = waiting
+    shift() {
+      const event = waiting[first]
+      if (event === undefined) return undefined
+      first++
+      bytes -= sizeOf(event)
+      if (first * 2 >= waiting.length) {
+        waiting.splice(0, first) // frees the taken events
+        joinedUpTo = Math.max(0, joinedUpTo - first)
+        first = 0
+      }
+      return event
+    },
+    hasRoom: () => count() * 2 <= limits.events && bytes * 2 <= limits.bytes,
+    clear() {
       waiting = []
-      joinedUpTo = 0
-      return drained
+      first = joinedUpTo = bytes = 0
     },
     get size() {
-      return waiting.length
+      return count()
     },
   }
+}
+
+/** The size of the fields of an event besides its texts, roughly. */
+const fieldBytes = 200
+const entrySizes = new WeakMap<TurnEvent, number>()
+
+/** About how many bytes an event takes. The sizes of entries are cached, because many followers get the same entry. */
+function sizeOf(event: TurnEvent): number {
+  if (event.type === 'lane.delta') return event.delta.text.length + fieldBytes
+  if (event.type === 'status') return fieldBytes
+  let size = entrySizes.get(event)
+  if (size === undefined) {
+    size = textSize(event.change) + fieldBytes
+    entrySizes.set(event, size)
+  }
+  return size
 }
 
 /** Joins consecutive deltas of one lane into one delta. */

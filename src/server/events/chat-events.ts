@@ -46,21 +46,21 @@ export interface ChatContext {
 export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
   Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
 
-export function toEnvelope({ requestId, conversationId, scope }: ChatContext, chatEvent: ChatEvent): ChatEnvelope {
-  const { type, turnId, timestamp, event, data, delta, extra, route } = chatEvent
-  return {
-    type,
-    timestamp,
-    ts: Date.parse(timestamp),
-    service: { request_id: requestId, ...scope },
-    conversation: { session_id: conversationId, conversation_id: conversationId, turn_id: turnId },
-    event,
-    data,
-    ...(delta && { delta }),
-    ...(extra && { extra }),
-    route,
-  }
+/** The fields of an envelope that all streams of a conversation have in common. */
+export type EnvelopeBody = Omit<ChatEnvelope, 'service' | 'conversation'>
+
+export function envelopeBody({ type, timestamp, event, data, delta, extra, route }: ChatEvent): EnvelopeBody {
+  return { type, timestamp, ts: Date.parse(timestamp), event, data, ...(delta && { delta }), ...(extra && { extra }), route }
 }
+
+/** The fields of an envelope that tell the stream and the turn. */
+export const envelopeHead = (
+  { requestId, conversationId, scope }: ChatContext,
+  turnId: string | null,
+): Pick<ChatEnvelope, 'service' | 'conversation'> => ({
+  service: { request_id: requestId, ...scope },
+  conversation: { session_id: conversationId, conversation_id: conversationId, turn_id: turnId },
+})
 
 /**
  * The chat events of one journal entry. They depend only on the entry and the known sources. So sending an entry again gives the same

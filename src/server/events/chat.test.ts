@@ -8,7 +8,8 @@ import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { createChatFormat } from './chat.ts'
 import type { ChatEnvelope } from './chat-events.ts'
-import type { Format } from './format.ts'
+import { type Format, type Frame, frameBytes, frameText } from './format.ts'
+import { createSharedChat } from './shared-chat.ts'
 
 const now = () => '2026-01-01T00:00:00.000Z'
 const context = { requestId: 'r1', conversationId: 'c1', scope: localScope }
@@ -23,7 +24,8 @@ async function turnEvents(): Promise<readonly TurnEvent[]> {
 }
 
 const framesOf = (events: readonly TurnEvent[], as: Format) => events.flatMap((event) => as.framesOf(event))
-const envelopes = (events: readonly TurnEvent[], as = format()) => framesOf(events, as).map(({ data }) => data as ChatEnvelope)
+const envelopes = (events: readonly TurnEvent[], as = format()) =>
+  framesOf(events, as).map(({ data, own }) => ({ ...own, ...(data as object) }) as ChatEnvelope)
 
 it('sends a turn with the event types and routes that chat clients know', async () => {
   const durable = (await turnEvents()).filter(({ type }) => type === 'entry')
@@ -169,4 +171,23 @@ it('sends the usage that the model reported with the end of the turn, and never 
   const sent = envelopes(turn.events)
   expect(sent.find(({ type }) => type === 'chat.complete')?.data).toEqual({ final_answer: 'Clear.', sources_used: [], usage })
   expect(sent.flatMap(({ delta }) => (delta?.text.includes('tokens') ? [delta] : []))).toEqual([])
+})
+
+it('streams of one conversation share what they send: an event is converted and encoded once', async () => {
+  const shared = createSharedChat()
+  const events = await turnEvents()
+  const [one, two] = ['r1', 'r2'].map((requestId) => format({ context: { ...context, requestId }, shared }))
+  for (const event of events) {
+    const [first, second] = [one, two].map((as) => as?.framesOf(event) ?? [])
+    expect(second?.map(({ data }) => data)).toEqual(first?.map(({ data }) => data))
+    for (const [index, frame] of (first ?? []).entries()) {
+      const other = second?.[index] as Frame
+      expect(other.data).toBe(frame.data)
+      expect(frameBytes(other).at(-1)).toBe(frameBytes(frame).at(-1))
+      expect(JSON.parse(frameText(other).split('data: ')[1] ?? '')).toMatchObject({
+        service: { request_id: 'r2' },
+        ...(frame.data as object),
+      })
+    }
+  }
 })

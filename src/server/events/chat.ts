@@ -1,33 +1,44 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { createKnownSources } from '../../core/view/known-sources.ts'
-import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, toEnvelope } from './chat-events.ts'
+import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, envelopeBody, envelopeHead } from './chat-events.ts'
 import { type Format, type Frame, numberFrames } from './format.ts'
+import { type ConvertedEvent, createSharedChat, type SharedChat } from './shared-chat.ts'
 
 interface ChatOptions {
   readonly context: ChatContext
   /** The pool of sources when the stream begins. Sources that are added later arrive with the events. */
   readonly sources: Iterable<SourceRow>
   readonly now: () => string
+  /** What this stream shares with the other chat streams of the conversation. */
+  readonly shared?: SharedChat
   /** Whether an envelope may be sent. If this function throws, the envelope is sent only if it is a part of an answer. */
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }
 
 /** The default format. Each event is sent as an envelope: a JSON object with the event types and routes that chat clients know. */
-export function createChatFormat({ context, sources, now, allow = () => true }: ChatOptions): Format {
-  const known = createKnownSources(sources)
+export function createChatFormat({ context, sources, now, allow, shared = createSharedChat() }: ChatOptions): Format {
+  const { known, converted } = shared
+  known.add(sources)
 
-  const isAllowed = (envelope: ChatEnvelope) => {
+  const isAllowed = (frame: Frame) => {
+    if (!allow) return true
+    const envelope = { ...frame.own, ...(frame.data as object) } as ChatEnvelope
     try {
       return allow(envelope)
     } catch {
       return envelope.route === 'chat_complete' || envelope.delta?.marker === 'answer'
     }
   }
-  const toFrames = (events: readonly ChatEvent[], id?: number): readonly Frame[] => {
-    const envelopes = events.map((event) => toEnvelope(context, event)).filter(isAllowed)
-    const frames = envelopes.map((data): Frame => ({ event: data.route, data }))
-    return id === undefined ? frames : numberFrames(frames, id)
+  function chatEvents(event: TurnEvent): readonly ChatEvent[] {
+    if (event.type === 'lane.delta') return [deltaEvent(event, now())]
+    return event.type === 'status' ? [statusChatEvent(event, now())] : chatEventsOf(event.change, known)
+  }
+  function convert(event: TurnEvent): readonly ConvertedEvent[] {
+    const before = converted.get(event)
+    if (before) return before
+    const events = chatEvents(event).map((each) => ({ turnId: each.turnId, body: envelopeBody(each) }))
+    converted.set(event, events)
+    return events
   }
   const controlFrame = (event: string, data: object): readonly Frame[] => [{ event, data }]
 
@@ -42,10 +53,12 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
         project: context.scope.project,
       }),
     framesOf(event: TurnEvent) {
-      if (event.type === 'lane.delta') return toFrames([deltaEvent(event, now())])
-      if (event.type === 'status') return toFrames([statusChatEvent(event, now())])
-      if (event.change.type === 'sources.merged') known.add(event.change.rows)
-      return toFrames(chatEventsOf(event.change, known), event.seq)
+      if (event.type === 'entry' && event.change.type === 'sources.merged') known.add(event.change.rows)
+      const frames = convert(event).map(
+        ({ turnId, body }): Frame => ({ event: body.route, data: body, own: envelopeHead(context, turnId) }),
+      )
+      const sent = frames.filter(isAllowed)
+      return event.type === 'entry' ? numberFrames(sent, event.seq) : sent
     },
     closingFrames(reason) {
       if (reason === 'resync') return controlFrame('resync', {})

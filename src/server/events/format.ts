@@ -39,6 +39,8 @@ export interface Frame {
   readonly event?: string
   /** A string is written unchanged, and any other value as JSON. */
   readonly data: unknown
+  /** More fields of the JSON object `data`, which only this stream has. Then `data` may be one object for many streams. */
+  readonly own?: object
 }
 
 /** A position in a stream: the entry `seq` and, if a client has only a part of its frames, the number of the last of these. */
@@ -67,31 +69,41 @@ export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format
   },
 })
 
-const encoder = new TextEncoder()
-
 /** Characters at which some clients end a line, besides the usual line ends. */
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-export function frameText({ id, part, event, data }: Frame): string {
-  const json = typeof data === 'string' ? data : JSON.stringify(data).replace(lineSeparators, escapeCharacter)
+const jsonText = (data: unknown) => (typeof data === 'string' ? data : JSON.stringify(data).replace(lineSeparators, escapeCharacter))
+
+function headText({ id, part, event }: Frame): string {
   const position = part === undefined ? id : `${id}.${part}`
-  return `${id === undefined ? '' : `id: ${position}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${json}\n\n`
+  return `${id === undefined ? '' : `id: ${position}\n`}${event === undefined ? '' : `event: ${event}\n`}data: `
 }
 
-const encoded = new WeakMap<Frame, Uint8Array>()
+export const frameText = (frame: Frame): string => Buffer.concat(frameBytes(frame)).toString()
 
-/** The bytes of a frame. They are cached, because all followers of a conversation that use the native format get the same frame object. */
-export function frameBytes(frame: Frame): Uint8Array {
-  let bytes = encoded.get(frame)
+const encoded = new WeakMap<object, Buffer>()
+
+function encodeOnce(key: object, text: () => string): Buffer {
+  let bytes = encoded.get(key)
   if (bytes === undefined) {
-    bytes = encoder.encode(frameText(frame))
-    encoded.set(frame, bytes)
+    bytes = Buffer.from(text())
+    encoded.set(key, bytes)
   }
   return bytes
 }
 
-export const keepAlive = encoder.encode(': keepalive\n\n')
+/** The bytes of a frame, in one or two pieces. A piece that many streams send is encoded once. */
+export function frameBytes(frame: Frame): readonly Buffer[] {
+  const { data, own } = frame
+  if (own === undefined || typeof data !== 'object' || data === null) {
+    return [encodeOnce(frame, () => `${headText(frame)}${jsonText(data)}\n\n`)]
+  }
+  // the fields of both objects are written as one object
+  return [Buffer.from(`${headText(frame)}${jsonText(own).slice(0, -1)},`), encodeOnce(data, () => `${jsonText(data).slice(1)}\n\n`)]
+}
+
+export const keepAlive = Buffer.from(': keepalive\n\n')
 
 /** Additional data for formats with citations and files. */
 export interface FormatContext {

@@ -15,6 +15,8 @@ const delta = (index: number, text: string, more: Partial<LaneEvent['delta']> = 
   delta: { marker: 'answer', format: 'markdown', index, text, completed: false, ...more },
 })
 
+const few = { events: 10, bytes: 1e6 }
+
 /** Yields the events, and then waits until the stream ends. */
 function source(events: readonly TurnEvent[]) {
   const end = Promise.withResolvers<void>()
@@ -84,7 +86,7 @@ describe('an event stream', () => {
 
   it('joins text deltas for a slow client and loses no text', async () => {
     const sent = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
-    const stream = open([...sent, titled(1)], { maxBacklog: 10 })
+    const stream = open([...sent, titled(1)], { backlog: few })
     await new Promise((resolve) => setTimeout(resolve, 20)) // meanwhile the client does not read
     const text = await stream.until('title 1')
     const deltas = text.split('\n\n').filter((frame) => frame.includes('lane.delta'))
@@ -97,16 +99,48 @@ describe('an event stream', () => {
   it('tells a client to resync when joining is not enough', async () => {
     const stream = open(
       Array.from({ length: 50_000 }, (_, index) => titled(index + 1)),
-      { maxBacklog: 10 },
+      { backlog: few, slowMs: 10 },
     )
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(await stream.rest()).toMatch(/event: resync\ndata: \{"type":"resync"\}\n\n$/)
     await stream.ended
   })
 
+  it('tells a client to resync when too many bytes wait, whatever the number of events, and drops what waits', async () => {
+    const long = (seq: number): TurnEvent => ({
+      type: 'entry',
+      seq,
+      change: { type: 'title.set', ts: start.ts, title: 'x'.repeat(100_000) },
+    })
+    const stream = open(
+      Array.from({ length: 10 }, (_, index) => long(index + 1)),
+      { backlog: { events: 1_000, bytes: 250_000 }, slowMs: 10 },
+    )
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const text = await stream.rest()
+    expect(text).toMatch(/event: resync\ndata: \{"type":"resync"\}\n\n$/)
+    expect(text.match(/^id: \d+$/gm)?.length).toBeLessThan(5)
+    await stream.ended
+  })
+
+  it('waits for a client that reads, even if a burst of events is larger than the limit', async () => {
+    const burst = Array.from({ length: 300 }, (_, index) => delta(index, 'z'.repeat(1_000)))
+    const stream = open([...burst, titled(1)], { backlog: { events: 100, bytes: 20_000 } })
+    const text = await stream.until('title 1')
+    expect(text).not.toContain('resync')
+    expect(text.split('z').length - 1).toBe(300_000)
+    await stream.disconnect()
+  })
+
+  it('sends one event that is larger than the limit', async () => {
+    const stream = open([delta(0, 'x'.repeat(100_000)), titled(1)], { backlog: { events: 100, bytes: 1_000 } })
+    expect(await stream.until('title 1')).not.toContain('resync')
+    await stream.disconnect()
+  })
+
   it('waits for a slow client while it replays old entries, however many', async () => {
     const past = Array.from({ length: 1_000 }, (_, index) => titled(index + 1))
-    const stream = open(past, { maxBacklog: 10, start: { ...start, lastSeq: 1_000 } })
+    const stream = open(past, { backlog: few, slowMs: 10, start: { ...start, lastSeq: 1_000 } })
     await new Promise((resolve) => setTimeout(resolve, 50))
     const text = await stream.until('title 1000')
     expect(text).not.toContain('resync')
@@ -157,10 +191,11 @@ describe('joining deltas', () => {
   })
 
   it('the backlog counts events after joining', () => {
-    const backlog = createBacklog(3)
+    const backlog = createBacklog({ events: 3, bytes: 1e6 })
     for (let index = 0; index < 100; index++) expect(backlog.push(delta(index, 'x'))).toBe(true)
     expect(backlog.push(titled(1))).toBe(true)
-    expect(backlog.drain().length).toBeLessThanOrEqual(3)
+    expect(backlog.size).toBeLessThanOrEqual(3)
+    backlog.clear()
     expect([1, 2, 3, 4].map((seq) => backlog.push(titled(seq)))).toEqual([true, true, true, false])
   })
 })

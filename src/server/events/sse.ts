@@ -1,12 +1,14 @@
 import type { TurnEvent } from '../../core/event.ts'
-import { createBacklog, defaultMaxBacklog } from './backlog.ts'
+import { type BacklogLimits, createBacklog, defaultBacklog } from './backlog.ts'
 import { type EndReason, type Format, type Frame, frameBytes, keepAlive, type StreamStart } from './format.ts'
 
 export interface SseOptions {
   readonly start: StreamStart
   readonly format: Format
   readonly keepAliveMs?: number
-  readonly maxBacklog?: number
+  readonly backlog?: BacklogLimits
+  /** How long the stream waits for the client when the backlog is full. Then the client is told to reconnect. */
+  readonly slowMs?: number
   /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */
   readonly shutdown?: AbortSignal
   /** Called when reading the events has failed. The client is told to reconnect, but does not get the error. */
@@ -15,7 +17,11 @@ export interface SseOptions {
   readonly onEnd: () => void
 }
 
+/** How many bytes are made from waiting events at once. */
 const writeBufferBytes = 64 * 1024
+
+/** Larger pieces of bytes are sent as they are, because other streams send the same piece. Smaller pieces are copied together. */
+const largePieceBytes = 16 * 1024
 
 /**
  * The time after a write in which the next write waits for one turn of the event loop. So events that come in quick succession are sent
@@ -28,19 +34,20 @@ const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
 /**
  * A response with server-sent events. It lasts until the events end, the client disconnects or the server shuts down.
  *
- *   events ─▶ backlog ─▶ frames ─▶ one chunk of bytes per pull ─▶ client
+ *   events ─▶ backlog ─▶ frames ─▶ about 64 KB per pull ─▶ client
  *
- * The next chunk is written only after the client has read the chunk before. Meanwhile events wait in the backlog. If too many wait, the
- * client is told to reconnect.
+ * More is written only after the client has read what was written before. Meanwhile events wait in the backlog. If it is full, no more
+ * events are read. Entries that were stored before wait in the store as long as it takes. If the client does not read for `slowMs` while
+ * new events come, the backlog is dropped and the client is told to reconnect.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
-  const { format, start, keepAliveMs = 3_000, shutdown, maxBacklog = defaultMaxBacklog } = options
-  const backlog = createBacklog(maxBacklog)
+  const { format, start, keepAliveMs = 3_000, shutdown, slowMs = 10_000 } = options
+  const backlog = createBacklog(options.backlog ?? defaultBacklog)
   let endReason: EndReason | undefined // once it is set, no more events are read, but the waiting ones are still sent
   let closed = false // once it is true, nothing more is sent
   let lastWriteAt = 0
   let onEvent: (() => void) | undefined
-  let onDrained: (() => void) | undefined
+  let onRoom: (() => void) | undefined // called when the backlog has room again, and when the stream ends
 
   const wake = () => {
     onEvent?.()
@@ -49,7 +56,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
   const end = (reason: EndReason) => {
     endReason ??= reason
     wake()
-    onDrained?.()
+    onRoom?.()
   }
   const onShutdown = () => end('shutdown')
   const close = () => {
@@ -58,16 +65,19 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     shutdown?.removeEventListener('abort', onShutdown)
     options.onEnd()
     wake()
-    onDrained?.()
+    onRoom?.()
   }
 
   async function readEvents(): Promise<void> {
     try {
       for await (const event of events) {
         if (closed || endReason) return
-        if (!backlog.push(event)) return end('resync')
+        const fits = backlog.push(event)
         wake()
-        while (isReplayed(event) && backlog.size >= maxBacklog / 2 && !closed && !endReason) await drained()
+        if (!fits && !(await room(isReplayed(event) ? undefined : slowMs))) {
+          backlog.clear()
+          return end('resync')
+        }
         if (format.endsAfter?.(event)) return end('over')
       }
       end('over')
@@ -81,11 +91,42 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
    * Whether an entry was stored before the stream began. Such entries can wait in the store, so they are read only as fast as the
    * client reads.
    */
-  const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq < start.lastSeq
-  const drained = () =>
-    new Promise<void>((resolve) => {
-      onDrained = resolve
+  const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq <= start.lastSeq
+  /** Waits until the backlog has room or the stream ends. Returns false if this takes longer than `withinMs`. */
+  const room = (withinMs: number | undefined) =>
+    new Promise<boolean>((resolve) => {
+      const timer = withinMs === undefined ? undefined : setTimeout(() => resolve(false), withinMs)
+      onRoom = () => {
+        clearTimeout(timer)
+        onRoom = undefined
+        resolve(true)
+      }
     })
+
+  /** Takes events from the backlog and returns their bytes, until there is enough to write. */
+  function takeBytes(): readonly Uint8Array[] {
+    const pieces: Uint8Array[] = []
+    let small: Buffer[] = []
+    let size = 0
+    const flush = () => {
+      const [first] = small
+      if (first) pieces.push(small.length === 1 ? first : Buffer.concat(small))
+      small = []
+    }
+    for (let event = backlog.shift(); event !== undefined; event = size < writeBufferBytes ? backlog.shift() : undefined) {
+      for (const bytes of format.framesOf(event).flatMap(frameBytes)) {
+        size += bytes.length
+        if (bytes.length < largePieceBytes) small.push(bytes)
+        else {
+          flush()
+          pieces.push(shareBytes(event, bytes))
+        }
+      }
+    }
+    flush()
+    if (backlog.hasRoom()) onRoom?.()
+    return pieces
+  }
 
   const eventOrKeepAlive = () =>
     new Promise<void>((resolve) => {
@@ -109,10 +150,9 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
         if (performance.now() - lastWriteAt < burstMs) await nextTick() // more events may arrive in this turn of the event loop
         if (closed) return
         lastWriteAt = performance.now()
-        const frames = backlog.drain().flatMap(format.framesOf)
-        onDrained?.()
-        if (frames.length > 0) controller.enqueue(bytesOf(frames))
-        else if (!endReason) controller.enqueue(keepAlive)
+        const pieces = takeBytes()
+        for (const piece of pieces) controller.enqueue(piece)
+        if (pieces.length === 0 && !endReason) controller.enqueue(keepAlive)
         if (!endReason || backlog.size > 0) return
         const closing = format.closingFrames(endReason)
         if (closing.length > 0) controller.enqueue(bytesOf(closing))
@@ -134,4 +174,20 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
   })
 }
 
-const bytesOf = (frames: readonly Frame[]): Uint8Array => Buffer.concat(frames.map(frameBytes))
+const bytesOf = (frames: readonly Frame[]): Uint8Array => Buffer.concat(frames.flatMap(frameBytes))
+
+const largePieces = new WeakMap<TurnEvent, Buffer[]>()
+const eventsOfPieces = new WeakMap<ArrayBufferLike, TurnEvent>()
+
+/**
+ * Returns equal bytes that another stream has made of the same event, if there are any. So many slow clients hold a long text once, in every
+ * format. While the bytes wait for a client, the event stays in memory, so that the next client finds both.
+ */
+function shareBytes(event: TurnEvent, bytes: Buffer): Buffer {
+  const pieces = largePieces.get(event) ?? []
+  const known = pieces.find((piece) => piece.equals(bytes))
+  if (known) return known
+  largePieces.set(event, [...pieces, bytes])
+  eventsOfPieces.set(bytes.buffer, event)
+  return bytes
+}

@@ -8,6 +8,7 @@ import { createAgUiFormat } from './ag-ui.ts'
 import { createChatFormat } from './chat.ts'
 import { type Cursor, type Format, resumedFormat } from './format.ts'
 import { createNativeFormat } from './native.ts'
+import { createSharedChats, type SharedChat, type SharedChats } from './shared-chat.ts'
 import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
@@ -26,31 +27,46 @@ interface StreamRequest {
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
   const { as, lastSeq, cursor } = request
+  const key = conversationKeyOf(c)
   const release = streams.acquire(c.get('caller').scope)
+  const chats = sharedChatsOf(agent)
+  const { chat, leave } = chats.join(key)
   const ended = new AbortController()
   try {
-    const format = await createFormat(as, c, parts, () => agent.archive.sources(conversationKeyOf(c)))
+    const format = await createFormat(as, c, parts, chat, () => chats.sources(key, lastSeq, () => agent.archive.sources(key)))
     return sseResponse(eventsFor(c.get('caller'), await request.events(ended.signal), settings), {
       start: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
       format: cursor ? resumedFormat(format, cursor) : format,
       keepAliveMs: settings.keepAliveMs,
+      slowMs: settings.slowFollowerMs,
       shutdown,
       onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
       onEnd() {
         release()
+        leave()
         ended.abort()
       },
     })
   } catch (error) {
     release()
+    leave()
     throw error
   }
+}
+
+const sharedChats = new WeakMap<ServerParts['agent'], SharedChats>()
+
+function sharedChatsOf(agent: ServerParts['agent']): SharedChats {
+  const chats = sharedChats.get(agent) ?? createSharedChats()
+  sharedChats.set(agent, chats)
+  return chats
 }
 
 async function createFormat(
   as: EventFormat,
   c: Context<Env>,
   { now }: Pick<ServerParts, 'now'>,
+  shared: SharedChat,
   sourcesOf: () => Promise<readonly SourceRow[]>,
 ): Promise<Format> {
   if (as === 'native') return createNativeFormat()
@@ -60,5 +76,5 @@ async function createFormat(
   if (as === 'ag-ui') return createAgUiFormat(format)
   if (as === 'ui-message') return createUiMessageFormat(format)
   const context = { requestId: c.get('requestId'), conversationId, scope: c.get('caller').scope }
-  return createChatFormat({ context, sources, now })
+  return createChatFormat({ context, sources, now, shared })
 }

@@ -8,9 +8,10 @@ import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { Entry, Saved } from '../../../ports/store.ts'
 import type { Database, Statement } from './database.ts'
-import { damagedRow, ENTRIES_AFTER, type RowReader, SEQ, type StoredRow, type TypedRow } from './rows.ts'
+import { damagedRow, ENTRIES_AFTER, isMissingBlob, type RowReader, SEQ, type StoredRow, type TypedRow } from './rows.ts'
 
-const PAGE_SIZE = 256
+/** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
+const PAGE_SIZE = 32
 
 /**
  * Reads conversations. To load the visible timeline, it reads the frame at `seq` f and these entries:
@@ -106,6 +107,20 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
       })),
     ) ?? []
 
+  const pageAfter = (conversationId: string, after: number, limit: number) =>
+    inConversation(conversationId, ({ key }) => entriesAfter.all(key, after, Math.min(limit, PAGE_SIZE))) ?? []
+
+  /** The entry of a row. Undefined when another process has removed the row since it was read: rows are removed before their blobs. */
+  async function readIfStored(conversationId: string, row: TypedRow): Promise<Entry | undefined> {
+    const read = async () => (await readRows(conversationId, [row]))[0]
+    try {
+      return await read()
+    } catch (error) {
+      if (!isMissingBlob(error)) throw error
+      return pageAfter(conversationId, row.seq - 1, 1)[0]?.seq === row.seq ? read() : undefined
+    }
+  }
+
   async function find(conversationId: string, index: Statement<TypedRow>, value: string, matches: (block: Block) => boolean) {
     const rows = candidates(conversationId, index, value)
     const entered = new Map(rows.map((row) => [row.seq, row.entered]))
@@ -127,10 +142,23 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
       return turnLogOf(turnId, changesOf(await readRows(conversationId, candidates(conversationId, byTurn, turnId))))
     },
 
-    /** The entries after `after`, at most `limit` and at most one page. The list is empty at the end of the journal. */
-    async page(conversationId: string, after: number, limit: number): Promise<readonly Entry[]> {
-      const rows = inConversation(conversationId, ({ key }) => entriesAfter.all(key, after, Math.min(limit, PAGE_SIZE)))
-      return readRows(conversationId, rows ?? [])
+    /**
+     * The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. So a caller that
+     * reads slowly holds the texts of one entry, and not those of a page.
+     */
+    async *journal(conversationId: string, after: number, limit: number): AsyncGenerator<Entry> {
+      let last = after
+      for (let left = limit; left > 0; ) {
+        const page = pageAfter(conversationId, last, left)
+        if (page.length === 0) return
+        for (const row of page) {
+          const entry = await readIfStored(conversationId, row)
+          last = row.seq
+          if (!entry) break // read the page again
+          left--
+          yield entry
+        }
+      }
     },
 
     /** The changes of all entries up to `lastSeq`. */

@@ -100,9 +100,23 @@ export function createRowReader(blobs: BlobStore) {
     return texts
   }
 
+  /** The texts that are being fetched. Many readers of one entry then hold one string, and the blob is read once for all of them. */
+  const fetching = new Map<string, Promise<string>>()
+
+  function fetchOnce(sha256: string): Promise<string> {
+    const running = fetching.get(sha256)
+    if (running) return running
+    const started = blobs
+      .get(sha256)
+      .then((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+      .finally(() => fetching.delete(sha256))
+    fetching.set(sha256, started)
+    return started
+  }
+
   async function fetchText(conversationId: string, seq: number, sha256: string): Promise<string> {
     try {
-      return Buffer.from(await blobs.get(sha256)).toString()
+      return await fetchOnce(sha256)
     } catch (error) {
       throw damagedRow(conversationId, seq, error)
     }

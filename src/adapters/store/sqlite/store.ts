@@ -55,16 +55,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
     readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
 
-    async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
-      let last = after
-      for (let left = limit; left > 0; ) {
-        const page = await retryMissingBlob(() => reader.page(conversationId, last, left))
-        if (page.length === 0) return
-        yield* page
-        left -= page.length
-        last = page.at(-1)?.seq ?? last
-      }
-    },
+    readJournal: (conversationId, { after, limit = Number.POSITIVE_INFINITY }) => reader.journal(conversationId, after, limit),
 
     watch,
 
