@@ -3,7 +3,9 @@
 var warn = process.emitWarning
 var major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
-  console.error(`daybook needs Node 24 or newer; this is ${process.version}. In a checkout, \`npm start\` uses a suitable one.`)
+  console.error(
+    `daybook needs Node 24 or newer; this is ${process.version}. \`npm install node@24\` gives it to the commands that npx runs in this folder.`,
+  )
   process.exitCode = 1
 } else {
   process.stdout.on('error', (error) => {

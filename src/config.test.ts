@@ -39,6 +39,13 @@ it('flags win over the environment, and the environment over the file', () => {
   })
 })
 
+it('says what a setting of a file must be, and names an invalid option as it is typed', () => {
+  expect(() => effectiveSettings([fileLayer('daybook.config.ts', { data: '', host: 5 })])).toThrow(
+    'invalid settings: data (daybook.config.ts): must be a text that is not empty; host (daybook.config.ts): must be a text that is not empty',
+  )
+  expect(() => effectiveSettings([{ origin: 'flag', values: { server: 'nonsense' } }])).toThrow('invalid settings: server (--server): ')
+})
+
 it('accepts a model object from a file', () => {
   const model = { name: 'mine', stream() {} }
   expect(effectiveSettings([fileLayer('daybook.config.ts', { model })]).settings.model).toBe(model)
@@ -57,12 +64,16 @@ it('rejects unknown settings and lists the known ones', () => {
 it.each([
   [{ DAYBOOK_PORT: 'many' }, 'port (DAYBOOK_PORT): must be a whole number from 0 to 65535'],
   [{ DAYBOOK_PORT: '70000' }, 'port (DAYBOOK_PORT): must be a whole number from 0 to 65535'],
-  [{ DAYBOOK_STORE: 'paper' }, 'store (DAYBOOK_STORE)'],
-  [{ DAYBOOK_WORKSPACE: 'cvs' }, 'workspace (DAYBOOK_WORKSPACE)'],
-  [{ DAYBOOK_TOKEN_COUNTER: 'none' }, 'tokenCounter (DAYBOOK_TOKEN_COUNTER)'],
-  [{ DAYBOOK_BUDGET_MONEY: '-1' }, 'budget.money (DAYBOOK_BUDGET_MONEY)'],
-  [{ DAYBOOK_SERVER: 'ftp://x' }, 'server (DAYBOOK_SERVER)'],
-  [{ DAYBOOK_AUTH_JWKS_URL: 'keys' }, 'auth.jwksUrl (DAYBOOK_AUTH_JWKS_URL)'],
+  [{ DAYBOOK_STORE: 'paper' }, 'store (DAYBOOK_STORE): must be sqlite or memory'],
+  [{ DAYBOOK_WORKSPACE: 'cvs' }, 'workspace (DAYBOOK_WORKSPACE): must be custom or git'],
+  [{ DAYBOOK_TOKEN_COUNTER: 'none' }, 'tokenCounter (DAYBOOK_TOKEN_COUNTER): must be rough or o200k'],
+  [{ DAYBOOK_BUDGET_ROUNDS: 'x' }, 'budget.rounds (DAYBOOK_BUDGET_ROUNDS): must be a whole number from 1 to 1000'],
+  [{ DAYBOOK_BUDGET_ROUNDS: '1.5' }, 'budget.rounds (DAYBOOK_BUDGET_ROUNDS): must be a whole number from 1 to 1000'],
+  [{ DAYBOOK_BUDGET_ROUNDS: '0' }, 'budget.rounds (DAYBOOK_BUDGET_ROUNDS): must be a whole number from 1 to 1000'],
+  [{ DAYBOOK_BUDGET_MONEY: '-1' }, 'budget.money (DAYBOOK_BUDGET_MONEY): must be a number above 0'],
+  [{ DAYBOOK_BUDGET_MONEY: 'x' }, 'budget.money (DAYBOOK_BUDGET_MONEY): must be a number above 0'],
+  [{ DAYBOOK_SERVER: 'ftp://x' }, 'server (DAYBOOK_SERVER): must be an address such as http://127.0.0.1:4127'],
+  [{ DAYBOOK_AUTH_JWKS_URL: 'keys' }, 'auth.jwksUrl (DAYBOOK_AUTH_JWKS_URL): must be an address such as https://login.example/keys'],
 ] as const)('names the invalid setting and where it comes from: %j', (environment, message) => {
   expect(() => effectiveSettings([environmentLayer(environment)])).toThrow(message)
 })

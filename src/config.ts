@@ -1,8 +1,13 @@
 import { z } from 'zod'
 
 const number = (schema: z.ZodNumber) => z.preprocess((value) => (typeof value === 'string' ? Number(value) : value), schema)
-const text = z.string().min(1)
+const textRule = 'must be a text that is not empty'
+const text = z.string(textRule).min(1, textRule)
+const oneOf = <const Choices extends readonly [string, ...string[]]>(...choices: Choices) =>
+  z.enum(choices, `must be ${choices.join(' or ')}`)
 const portRule = 'must be a whole number from 0 to 65535'
+const roundsRule = 'must be a whole number from 1 to 1000'
+const moneyRule = 'must be a number above 0'
 
 /** All settings of the command and the server, in the form that `daybook.config.ts` exports. */
 export const Settings = z.strictObject({
@@ -17,14 +22,14 @@ export const Settings = z.strictObject({
    * Where conversations and files are stored. `sqlite`: in the folder `data`. `memory`: in memory only, so they are lost when the process
    * ends.
    */
-  store: z.enum(['sqlite', 'memory']),
+  store: oneOf('sqlite', 'memory'),
   host: text,
   /** With 0, the system chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
   /**
    * How versions of the files of a conversation are stored. `custom`: in the journal and its blobs. `git`: as commits of a git repository.
    */
-  workspace: z.enum(['custom', 'git']),
+  workspace: oneOf('custom', 'git'),
   /** Only for `workspace: git`. The path or address of a bare repository that all machines share. */
   workspaceRemote: text.optional(),
   /**
@@ -34,26 +39,26 @@ export const Settings = z.strictObject({
   auth: z.strictObject({
     secret: text.optional(),
     publicKey: text.optional(),
-    jwksUrl: z.url().optional(),
+    jwksUrl: z.url('must be an address such as https://login.example/keys').optional(),
     issuer: text.optional(),
     audience: text.optional(),
   }),
   /** Whether a server shows users what the model thinks. Operators always see it. */
-  userThinking: z.enum(['shown', 'withheld']),
+  userThinking: oneOf('shown', 'withheld'),
   /** Limits of one turn. */
   budget: z.strictObject({
-    rounds: number(z.int().min(1).max(1_000)),
+    rounds: number(z.int(roundsRule).min(1, roundsRule).max(1_000, roundsRule)),
     /** The most that one turn may cost, in US dollars. */
-    money: number(z.number().positive()).optional(),
+    money: number(z.number(moneyRule).positive(moneyRule)).optional(),
   }),
   /**
    * How tokens are counted. `rough` is an estimate: four characters of Latin text are one token, and one character of another script is one
    * token. `o200k` uses the encoding of this name, which takes 20 MB of memory.
    */
-  tokenCounter: z.enum(['rough', 'o200k']),
-  logLevel: z.enum(['silent', 'error', 'warn', 'info']),
+  tokenCounter: oneOf('rough', 'o200k'),
+  logLevel: oneOf('silent', 'error', 'warn', 'info'),
   /** The address of a Daybook server. If it is set, commands use this server instead of an agent in their own process. */
-  server: z.url({ protocol: /^https?$/ }).optional(),
+  server: z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:4127' }).optional(),
   token: text.optional(),
 })
 export type Settings = z.infer<typeof Settings>
@@ -128,7 +133,8 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   if (parsed.success) return { settings: parsed.data, origins }
   const problems = parsed.error.issues.map(({ path, message }) => {
     const name = path.join('.') as SettingName
-    return `${name} (${origins[name] ?? 'not set'}): ${message}`
+    const origin = origins[name] === 'flag' ? `--${name}` : origins[name]
+    return `${name} (${origin ?? 'not set'}): ${message}`
   })
   throw new RangeError(`invalid settings: ${problems.join('; ')}`)
 }

@@ -16,6 +16,18 @@ const newFolder = () => mkdtempSync(join(root, 'd-'))
 const settingsFrom = (environment: Readonly<Record<string, string>>): Settings =>
   effectiveSettings([environmentLayer(environment)]).settings
 
+describe('a Node that is too old', () => {
+  const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
+  const expected = 'daybook needs Node 24 or newer; this is v20.20.2'
+
+  it.each(["createAgent({ model: 'offline' })", "await openStore({ store: 'memory' })"])('is refused by %s', (call) => {
+    const program = `${old}
+      const { createAgent, openStore } = await import('./src/index.ts')
+      try { ${call} } catch (error) { console.log(error.message) }`
+    expect(execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })).toBe(`${expected}\n`)
+  })
+})
+
 describe('workspaces on disk', () => {
   it.each(['custom', 'git'] as const)('are of the kind that the settings name: %s', async (kind) => {
     const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')

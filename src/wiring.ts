@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
@@ -49,6 +49,7 @@ export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in
  * name, the provider's package is loaded when the model is called for the first time.
  */
 export function createAgent(options: AgentOptions): Agent {
+  checkNode()
   checkOptions('createAgent', options, agentOptions)
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -57,6 +58,12 @@ export function createAgent(options: AgentOptions): Agent {
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
   return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
+}
+
+/** Throws under a Node that is too old. There, calls would fail later with errors about missing functions, and npm leaves packages out. */
+function checkNode(): void {
+  const { node } = process.versions
+  if (Number.parseInt(node, 10) < 24) throw new Error(`daybook needs Node 24 or newer; this is v${node}`)
 }
 
 const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
@@ -120,9 +127,15 @@ export async function openAgent(
   }
 }
 
-/** Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. */
-export async function openArchive(settings: AgentConfiguration): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
-  const store = await openStore({ ...settings, allowReadOnly: true })
+/**
+ * Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. Only with
+ * `create`, a data folder is made if there is none.
+ */
+export async function openArchive(
+  settings: AgentConfiguration,
+  { create = false } = {},
+): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
+  const store = create ? await openStore(settings) : await openStoreToRead(settings)
   const clock = createSystemClock()
   const owner = createOwner(clock)
   const hosting = openHosting(settings, store.blobs)
@@ -180,6 +193,7 @@ export interface StoreOptions {
  * are lost when the process ends.
  */
 export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
+  checkNode()
   checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
@@ -192,6 +206,13 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   // imported on demand, because agents in memory do not need SQLite
   const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts')
   return createSqliteStore({ ...storePaths(settings), clock, allowReadOnly: settings.allowReadOnly ?? false })
+}
+
+/** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is made for it. */
+export function openStoreToRead(settings: StoreSettings): Promise<ConversationStore> {
+  const folder = statSync(settings.data, { throwIfNoEntry: false })
+  const nothingStored = !folder || (folder.isDirectory() && !statSync(storePaths(settings).file, { throwIfNoEntry: false }))
+  return openStore({ ...settings, ...(nothingStored && { store: 'memory' }), allowReadOnly: true })
 }
 
 const storePaths = ({ data }: Pick<Settings, 'data'>) => ({

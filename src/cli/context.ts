@@ -18,8 +18,11 @@ export interface CommandContext {
    */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
-  /** Opens the stored conversations of this machine or of a server, calls `use`, and closes them. */
-  withConversations<T>(use: (client: ConversationClient) => Promise<T>): Promise<T>
+  /**
+   * Opens the stored conversations of this machine or of a server, calls `use`, and closes them. With `create`, a data folder is made if
+   * there is none.
+   */
+  withConversations<T>(use: (client: ConversationClient) => Promise<T>, options?: { readonly create: boolean }): Promise<T>
 }
 
 const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
@@ -47,8 +50,8 @@ export function createContext(terminal: Terminal, flags: () => SettingsLayer['va
     style: styleFor(terminal.output, terminal.environment),
     settingsWithOrigins,
     settings: async (more) => (await settingsWithOrigins(more)).settings,
-    async withConversations(use) {
-      const client = await openConversationClient((await settingsWithOrigins()).settings)
+    async withConversations(use, options) {
+      const client = await openConversationClient((await settingsWithOrigins()).settings, options)
       try {
         return await use(client)
       } finally {
@@ -58,9 +61,9 @@ export function createContext(terminal: Terminal, flags: () => SettingsLayer['va
   }
 }
 
-async function openConversationClient(settings: Settings): Promise<ConversationClient> {
+async function openConversationClient(settings: Settings, options?: { readonly create: boolean }): Promise<ConversationClient> {
   const { server, token } = settings
   if (server !== undefined) return remoteConversationClient(createClient({ baseUrl: server, ...(token !== undefined && { token }) }))
-  const { archive, close } = await openArchive(settings)
+  const { archive, close } = await openArchive(settings, options)
   return localConversationClient(archive, close)
 }

@@ -1,9 +1,9 @@
 import type { JournalEntry } from '../core/cache/recorded-calls.ts'
 import { Failure } from '../core/failure.ts'
-import { openStore } from '../wiring.ts'
+import { openStoreToRead } from '../wiring.ts'
 import type { CommandContext } from './context.ts'
 
-type Store = Awaited<ReturnType<typeof openStore>>
+type Store = Awaited<ReturnType<typeof openStoreToRead>>
 
 /**
  * Opens the local store, reads the whole journal of a conversation, and calls `use`. Throws if the settings contain a server, because
@@ -18,7 +18,7 @@ export async function withJournal<T>(
   if (settings.server !== undefined) {
     throw new RangeError('this command reads the journal itself: run it on the machine that has the data, without --server')
   }
-  const store = await openStore({ ...settings, allowReadOnly: true })
+  const store = await openStoreToRead(settings)
   try {
     if (!(await store.head(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
     const journal: JournalEntry[] = []

@@ -35,7 +35,7 @@ export function conversationName(text: string): string {
 }
 
 /** Parses an option that may be given several times, and collects its values. */
-export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
+export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]
 
 export function withExamples(command: Command, examples: readonly (readonly [line: string, meaning: string])[]): Command {
   const lines = examples.map(([line, meaning]) => (meaning === '' ? `  ${line}` : `  ${line}\n      ${meaning}`))

@@ -136,6 +136,17 @@ it('shows the prompt of any round, with its cache marks', async () => {
   expect((await line.run('show', 'c1', '--round', 'x')).exitCode).toBe(2)
 })
 
+it('creates no data folder for a command that stores nothing', async () => {
+  expect((await line.run('list')).text).toContain('no conversations')
+  for (const command of ['show', 'export', 'delete', 'fork', 'cost', 'cache', 'replay', 'cachelint']) {
+    expect(await line.run(command, 'c1'), command).toMatchObject({
+      exitCode: 1,
+      text: 'conversation.missing: there is no conversation c1; daybook list shows the conversations',
+    })
+  }
+  expect(existsSync(join(line.folder, 'data'))).toBe(false)
+})
+
 it('forks at a turn and renames', async () => {
   line.setReplies(reply.answer('One.'), reply.answer('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
@@ -175,7 +186,7 @@ it('says what to do about a missing turn, a missing folder and a wrong port', as
 
 it.skipIf(!existsSync('/proc/self'))('fails at once when the data folder can not be created', async () => {
   for (const folder of ['/proc/daybook', '/proc/daybook/deep/down']) {
-    expect(await line.run('--data', folder, 'list')).toMatchObject({
+    expect(await line.run('--data', folder, 'run', 'Hello')).toMatchObject({
       exitCode: 1,
       text: expect.stringMatching(
         new RegExp(`^store\\.failed: conversations can not be stored in ${folder} \\([^\n]+\\): choose another folder with --data$`),
@@ -230,7 +241,7 @@ it('doctor checks this machine and prints no key', async () => {
 
 it('upgrade says when there is nothing to do, and leaves a newer database unchanged', async () => {
   expect((await line.run('upgrade')).text).toContain('nothing to do')
-  await line.run('list')
+  await line.run('run', 'Hello')
   expect((await line.run('upgrade')).text).toContain('has the format of this version')
   const database = new DatabaseSync(join(line.folder, 'data', 'daybook.db'))
   database.exec('PRAGMA user_version = 999')

@@ -5,6 +5,7 @@ import { Failure } from '../../core/failure.ts'
 import { parseJson } from '../../core/json.ts'
 import { parseBundle } from '../../core/timeline/bundle.ts'
 import type { CommandContext } from '../context.ts'
+import type { ConversationClient } from '../conversation-client.ts'
 import { readFailureText } from '../errors.ts'
 import { conversationName, withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
@@ -14,13 +15,13 @@ export function importCommand({ terminal, style, withConversations }: CommandCon
     .description('import a bundle, or a bare conv.timeline.v1 payload, as a new conversation')
     .argument('<file>')
     .option('--as <conversation>', 'name of the new conversation (default: the name in the file)', conversationName)
-    .action((file: string, options: { as?: string }) =>
-      withConversations(async (client) => {
-        const bundle = parseBundle(await readJsonFile(resolve(terminal.folder, file), file))
-        const { id } = await withProgress(terminal, style, `importing ${file}`, () => client.importBundle(bundle, options.as))
-        printLine(terminal, `imported ${id}: ${bundle.turn_logs.length} turns, ${bundle.timeline.blocks.length} visible blocks`)
-      }),
-    )
+    .action(async (file: string, options: { as?: string }) => {
+      const bundle = parseBundle(await readJsonFile(resolve(terminal.folder, file), file))
+      const importBundle = (client: ConversationClient) =>
+        withProgress(terminal, style, `importing ${file}`, () => client.importBundle(bundle, options.as))
+      const { id } = await withConversations(importBundle, { create: true })
+      printLine(terminal, `imported ${id}: ${bundle.turn_logs.length} turns, ${bundle.timeline.blocks.length} visible blocks`)
+    })
   return withExamples(command, [['daybook import costs.json --as costs-again', '']])
 }
 

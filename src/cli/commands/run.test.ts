@@ -173,6 +173,16 @@ it('exits with 2 without a prompt or with an invalid conversation name', async (
   expect(await line.run('run')).toMatchObject({ exitCode: 2, text: expect.stringContaining("missing required argument 'prompt'") })
 })
 
+it('exits with 2 for a message without text and files, and sends nothing', async () => {
+  for (const prompt of ['', ' \n']) {
+    expect(await line.run('run', prompt)).toMatchObject({
+      exitCode: 2,
+      text: 'error: the message is empty; write a text, or attach a file with --attach',
+    })
+  }
+  expect((await line.run('list')).text).not.toContain('c_')
+})
+
 it('prints one line when the model is not available', async () => {
   line.settings = { model: 'unknown/model' }
   const { exitCode, text } = await line.run('run', 'x')

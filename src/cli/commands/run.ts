@@ -11,7 +11,7 @@ import { type EndSignal, exitCodeOf, printLine, styleFor } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
 
 interface RunOptions {
-  readonly attach: readonly string[]
+  readonly attach?: readonly string[]
   readonly json?: true
   readonly quiet?: true
   readonly conversation?: string
@@ -22,11 +22,11 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   const command = new Command('run')
     .description('send one message; the answer is printed on the standard output, the rest of the turn on the error stream')
     .argument('<prompt>', 'the message; - reads it from the standard input')
-    .option('--attach <file>', 'send a file with it; may be given several times', collect, [])
+    .option('--attach <file>', 'send a file with it; may be given several times', collect)
     .option('--json', 'print one JSON line per event, the result last')
     .option('--quiet', 'print only the answer, and errors')
     .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
-    .action(async (prompt: string, options: RunOptions) => exit(await run(context, prompt, options)))
+    .action(async (prompt: string, options: RunOptions) => exit(await run(command, context, prompt, options)))
   return withExamples(command, [
     ['daybook run "What does the report say about costs?" --attach report.pdf', ''],
     ['daybook run "And by quarter?" --conversation costs --json | jq -r "select(.type==\\"result\\").answer"', ''],
@@ -35,11 +35,17 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   ])
 }
 
-async function run(context: CommandContext, prompt: string, { attach, json, quiet, conversation }: RunOptions): Promise<number> {
+async function run(
+  command: Command,
+  context: CommandContext,
+  prompt: string,
+  { attach = [], json, quiet, conversation }: RunOptions,
+): Promise<number> {
   const { terminal } = context
   const settings = await context.settings()
   const files = await readAttachments(attach, terminal.folder)
   const text = prompt === '-' ? await readText(terminal.input) : prompt
+  if (text.trim() === '' && files.length === 0) command.error('error: the message is empty; write a text, or attach a file with --attach')
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   const session = await openSession(settings, { conversation, onProblem })
   const abort = new AbortController()
