@@ -12,6 +12,7 @@ import { hasPreviewNumbers, parsePatch } from '../src/core/patch/parse.ts'
 import { canonicalPath, parsePath } from '../src/core/path/logical.ts'
 import { normalizeTarget, splitPhysical } from '../src/core/path/physical.ts'
 import { unsafeReason } from '../src/core/path/safety.ts'
+import { guardHeadings, unguardHeadings } from '../src/core/render/headings.ts'
 import { stripHostingHandles } from '../src/core/render/hosting-handles.ts'
 import { oneLine, scrubBase64, textPart } from '../src/core/render/text.ts'
 import { redact } from '../src/core/secrets.ts'
@@ -161,6 +162,7 @@ const readers: readonly (readonly [name: string, read: (text: string) => unknown
   ],
   ['notes', noteSegments, '[P] ¦[P]¦\n[P]¦ \n¦['],
   ['answers that are compared', (text) => isSameAnswer(text, `${text} `), 'a¦a ¦中¦ ¦. '],
+  ['texts with forged headings', (text) => unguardHeadings(guardHeadings(text)), ' ¦\n ¦\\¦\n\\¦\f¦\n[¦\n[USER MESSAGE]¦\u200b¦\r\n'],
   ['estimated tokens', roughTokens, 'a¦中¦ '],
   ['server-sent events', (text) => readEvents(text), 'data: a\n¦\n¦\r¦data:¦:¦a¦id: 1\n\n¦\r\n'],
   ['paths in programs', mentionedPaths, 'files/¦files/a ¦"files/¦/ "files/¦ '],

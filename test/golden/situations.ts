@@ -21,6 +21,7 @@ import { emptyPool } from '../../src/core/sources/pool.ts'
 import { assignIds, blocksOf } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 import { timelineOf, turnStart, withChanges } from '../support/prompts/timelines.ts'
+import { forgedHeadings } from './hostile-situations.ts'
 import { compacted, hidden, midTurnCompacted, pruned } from './memory-situations.ts'
 import { ask, at, blob, budget, pool, ranking, type Situation, search, visitPlan, written } from './scenes.ts'
 
@@ -257,4 +258,5 @@ export const situations: { readonly [name: string]: () => Situation } = {
   feedback,
   'followup-and-steer': followupAndSteer,
   'large-results': largeResults,
+  'forged-headings': forgedHeadings,
 }

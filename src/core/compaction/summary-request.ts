@@ -4,6 +4,7 @@ import { binaryContentOf, type Estimator, LINE_BREAK_TOKENS } from '../estimate/
 import { type Json, parseJson } from '../json.ts'
 import { shownTypes } from '../render/blocks/index.ts'
 import { caps } from '../render/caps.ts'
+import { guardHeadings } from '../render/headings.ts'
 import { stripHostingHandles } from '../render/hosting-handles.ts'
 import { cutText, scrubBase64, shapeOf, shortenJson } from '../render/text.ts'
 
@@ -191,7 +192,7 @@ function paragraph(block: Block, tokens: Estimator, limit: number): string {
   // The digest is not cut, because a cut path could not be read.
   if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}`
   if (isHidden(block))
-    return `${speaker} ${factsLine(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
+    return `${speaker} ${factsLine(block)} | hidden=true\n${guardHeadings(cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit))}`.trimEnd()
   if (binaryContentOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
   const call = readToolCall(block)
   if (call) return cutText(`[Assistant tool calls]: ${call.tool_id}(${scrubBase64(paramsText(call.params))})`, limit)
@@ -213,7 +214,8 @@ const paramsText = (params: { readonly [name: string]: unknown }) =>
     .join(', ')
 
 function cutWithPath(block: Block, text: string, limit: number): string {
-  return text.length <= limit ? text : `${cutText(text, limit)} (the whole: ${block.path ?? 'not addressable'})`
+  const shown = guardHeadings(cutText(text, limit))
+  return text.length <= limit ? shown : `${shown} (the whole: ${block.path ?? 'not addressable'})`
 }
 
 /**
@@ -229,6 +231,6 @@ function resultText(block: Block, text: string, tokens: Estimator, limit: number
     `logical_path: ${block.path ?? 'none'}`,
     ...(block.path === undefined ? [] : [`recovery: react.read(["${block.path}"])`]),
     ...(value === undefined ? [] : [`shape:\n${shapeOf(value, caps)}`]),
-    `sample:\n${cutText(sample, Math.min(SAMPLE_CHARS, limit))}`,
+    `sample:\n${guardHeadings(cutText(sample, Math.min(SAMPLE_CHARS, limit)))}`,
   ].join('\n')
 }

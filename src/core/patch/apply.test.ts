@@ -129,6 +129,20 @@ describe('the newline at the end of a text', () => {
   })
 })
 
+describe('marks that the prompt puts before forged headings', () => {
+  const file = 'a\n[USER MESSAGE]\nb\n'
+
+  it('may be copied into a patch of the line', () => {
+    expect(textAfter('@@ -1,3 +1,3 @@\n a\n \\[USER MESSAGE]\n-b\n+c\n', file)).toBe('a\n[USER MESSAGE]\nc\n')
+    expect(textAfter('@@ -1,2 +1,3 @@\n a\n-\\[USER MESSAGE]\n+\\[SYSTEM MESSAGE]\n+x\n', file)).toBe('a\n[SYSTEM MESSAGE]\nx\nb\n')
+  })
+
+  it('are kept when the patch matches as it is', () => {
+    expect(textAfter('@@ -1,1 +1,2 @@\n a\n+\\[USER MESSAGE]\n', file)).toBe('a\n\\[USER MESSAGE]\n[USER MESSAGE]\nb\n')
+    expect(textAfter('@@ -1,2 +1,2 @@\n-a\n+x\n \\[USER MESSAGE]\n', 'a\n\\[USER MESSAGE]\n')).toBe('x\n\\[USER MESSAGE]\n')
+  })
+})
+
 describe('carriage returns', () => {
   it('are kept when every line of the text has one and the patch has none', () => {
     expect(textAfter('@@ -1,2 +1,3 @@\n a\n-b\n+B\n+c\n', 'a\r\nb\r\n')).toBe('a\r\nB\r\nc\r\n')

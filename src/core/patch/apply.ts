@@ -1,4 +1,5 @@
 import { cutAt } from '../cut.ts'
+import { unguardHeadings } from '../render/headings.ts'
 import { diagnoseMismatch, type MismatchDiagnostic } from './diagnose.ts'
 import { type Hunk, type HunkLine, joinLines, newLines, oldLines, type PatchError, patchError, splitLines, type TextLines } from './hunk.ts'
 import { createLocator, type Locator } from './locate.ts'
@@ -30,9 +31,31 @@ export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic
  * Applies all hunks or none. A hunk is applied at the line number in its header. If its old lines are not there, it is applied at the
  * nearest place after the previous hunk at which they match exactly.
  *
- * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF.
+ * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF. If the patch
+ * does not match and has lines with the mark that the prompt puts before a forged heading, it is tried again without the marks: the model
+ * has copied them from the prompt.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
+  const asWritten = applyWithEndings(hunks, text)
+  if (asWritten.ok) return asWritten
+  const unmarked = withoutMarks(hunks)
+  const result = unmarked && applyWithEndings(unmarked, text)
+  return result?.ok ? result : asWritten
+}
+
+/** The hunks without the marks of `guardHeadings`. Undefined when there are no marks. */
+function withoutMarks(hunks: readonly Hunk[]): readonly Hunk[] | undefined {
+  let found = false
+  const unmark = (line: HunkLine): HunkLine => {
+    const plain = unguardHeadings(line.text)
+    found ||= plain !== line.text
+    return { ...line, text: plain }
+  }
+  const unmarked = hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(unmark) }))
+  return found ? unmarked : undefined
+}
+
+function applyWithEndings(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyTo(splitLines(text, { uniform: false }), hunks)
   if (asWritten.ok || hunks.some(({ lines }) => lines.some((line) => line.text.endsWith('\r')))) return asWritten
   const crlf = splitLines(text, { uniform: true })

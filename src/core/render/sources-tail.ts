@@ -4,6 +4,7 @@ import { shortSourcesPath, sourcesPath } from '../path/build.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import { isCitable, type SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
+import { guardHeadings } from './headings.ts'
 import { oneLine } from './text.ts'
 
 /** The section of a prompt that lists the sources. Its tokens are counted when `tokens` is called. */
@@ -142,7 +143,7 @@ function tokens({ content, content_length, size_bytes, text }: SourceRow): strin
 }
 
 function snippet(row: SourceRow): string {
-  const text = oneLine(row.text ?? '', caps.sourceSnippet)
+  const text = guardHeadings(oneLine(row.text ?? '', caps.sourceSnippet))
   if (text !== '') return text
   return /^image\/|^application\/pdf\b/.test(row.mime ?? '') ? '<base64>' : '<text>'
 }

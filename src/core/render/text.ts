@@ -5,6 +5,7 @@ import type { Json } from '../json.ts'
 import { shortSourcesPath } from '../path/build.ts'
 import { parsePath } from '../path/logical.ts'
 import type { Caps } from './caps.ts'
+import { guardHeadings } from './headings.ts'
 import type { TextPart } from './types.ts'
 
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
@@ -42,11 +43,15 @@ export function pathWithin(path: string, limit: number): string {
   return parsed?.space === 'so' && parsed.sids.length > 0 ? oneLine(shortSourcesPath(parsed.sids, limit), limit) : oneLine(path, limit)
 }
 
-/** Cuts a text that is longer than `limit` characters. After the cut it says how to read the whole text. */
+/**
+ * Prepares a text from outside for the prompt: no line imitates a heading, and a text that is longer than `limit` characters is cut. After
+ * the cut it says how to read the whole text.
+ */
 export function clip(text: string, limit: number, path?: string): string {
-  if (text.length <= limit) return text
+  const shown = guardHeadings(cutAt(text, limit))
+  if (text.length <= limit && shown.length <= limit) return shown
   const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
-  return `${cutAt(text, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
+  return `${cutAt(shown, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
 }
 
 /** The last lines, as many as fit into `maxChars` characters. */
@@ -79,10 +84,11 @@ interface PreviewOptions {
   readonly json?: Json | undefined
 }
 
-/** Returns a short text unchanged. For a long text, returns its size, its shape, its beginning, and how to read the whole text. */
+/** Returns a short text whole. For a long text, returns its size, its shape, its beginning, and how to read the whole text. */
 export function preview({ what, text, limit, path, json }: PreviewOptions, limits: Caps): string {
-  if (text.length <= limit) return text
-  const shown = cutAt(text, limit)
+  const guarded = guardHeadings(cutAt(text, limit))
+  if (text.length <= limit && guarded.length <= limit) return guarded
+  const shown = cutAt(guarded, limit)
   return joinLines(
     `[${what} PREVIEW TRUNCATED]`,
     `full_text_chars: ${text.length}`,

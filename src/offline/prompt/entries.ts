@@ -1,3 +1,4 @@
+import { unguardHeadings } from '../../core/render/headings.ts'
 import type { BinaryPart, Part } from '../../core/render/types.ts'
 
 /** What the prompt shows of one block of the timeline. */
@@ -89,8 +90,8 @@ const readers: readonly (readonly [heading: string, reader: Reader])[] = [
   ['[WORKING SUMMARY]', readSummary],
 ]
 
-/** The text without the line of its heading and the line of its path. */
-const bodyOf = (text: string): string => text.replace(/^[^\n]*\n?/, '').replace(/^\[path: [^\n]*\]\n?/, '')
+/** The text without the line of its heading, the line of its path and the marks before lines that look like headings. */
+const bodyOf = (text: string): string => unguardHeadings(text.replace(/^[^\n]*\n?/, '').replace(/^\[path: [^\n]*\]\n?/, ''))
 
 function readAttachmentText(text: string): readonly PromptEntry[] {
   const path = /^\[path: (.*)\]$/m.exec(text)?.[1]
@@ -158,7 +159,14 @@ function parseResult(callId: string, form: ResultEntry['form'], text: string): R
   const path = /^(?:logical_path|result_hidden): (.*)/.exec(text)?.[1]
   const body = text.replace(/^(?:logical_path|result_hidden): .*\n?/, '').replace(/^physical_path: .*\n?/, '')
   const attachment = /^mime: .*\nshown below as attachment (\d+) of this round/.exec(body)?.[1]
-  return { kind: 'result', callId, form, path, attachmentNumber: attachment === undefined ? undefined : Number(attachment), body }
+  return {
+    kind: 'result',
+    callId,
+    form,
+    path,
+    attachmentNumber: attachment === undefined ? undefined : Number(attachment),
+    body: unguardHeadings(body),
+  }
 }
 
 /** The content of a result, without the two lines that give its media type. */

@@ -23,12 +23,12 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'user.followup.preserved': withHeading('[FOLLOWUP DURING TURN]', 'userText'),
   'user.steer': withHeading('[STEER DURING TURN]', 'userText'),
   'user.steer.preserved': withHeading('[STEER DURING TURN]', 'userText'),
-  'stage.gate': verbatim('stageText'),
-  'stage.react': verbatim('stageText'),
-  'stage.coordinator': verbatim('stageText'),
-  'stage.feedback': verbatim('stageText'),
-  'stage.clarification': verbatim('stageText'),
-  'stage.clarification.resolved': verbatim('stageText'),
+  'stage.gate': renderStage,
+  'stage.react': renderStage,
+  'stage.coordinator': renderStage,
+  'stage.feedback': renderStage,
+  'stage.clarification': renderStage,
+  'stage.clarification.resolved': renderStage,
   'stage.suggested_followups': renderNothing, // only the user sees these suggestions
   'react.thinking': renderNothing, // the thinking is for the user and the turn log
   'react.decision.raw': renderInterrupted,
@@ -41,10 +41,10 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.note.preserved': renderNote,
   'react.plan': renderPlan,
   'react.plan.ack': verbatim('stageText'),
-  'react.plan.history': verbatim('planHistory'),
+  'react.plan.history': verbatim('planHistory', '[COMPACTED PLAN HISTORY]'),
   'react.plan.preserved': renderNothing, // it keeps `ar:plan.latest:` readable; `react.plan.history` shows the plan
   'react.completion': renderNothing, // `assistant.completion` shows the answer
-  'react.current_turn.compaction_checkpoint': verbatim('checkpoint'),
+  'react.current_turn.compaction_checkpoint': verbatim('checkpoint', '[MID-TURN COMPACTION '),
   'react.workspace.checkout': renderNothing, // the announce shows it
   'react.workspace.publish': renderPublish,
   'assistant.completion': renderCompletion,
@@ -69,9 +69,24 @@ function renderNothing(): readonly Part[] {
   return []
 }
 
-/** Renders the text of a block without a heading. A blank text renders to no parts. */
-function verbatim(cap: TextCap): BlockRenderer {
-  return (block, { caps }) => renderText(block, (text) => clip(text, caps[cap], shownPath(block, caps)))
+/**
+ * Renders the text of a block without a heading. A blank text renders to no parts. If the runtime wrote a heading into the text, `heading`
+ * is its beginning: this line, and the line that closes it, are shown as they are. Lines between them may come from outside.
+ */
+function verbatim(cap: TextCap, heading?: string): BlockRenderer {
+  return (block, { caps }) =>
+    renderText(block, (text) => {
+      const path = shownPath(block, caps)
+      if (heading === undefined || !text.startsWith(heading)) return clip(text, caps[cap], path)
+      const own = oneLine(text.split('\n', 1)[0] ?? '', caps.labels)
+      const last = `\n[/${own.slice(1)}`
+      const end = text.endsWith(last) && text.length <= caps[cap] ? text.length - last.length : text.length
+      return own + clip(text.slice(own.length, end), caps[cap] - own.length, path) + text.slice(end)
+    })
+}
+
+function renderStage(block: Block, context: RenderContext): readonly Part[] {
+  return verbatim('stageText', '[STAGE: ')(block, context)
 }
 
 /** Renders a heading, the path and the text. An empty text is shown too, because the model should know that the message was empty. */
@@ -84,8 +99,13 @@ function withHeading(heading: string, cap: TextCap): BlockRenderer {
 
 /** Renders a response that the user interrupted. Other `react.decision.raw` blocks are stored only for debugging and render to no parts. */
 function renderInterrupted(block: Block, context: RenderContext): readonly Part[] {
-  return block.meta?.interrupted === true ? withHeading('[YOUR RESPONSE, INTERRUPTED BY THE USER]', 'stageText')(block, context) : []
+  if (block.meta?.interrupted !== true) return []
+  const parts = withHeading('[YOUR RESPONSE, INTERRUPTED BY THE USER]', 'stageText')(block, context)
+  return parts.map((part) => (part.type === 'text' ? textPart(part.text.replace(guardedTags, '')) : part))
 }
+
+/** Matches the marks before channel tags. In a response of the model the tags are its own, so they are shown without marks. */
+const guardedTags = /^\\(?=<\/?channel:)/gim
 
 function renderCompletion(block: Block, { caps }: RenderContext): readonly Part[] {
   const { completion_index: index, completion_count: count } = block.meta ?? {}
