@@ -48,6 +48,15 @@ export interface AgentSettings {
    * used, but not after a steer. When the time is over, the turn goes on without the tool or the model.
    */
   readonly stopGraceMs: number
+  /**
+   * How many bytes the result of a tool may have. The output of a larger result becomes a file of the turn, and the result shows the
+   * beginning. Streams are read up to 64 MiB.
+   */
+  readonly maxResultBytes: number
+  /**
+   * How often a repeatable tool is started for one call. If the process died each time, the call fails with `gave_up` and the turn goes on.
+   */
+  readonly maxCallAttempts: number
   /** The pause before each retry of a failed model call, in milliseconds. There are as many retries as pauses. */
   readonly retryDelaysMs: readonly number[]
   /**
@@ -117,6 +126,8 @@ export const defaultAgentSettings: AgentSettings = {
   wrapUpRounds: 2,
   exitGraceMs: 0,
   stopGraceMs: 2_000,
+  maxResultBytes: 1_048_576,
+  maxCallAttempts: 5,
   retryDelaysMs: [1_000, 4_000],
   contextTokens: 80_000,
   keepRecentTurns: 6,
@@ -164,6 +175,8 @@ const rules: OptionRules<AgentSettings> = {
   wrapUpRounds: optional(wholeNumberFrom(1)),
   exitGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
   stopGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
+  maxResultBytes: optional(wholeNumberFrom(1_000)),
+  maxCallAttempts: optional(wholeNumberFrom(1)),
   // half of the longest time, because jitter may make a pause longer
   retryDelaysMs: optional(listOf('milliseconds', numberFrom(0, Math.floor(MAX_TIMER_MS / 2)))),
   contextTokens: optional(numberFrom(1)),

@@ -10,7 +10,7 @@ const tool = (run: () => unknown, timeoutMs?: number) =>
   defineTool({ id: 'test.tool', description: 'Does it.', params: z.object({}), run: run as () => string, ...(timeoutMs && { timeoutMs }) })
 
 const { call } = await toolFixture([])
-const grace = { stopGraceMs: 1_000 }
+const grace = { stopGraceMs: 1_000, maxResultBytes: 1_000_000 }
 
 it('a tool that returns a value gives its outcome synchronously', () => {
   expect(
@@ -67,7 +67,7 @@ it.each([
   ['after the grace is ignored', 20, { outcome: { ok: false, error: { code: 'tool_timeout' } }, stopped: false, abandoned: true }],
 ])('a result of a tool that ignores its signal %s', async (_, stopGraceMs, expected) => {
   const ignoresSignal = tool(() => new Promise((resolve) => setTimeout(() => resolve('late'), 200)), 10)
-  expect(await invoke(ignoresSignal, {}, call, { stopGraceMs })).toMatchObject(expected)
+  expect(await invoke(ignoresSignal, {}, call, { stopGraceMs, maxResultBytes: 1_000_000 })).toMatchObject(expected)
 })
 
 it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '500'])(

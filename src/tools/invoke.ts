@@ -1,5 +1,7 @@
+import { cutAt } from '../core/cut.ts'
 import { isObject } from '../core/json.ts'
 import { redact } from '../core/secrets.ts'
+import { limitOutcome } from './limit-result.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
@@ -10,6 +12,14 @@ export interface Invocation {
   readonly stopped: boolean
   /** True when the tool ignored its signal and may still be running. Its result is ignored. */
   readonly abandoned: boolean
+}
+
+/** Limits of a call. */
+interface InvokeLimits {
+  /** How many milliseconds a tool may take to stop after its signal has fired. */
+  readonly stopGraceMs: number
+  /** How many bytes the result may have. The output of a larger one becomes a file. */
+  readonly maxResultBytes: number
 }
 
 type Params = Parameters<Tool['run']>[0]
@@ -23,39 +33,44 @@ export function invoke(
   tool: Tool,
   params: Params,
   call: Call,
-  { stopGraceMs }: { readonly stopGraceMs: number },
+  { stopGraceMs, maxResultBytes }: InvokeLimits,
 ): Invocation | Promise<Invocation> {
   if (call.signal.aborted) return { outcome: cancelledBeforeStart(call.signal), stopped: true, abandoned: false }
   return tool.timeoutMs === undefined
-    ? run(tool, params, call, stopGraceMs)
-    : runWithTimeout(tool, params, call, stopGraceMs, tool.timeoutMs)
+    ? run(tool, params, call, { stopGraceMs, maxResultBytes })
+    : runWithTimeout(tool, params, call, { stopGraceMs, maxResultBytes }, tool.timeoutMs)
 }
 
-async function runWithTimeout(tool: Tool, params: Params, call: Call, graceMs: number, ms: number): Promise<Invocation> {
+async function runWithTimeout(tool: Tool, params: Params, call: Call, limits: InvokeLimits, ms: number): Promise<Invocation> {
   const { signal, cancel } = startDeadline(call.signal, ms)
-  const invocation = await run(tool, params, { ...call, signal }, graceMs)
+  const invocation = await run(tool, params, { ...call, signal }, limits)
   cancel()
   return invocation
 }
 
-function run(tool: Tool, params: Params, call: Call, graceMs: number): Invocation | Promise<Invocation> {
+function run(tool: Tool, params: Params, call: Call, limits: InvokeLimits): Invocation | Promise<Invocation> {
   try {
     const running = tool.run(params, call)
-    return isThenable(running) ? waitFor(running, call.signal, graceMs) : finishedInvocation(running, call.signal)
+    const limited = isThenable(running) ? running : limitOutcome(running, call, limits.maxResultBytes)
+    return isThenable(limited) ? waitFor(limited, call, limits) : finishedInvocation(limited, call.signal)
   } catch (error) {
     return failedInvocation(error, call.signal)
   }
 }
 
-async function waitFor(running: Promise<Outcome>, signal: AbortSignal, graceMs: number): Promise<Invocation> {
-  return (await withGracePeriod(settle(running, signal), signal, graceMs)) ?? { ...stoppedInvocation(signal), abandoned: true }
+async function waitFor(running: PromiseLike<Outcome>, call: Call, limits: InvokeLimits): Promise<Invocation> {
+  const { signal } = call
+  return (
+    (await withGracePeriod(settle(running, call, limits), signal, limits.stopGraceMs)) ?? { ...stoppedInvocation(signal), abandoned: true }
+  )
 }
 
-async function settle(running: Promise<Outcome>, signal: AbortSignal): Promise<Invocation> {
+async function settle(running: PromiseLike<Outcome>, call: Call, { maxResultBytes }: InvokeLimits): Promise<Invocation> {
   try {
-    return finishedInvocation(await running, signal)
+    const limited = limitOutcome(await running, call, maxResultBytes)
+    return finishedInvocation(isThenable(limited) ? await limited : limited, call.signal)
   } catch (error) {
-    return failedInvocation(error, signal)
+    return failedInvocation(error, call.signal)
   }
 }
 
@@ -82,6 +97,9 @@ function startDeadline(parent: AbortSignal, ms: number): { readonly signal: Abor
   }
 }
 
+/** How long an error message for the model may be. Some libraries put whole responses into their messages. */
+const MAX_MESSAGE_CHARS = 4_000
+
 const NO_MESSAGE = 'The tool failed and did not say why.'
 
 /**
@@ -91,7 +109,7 @@ const NO_MESSAGE = 'The tool failed and did not say why.'
 export function messageForModel(error: unknown): string {
   try {
     const message = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
-    return message.trim() === '' ? NO_MESSAGE : redact(message)
+    return message.trim() === '' ? NO_MESSAGE : redact(cutAt(message, MAX_MESSAGE_CHARS))
   } catch {
     return NO_MESSAGE
   }

@@ -28,7 +28,8 @@ import type { Turn } from '../turn/turn.ts'
  *   no response                    start the first round
  *   a response without its blocks  read the response again and act on it
  *   a call and its result          start the next round
- *   a call without its result      run the tool again if it is repeatable. If not, tell the model that the outcome is unknown
+ *   a call without its result      run the tool again if it is repeatable. If not, tell the model that the outcome is unknown. If the
+ *                                  process has died too often during this call, tell the model that the call was given up
  *
  * The model is not called again for a response that is in the journal.
  */
@@ -92,6 +93,9 @@ async function finishPendingCall(turn: Turn, progress: Progress, block: Block, c
   const mayRepeat = tool?.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
   const recorded = mayRepeat ? parseRecordedCall(agent, changes, origin.callId) : undefined
   if (!tool || !recorded) return commitResult(turn, progress, origin, toolId, unknownOutcome(toolId))
+  const attempts = 1 + changes.filter((change) => change.type === 'call.repeated' && change.call_id === origin.callId).length
+  if (attempts >= agent.settings.maxCallAttempts) return commitResult(turn, progress, origin, toolId, gaveUp(toolId, attempts))
+  await conversation.ledger.commit([{ type: 'call.repeated', turn_id: turnId, call_id: origin.callId, ts: agent.clock.now() }])
   return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(conversation.ledger.timeline, origin))
 }
 
@@ -222,3 +226,14 @@ const unknownOutcome = (toolId: string): Outcome =>
       ],
     },
   )
+
+/** The outcome of a repeatable call during which the process died `attempts` times. The tool or its result may be the reason. */
+const gaveUp = (toolId: string, attempts: number): Outcome =>
+  failed('gave_up', `The process stopped ${attempts} times while ${toolId} was running. It was not run again.`, {
+    notices: [
+      {
+        code: 'tool_call_error.gave_up',
+        message: `${toolId} was started ${attempts} times, and each time the process stopped before it returned. Do not make this call again; ask for less, or use another way.`,
+      },
+    ],
+  })

@@ -66,7 +66,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
       open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], withdrawals: new Set(), shown }
     } else if (!open && !precedesTurn(change)) before = undefined
     else if (!open) before ??= timeline
-    open?.entries.push(entry)
+    if (change.type !== 'call.repeated') open?.entries.push(entry) // in a replay no process dies, so no call is repeated
     if (isWithdrawal(change, timeline)) open?.withdrawals.add(seq)
     timeline = applyChange(timeline, change)
     if (change.type === 'response.received' && change.role === undefined) shown = withShownBlocks(shown, change.prompt?.shown)

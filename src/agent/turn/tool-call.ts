@@ -154,7 +154,7 @@ function invokeTool(
   }
   const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
   const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
-  return invoke(prepared, params, call, { stopGraceMs: agent.settings.stopGraceMs })
+  return invoke(prepared, params, call, agent.settings)
 }
 
 /** The exec tool, changed so that it writes the context files before it runs its program. These files then include the call itself. */

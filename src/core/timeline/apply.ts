@@ -61,6 +61,8 @@ function transition(timeline: Timeline, change: Change): Timeline {
       return acceptEvent(timeline, change.event)
     case 'event.folded':
       return { ...timeline, inbox: timeline.inbox.filter(({ event_id }) => !change.event_ids.includes(event_id)) }
+    case 'call.repeated':
+      return timeline
     case 'feedback.seen':
       return { ...timeline, feedbackSeen: change.until }
     case 'timeline.imported':

@@ -31,6 +31,8 @@ export type Change =
    * Removes events from the inbox, because the turn `turn_id` has read them. `turn_id` is null when the events expired or were withdrawn.
    */
   | { readonly type: 'event.folded'; readonly ts: string; readonly event_ids: readonly string[]; readonly turn_id: string | null }
+  /** A tool is about to run again for a call, because the process died while the tool ran. */
+  | { readonly type: 'call.repeated'; readonly turn_id: string; readonly call_id: string; readonly ts: string }
   | { readonly type: 'feedback.seen'; readonly ts: string; readonly until: string }
   /** Sets the visible state of an imported conversation. It is the last change of an import. */
   | { readonly type: 'timeline.imported'; readonly timeline: TimelinePayload; readonly next_block: number }

@@ -111,6 +111,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'title.set': object({ ts: text, title: text }),
   'event.accepted': object({ event }),
   'event.folded': object({ ts: text, event_ids: texts, turn_id: nullable(text) }),
+  'call.repeated': object({ turn_id: text, call_id: text, ts: text }),
   'feedback.seen': object({ ts: text, until: text }),
   'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }

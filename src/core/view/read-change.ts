@@ -44,6 +44,7 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'blocks.hidden':
     case 'blocks.revealed':
     case 'feedback.seen':
+    case 'call.repeated':
       return []
     default:
       return change satisfies never

@@ -57,6 +57,7 @@ export function changeForUser(change: Change, view: UserView): Change {
     case 'title.set':
     case 'event.folded':
     case 'feedback.seen':
+    case 'call.repeated':
       return change
     default:
       return change satisfies never

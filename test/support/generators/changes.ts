@@ -77,6 +77,7 @@ const plannedChange = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const), of: eventKind, at, text, sequence: fc.nat({ max: 50 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fold' as const), at, sequence: fc.nat({ max: 50 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('feedback' as const), at }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('repeat' as const), at }) },
 )
 type PlannedChange = typeof plannedChange extends fc.Arbitrary<infer T> ? T : never
 
@@ -150,6 +151,8 @@ function toChanges(planned: readonly PlannedChange[]): readonly Change[] {
         }
       case 'fold':
         return { type: 'event.folded', ts: each.at, event_ids: [`e${each.sequence}`], turn_id: 't1' }
+      case 'repeat':
+        return { type: 'call.repeated', turn_id: 't1', call_id: 'c1', ts: each.at }
       case 'feedback':
         return { type: 'feedback.seen', ts: each.at, until: each.at }
       default:

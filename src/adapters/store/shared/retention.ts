@@ -37,6 +37,7 @@ function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: Re
     case 'blocks.appended':
       return [...turnsLoggedBy(change)].every((turnId) => turns.has(turnId))
     case 'response.received':
+    case 'call.repeated':
       return turns.has(change.turn_id)
     case 'blocks.inserted':
     case 'range.compacted':

@@ -1,0 +1,148 @@
+import type { Digest } from '../core/block/index.ts'
+import { cutAt } from '../core/cut.ts'
+import { type Json, maximumJsonDepth } from '../core/json.ts'
+import { toLogical } from '../core/path/physical.ts'
+import { failed } from './outcome.ts'
+import type { Call, MadeArtifact, Outcome } from './tool.ts'
+
+/** How many bytes of a large result are stored as a file. A stream is not read further, and a larger value is an error. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+/** How much of a large result the result itself shows. */
+const PREVIEW_CHARS = 4_000
+
+/**
+ * Limits what a tool returned to `maxBytes`. An outcome within the limit is returned unchanged. The output of a larger one becomes a file of
+ * the turn, and the result shows its beginning. A stream is read here, and not further than needed.
+ */
+export function limitOutcome(outcome: Outcome, call: Call, maxBytes: number): Outcome | Promise<Outcome> {
+  const { output, error } = outcome
+  if (isAsyncIterable(output)) return readStream(outcome, output, call, maxBytes)
+  const isErrorSmall = error === undefined || isWithin([error.message, error.details], maxBytes)
+  if (isErrorSmall && isWithin(output, maxBytes)) return outcome
+  const limited = isErrorSmall ? outcome : withShortError(outcome, maxBytes)
+  return isWithin(output, maxBytes) ? limited : storeOutput(limited, output as Json, call)
+}
+
+const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function'
+
+/**
+ * Whether a value has at most `limit` bytes when it is written as JSON, by a rough count. Looks at no more of the value than needed.
+ */
+function isWithin(value: unknown, limit: number): boolean {
+  if (typeof value === 'string') return value.length * 3 <= limit || Buffer.byteLength(value) <= limit
+  if (typeof value !== 'object' || value === null) return true
+  let left = limit
+  const open: unknown[] = [value]
+  const depths = [0]
+  while (open.length > 0 && left >= 0) {
+    const next = open.pop()
+    const depth = (depths.pop() ?? 0) + 1
+    if (depth > maximumJsonDepth) return true // too deep for the journal, or a cycle. Making its blocks reports this
+    if (typeof next === 'string') left -= Buffer.byteLength(next) + 3
+    else if (typeof next !== 'object' || next === null) left -= 2
+    else if (ArrayBuffer.isView(next)) left -= next.byteLength * 3
+    else if (Array.isArray(next)) {
+      left -= next.length * 2
+      if (left < 0) return false
+      for (const each of next) {
+        open.push(each)
+        depths.push(depth)
+      }
+    } else {
+      for (const key of Object.keys(next)) {
+        left -= key.length + 4
+        open.push((next as Record<string, unknown>)[key])
+        depths.push(depth)
+      }
+    }
+  }
+  return left >= 0
+}
+
+function withShortError({ error, ...outcome }: Outcome, maxBytes: number): Outcome {
+  if (!error) return outcome
+  const { details, ...rest } = error
+  const message = cutAt(error.message, PREVIEW_CHARS)
+  const note = message === error.message ? '' : ` [cut: the message has ${error.message.length} characters]`
+  const kept = details !== undefined && isWithin(details, maxBytes) ? { details } : {}
+  const notices = outcome.notices && {
+    notices: outcome.notices.map((notice) => ({ ...notice, message: cutAt(notice.message, PREVIEW_CHARS) })),
+  }
+  return { ...outcome, ...notices, error: { ...rest, message: message + note, ...kept } }
+}
+
+async function storeOutput(outcome: Outcome, output: Json, call: Call): Promise<Outcome> {
+  if (!isWithin(output, MAX_FILE_BYTES)) return tooLarge
+  const text = typeof output === 'string' ? output : jsonText(output)
+  if (text === undefined) return outcome // it can not be written as JSON. Making its blocks reports this
+  return withFile(outcome, { bytes: Buffer.from(text), mime: 'text/plain' }, call, '') // as JSON it would be parsed to be checked
+}
+
+function jsonText(value: Json): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a stream of texts or bytes. If it has more than `MAX_FILE_BYTES`, it is stopped. */
+async function readStream(outcome: Outcome, stream: AsyncIterable<unknown>, call: Call, maxBytes: number): Promise<Outcome> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of stream) {
+    call.signal.throwIfAborted()
+    const bytes = piece instanceof Uint8Array ? piece : Buffer.from(typeof piece === 'string' ? piece : `${JSON.stringify(piece)}\n`)
+    const kept = bytes.subarray(0, MAX_FILE_BYTES - size)
+    pieces.push(kept)
+    size += kept.length
+    if (kept.length < bytes.length) break // this also ends the stream
+  }
+  const bytes = Buffer.concat(pieces)
+  const rest = size === MAX_FILE_BYTES ? ` The tool returned more than ${MAX_FILE_BYTES} bytes; the rest was not read.` : ''
+  if (size <= maxBytes) return { ...outcome, output: bytes.toString() }
+  return withFile(outcome, { bytes, mime: bytes.includes(0) ? 'application/octet-stream' : 'text/plain' }, call, rest)
+}
+
+interface LargeContent {
+  readonly bytes: Uint8Array
+  readonly mime: string
+}
+
+/** The outcome with its output as a file of the turn. If the agent has a workspace, programs find the file there too. */
+async function withFile(outcome: Outcome, { bytes, mime }: LargeContent, call: Call, rest: string): Promise<Outcome> {
+  const { turnId, callId } = call.origin
+  const extension = mime === 'text/plain' ? 'txt' : 'bin'
+  const physical = `${turnId}/outputs/result-${callId}.${extension}`
+  const path = toLogical(physical) as string // a path of this form is always valid
+  await writeToWorkspace(physical, bytes, call)
+  const preview =
+    mime === 'application/octet-stream' ? '' : cutAt(Buffer.from(bytes.subarray(0, PREVIEW_CHARS * 4)).toString(), PREVIEW_CHARS)
+  const note = `[The result has ${bytes.length} bytes. The whole result is in ${path}: read it with react.read.${rest}]`
+  const digest: Digest = {
+    artifact_path: path,
+    physical_path: physical,
+    mime,
+    kind: 'file',
+    visibility: 'internal',
+    size_bytes: bytes.length,
+  }
+  const artifact: MadeArtifact = { digest, mime, text: `${preview === '' ? '' : `${preview}\n`}${note}`, bytes }
+  return { ...outcome, output: artifact.text as string, artifacts: [...(outcome.artifacts ?? []), artifact] }
+}
+
+async function writeToWorkspace(physical: string, bytes: Uint8Array, call: Call): Promise<void> {
+  try {
+    const { files } = await call.workspace()
+    await files.write(physical, bytes)
+  } catch (error) {
+    call.onProblem?.({ where: `result of ${call.toolId}`, error }) // the journal has the file
+  }
+}
+
+const tooLarge = failed(
+  'result_too_large',
+  `The tool ran, but its result has more than ${MAX_FILE_BYTES} bytes and was not kept. Whatever it did is done. Ask it for less.`,
+)

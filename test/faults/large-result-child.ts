@@ -1,0 +1,31 @@
+/** Runs turns with a tool that returns 50 MB, as a text, as an object and as a stream. Prints how many MB the process has needed for this. */
+import { z } from 'zod'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createAgentFrom } from '../../src/agent/agent.ts'
+import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { openStoreIn } from './children.ts'
+
+const [folder = '', file = '', blobs = ''] = process.argv.slice(2)
+const megabyte = 1_048_576
+const line = `${'A result has many words. '.repeat(40)}\n`
+const piece = line.repeat(Math.ceil(megabyte / line.length))
+const results = {
+  text: () => piece.repeat(50),
+  object: () => ({ rows: Array.from({ length: 50 }, () => piece) }),
+  async *stream() {
+    for (let n = 0; n < 50; n++) yield piece
+  },
+}
+const tools = Object.entries(results).map(([name, run]) =>
+  defineTool({ id: `big.${name}`, description: 'Returns 50 MB.', params: z.object({}), run }),
+)
+const replies = Object.keys(results).flatMap((name) => [reply.call(`big.${name}`, {}), reply.answer('Done.')])
+const store = await openStoreIn({ folder, file, blobs })
+const agent = createAgentFrom({ model: scriptedModel([reply.answer('Ready.'), ...replies]), store, clock: createSystemClock(), tools })
+await agent.run('c1', 'begin').result
+const idle = process.memoryUsage.rss()
+for (const name of Object.keys(results)) await agent.run('c1', name).result
+console.log(Math.round(process.resourceUsage().maxRSS / 1_024 - idle / megabyte))
+await agent.close()
+await store.close()
