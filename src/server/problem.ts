@@ -97,6 +97,7 @@ export function problemOf(error: unknown): Problem {
 function titleOf(error: Failure, status: number): string {
   if (status >= 500) return 'The server cannot do this right now; try again later.'
   // The message of the failure is replaced, because it contains a host name and a process id, which are not for clients.
+  if (error.code === 'conversation.superseded') return 'Another process has taken over this conversation: nothing was stored; try again.'
   if (error.code === 'conversation.busy')
     return `Another process is working on this conversation until ${error.details.expiresAt}, or longer: try again then.`
   return error.message

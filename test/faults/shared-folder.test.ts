@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
@@ -79,6 +80,31 @@ describe('two servers on one folder', () => {
     await expect.poll(async () => (await createClient({ baseUrl: second.url }).metrics()).includes('daybook_followers 4')).toBe(true)
     await client.send('c1', 'Do all of it.')
     for (const stream of streams) await expect.poll(() => stream.has(answer), waiting).toBe(true)
+  }, 60_000)
+
+  it('no response or event of the other server names the process or the host that runs a turn', async () => {
+    const folder = newServerFolder()
+    const [first, second] = [await startServer(folder, { delayMs: 20 }), await startServer(folder)]
+    const client = createClient({ baseUrl: first.url })
+    await client.conversations.create({ id: 'c1', title: 'Work' })
+    const streams = formats.map((as) => listen(second.url, as))
+    await client.send('c1', 'Do all of it.')
+    const request = (path: string, method: string, body?: object) =>
+      fetch(`${second.url}/v1/conversations/c1${path}`, {
+        method,
+        ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      })
+    const responses = [
+      await request('/turns', 'POST', { text: 'Me, too.' }),
+      await request('', 'PATCH', { title: 'Mine' }),
+      await request('', 'DELETE'),
+      await request('/feedback', 'POST', { turn_id: (await client.conversations.get('c1')).open_turn, reaction: 'ok' }),
+    ]
+    const texts = await Promise.all(responses.map(async (each) => JSON.stringify([...each.headers]) + (await each.text())))
+    expect(responses.filter(({ status }) => status === 409).length).toBeGreaterThan(2)
+    for (const stream of streams) await expect.poll(() => stream.has(answer), waiting).toBe(true)
+    const owner = new RegExp(`\\bprocess ${first.child.pid}\\b|"pid"|\\b${hostname()}\\b`)
+    for (const text of [...texts, ...streams.flatMap(({ data }) => data)]) expect(text).not.toMatch(owner)
   }, 60_000)
 
   it('a follower that reconnects to the other server with its last id misses nothing', async () => {

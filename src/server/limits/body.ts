@@ -13,7 +13,7 @@ export function limitSize(large: number, small: number) {
     if (Number(declared ?? 0) > limit) throw tooLarge()
     const { body } = c.req.raw
     if (body && declared === undefined) {
-      const bytes = await readLimited(body, limit)
+      const bytes = await unlessBrokenOff(readLimited(body, limit))
       // Hono stores a promise here, although its type is that of the resolved value
       c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer
     }
@@ -33,6 +33,19 @@ async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Pro
   return Uint8Array.from(Buffer.concat(chunks)).buffer
 }
 
+/** The bytes of the body. */
+export const bodyBytes = (c: Context<Env>): Promise<ArrayBuffer> => unlessBrokenOff(c.req.arrayBuffer())
+
+/** Turns a failure to read the body into a problem of the request. The client has left, or was disconnected because it was too slow. */
+async function unlessBrokenOff<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof RequestProblem) throw error
+    throw new RequestProblem(400, 'request.broken', 'The request ended before its body was complete.')
+  }
+}
+
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
 
 /**
@@ -42,7 +55,7 @@ const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request
 export async function readBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) {
-    const value = await parseJsonBody(new Uint8Array(await c.req.arrayBuffer()))
+    const value = await parseJsonBody(new Uint8Array(await bodyBytes(c)))
     c.req.json = async <T>() => value as T // Hono would parse the body again each time
     c.req.bodyCache = {} // frees the bytes
   } else if (hasBody(c) && !(type !== undefined && formType.test(type) && c.req.path.endsWith('/turns'))) {

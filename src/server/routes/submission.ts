@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { type SubmitMode, TurnSubmission } from '../../core/api/turn.ts'
 import { cutAt } from '../../core/cut.ts'
 import type { Env } from '../handler.ts'
+import { bodyBytes } from '../limits/body.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 
 /** The message in a request to `/turns`. */
@@ -47,7 +48,7 @@ const fields = new Set(['text', 'mode', 'files'])
 /** Reads a form. It may have one `text`, one `mode`, and files. */
 async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   const type = c.req.header('content-type') ?? ''
-  const bytes = Buffer.from(await c.req.arrayBuffer())
+  const bytes = Buffer.from(await bodyBytes(c))
   if (countParts(bytes, type) > maxFiles + 2) throw invalidRequest([{ message: `a message has text, mode and at most ${maxFiles} files` }])
   const form = await parseFormData(bytes, type)
   const unknown = [...form.keys()].find((name) => !fields.has(name))

@@ -55,7 +55,8 @@ const head =
 /** Unusual methods, cursors, ranges, idempotency keys and malformed HTTP. */
 export const methodAttempts: readonly Attempt[] = [
   cursor('below nothing', '-1'),
-  cursor('a half', '1.5'),
+  cursor('a half', '0.5'),
+  cursor('a part of a part', '1.5.2'),
   cursor('no number', 'latest'),
   cursor('in another notation', '0x1'),
   cursor('with an exponent', '1e3'),
