@@ -217,7 +217,14 @@ describe('attachments of a turn', () => {
   function fakeWorkspaces() {
     const files = createMemoryFiles()
     const nothing = async () => {}
-    const workspace = { files, scratch: files, runtime: files, adoptVersion: nothing, startTurn: nothing, describe: async () => ({}) }
+    const workspace = {
+      files,
+      scratch: files,
+      runtime: createMemoryFiles(),
+      adoptVersion: nothing,
+      startTurn: nothing,
+      describe: async () => ({}),
+    }
     // the turn reads only the files of the workspace
     return { files, parts: { implementation: 'custom', open: async () => workspace, remove: nothing } as unknown as Workspaces }
   }

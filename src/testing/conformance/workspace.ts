@@ -216,6 +216,26 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b'])
     })
 
+    it('publishes a turn again as its folder is then, also from another machine', async () => {
+      const fixture = await create()
+      const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.write('app/left-by-a-program', 'x')
+      await turn.write('lib/b', '2')
+      const request = { at: publishTime, previous: 'turn_1' }
+      await workspace.publish('turn_2', request, journal) // its record is not in the journal: the turn goes on
+      await turn.remove('app/left-by-a-program')
+      expect((await workspace.publish('turn_2', request, journal)).status).toBe('published')
+      const other = await (await fixture.elsewhere()).open(localScope, 'c1')
+      const resumed = await beginTurn(other, 'turn_2', journal)
+      await resumed.write('lib/c', '3')
+      await resumed.publish()
+      for (const machine of [other, await (await fixture.elsewhere()).open(localScope, 'c1')]) {
+        expect(await relsOf(machine, 'turn_2', journal)).toEqual(['app/a', 'lib/c'])
+      }
+    })
+
     it('finds the files of a turn unchanged when the turn is started again', async () => {
       const fixture = await create()
       const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]

@@ -98,9 +98,9 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
   return {
     async find(turnId, history) {
       const ref = lineage.refs.version(turnId)
-      const local = await lineage.commitOf(ref)
-      if (local !== undefined) return lineage.filesOf(local)
       const record = await history.manifest(turnId)
+      const local = await lineage.commitOf(ref)
+      if (local !== undefined && (!origin || isCommitOf(record, local))) return lineage.filesOf(local)
       if (hasManifest(record)) return manifests.find(turnId, history)
       if (!origin || !isPublished(record)) return undefined
       await fetchVersion(lineage, origin, turnId)
@@ -118,6 +118,12 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
 }
 
 const isInManifest = ({ keptBy }: StoredFile): boolean => keptBy !== undefined
+
+/**
+ * Whether the record of a publish is about this commit. It is not if this machine has published the turn and died, and another machine has
+ * published the turn again.
+ */
+const isCommitOf = (record: unknown, commit: string) => !isObject(record) || record.commit_sha === undefined || record.commit_sha === commit
 
 const isPublished = (record: unknown) => isObject(record) && record.status === 'published'
 

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Failure } from '../../../core/failure.ts'
+import { isObject } from '../../../core/json.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
@@ -31,7 +32,8 @@ export async function publishGit(turnId: string, { previous, at }: PublishReques
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
   await makeTurnRoot(index)
-  const head = readHead(lineage) // runs while the folder of the turn is read
+  const base = await recordedCommit(previous, context)
+  const head = readHead(context, turnId, base) // runs while the folder of the turn is read
   head.catch(() => {}) // a failure is thrown by `await head` below
   const [checkedOut, hasNoFiles, changes, ignored] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
@@ -44,11 +46,11 @@ export async function publishGit(turnId: string, { previous, at }: PublishReques
   if (!held && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
   const { hashes, contents, refused } = await readTurnFiles(changes, files, turnId, kept)
   const leftOut = [...ignored.filter((rel) => !hashes.has(rel)), ...refused]
-  const plan = ({ commit, hashes: before }: Head) => {
+  const plan = ({ commit, before }: Head) => {
     const next = nextLineage(before, hashes, held ?? nothingHeld)
     return commit === undefined && next.size === 0 ? undefined : next
   }
-  const committed = await commitVersion(context, turnId, { plan, contents, head, now: Date.parse(at) })
+  const committed = await commitVersion(context, turnId, { plan, contents, head, base, now: Date.parse(at) })
   if (!committed) return outcomes.skipped('empty_workspace')
   const { commit, parent, version } = committed
   const fields = {
@@ -88,6 +90,8 @@ interface NewVersion {
   readonly contents: ReadonlyMap<string, Uint8Array>
   /** The time of the version, in milliseconds. */
   readonly now: number
+  /** The commit of the version before, according to the journal. */
+  readonly base?: string | undefined
   /** The head of the branch, if it was already read. */
   readonly head?: Promise<Head>
 }
@@ -96,14 +100,14 @@ interface NewVersion {
 export async function commitVersion(
   { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
   turnId: string,
-  { plan, contents, now, head: known }: NewVersion,
+  { plan, contents, now, base, head: known }: NewVersion,
 ) {
   for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
-    const head = await ((attempt === 0 && known) || readHead(lineage))
+    const head = await ((attempt === 0 && known) || readHead({ lineage, origin }, turnId, attempt === 0 ? base : undefined)) // a turn that published meanwhile keeps its files
     const version = plan(head)
     if (!version) return undefined
-    const { commit: parent, hashes: before } = head
-    const changes = changesBetween(before, version)
+    const { commit: parent, hashes } = head
+    const changes = changesBetween(hashes, version)
     const snapshot = { turnId, parent, changes, contents, now }
     const pending = changes.size === 0 && parent !== undefined ? Promise.resolve(parent) : writeSnapshot(lineage, snapshot)
     if (!(await moveRefs({ lineage, origin }, turnId, { commit: pending, from: parent }))) continue
@@ -118,11 +122,56 @@ export async function commitVersion(
 interface Head {
   readonly commit: string | undefined
   readonly hashes: ReadonlyMap<string, string>
+  /** The files before the turn. They differ from `hashes` if a process has published a version and died before the journal had it. */
+  readonly before: ReadonlyMap<string, string>
 }
 
-async function readHead(lineage: Lineage): Promise<Head> {
+async function readHead(
+  { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
+  turnId: string,
+  recorded?: string,
+): Promise<Head> {
   const commit = await lineage.commitOf(lineage.refs.branch)
-  return { commit, hashes: commit === undefined ? new Map<string, string>() : await lineage.hashesOf(commit) }
+  if (commit === undefined) return { commit, hashes: noFiles, before: noFiles }
+  const hashes = await lineage.hashesOf(commit)
+  const known = recorded === undefined || recorded === commit ? undefined : await hashesIfPresent(lineage, recorded)
+  if (known) return { commit, hashes, before: known }
+  if (recorded === commit) return { commit, hashes, before: hashes }
+  // Without an origin, only this machine can have published the turn, and then it has the ref.
+  const mayBeOwn = origin !== undefined || (await lineage.commitOf(lineage.refs.version(turnId))) === commit
+  const base = mayBeOwn ? await commitBefore(lineage, commit, turnId) : commit
+  return { commit, hashes, before: base === commit ? hashes : base === undefined ? noFiles : await lineage.hashesOf(base) }
+}
+
+/** The commit of the version of this turn, if there is one. */
+async function recordedCommit(turnId: string | undefined, { lineage, history }: GitPublishContext): Promise<string | undefined> {
+  if (turnId === undefined) return undefined
+  const record = await history.manifest(turnId)
+  const commit = isObject(record) ? record.commit_sha : undefined
+  return typeof commit === 'string' && /^[0-9a-f]{40}$/.test(commit) ? commit : lineage.commitOf(lineage.refs.version(turnId))
+}
+
+/** The files of a commit. Undefined when the repository does not have it. */
+async function hashesIfPresent(lineage: Lineage, commit: string): Promise<ReadonlyMap<string, string> | undefined> {
+  try {
+    return await lineage.hashesOf(commit)
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+}
+
+const noFiles: ReadonlyMap<string, string> = new Map()
+
+/** The newest commit of the branch that another turn has made. Undefined when there is none. */
+async function commitBefore(lineage: Lineage, head: string, turnId: string): Promise<string | undefined> {
+  let commit: string | undefined = head
+  while (commit !== undefined) {
+    const [subject, parents = '']: readonly string[] = outputText(await lineage.git(['log', '-1', '--format=%s%n%P', commit])).split('\n')
+    if (subject !== snapshotMessage(turnId)) return commit
+    commit = parents.split(' ')[0] || undefined
+  }
+  return undefined
 }
 
 /** The changed files: the new hash by path, or undefined for a removed file. */
