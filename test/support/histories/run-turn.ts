@@ -33,6 +33,8 @@ export interface PlannedTurn {
 export interface Conversation {
   readonly id: string
   readonly turns: readonly FinishedTurn[]
+  /** True when a machine may have published a turn and died, and another machine has closed the turn without a version. */
+  readonly hasStrayVersion?: boolean
 }
 
 /** What a call is expected to give. Undefined when it is not known, as after a crash. */
@@ -59,6 +61,7 @@ export async function runPlannedTurn(
   const expected: Expectation[] = []
   let log: readonly LoggedAction[] = []
   let next = 0
+  let movedAt = -1 // the first call on another machine, which lacks what the call before has pulled
 
   const replay = (entries: readonly LoggedAction[]) => {
     const model = beginTurnModel(earlier)
@@ -77,7 +80,7 @@ export async function runPlannedTurn(
     if (!planned) return reply.answer('Done.')
     const before = replay(log).files()
     if (isAction(planned)) perform(call, planned)
-    else expected[call] = expectationOf(planned, earlier, before)
+    else expected[call] = planned.do === 'lookAt' && call === movedAt ? undefined : expectationOf(planned, earlier, before)
     return replyFor(planned, earlier, before)
   }
 
@@ -102,6 +105,8 @@ export async function runPlannedTurn(
     const crash = crashes[crashed - 1] as Crash
     clock.advance(LEASE_MS + 1)
     const turn = await readTurn(machines[at] as Machine, id, known)
+    const saved = await (machines[at] as Machine).store.loadVisible(id)
+    if (turn.turnId !== undefined && saved?.timeline.openTurn === undefined) break // the last entry of the turn was written
     count(`crash, resumed on ${crash.machine === at ? 'the same' : 'another'} machine`)
     for (let call = turn.calls.length; call < calls.length; call++) expected[call] = undefined
     const [last] = turn.calls.slice(-1)
@@ -110,7 +115,7 @@ export async function runPlannedTurn(
     if (crash.machine === at) log = done
     else {
       log = done.filter(({ call }) => turn.calls[call]?.results.length).flatMap(recordedEffect(expected))
-      for (const [call, planned] of calls.entries()) if (planned.do === 'lookAt') expected[call] = undefined // what was pulled is on the other machine
+      movedAt = turn.calls.length
     }
     next = turn.calls.length
     const planned = isOpen ? calls[next - 1] : undefined
@@ -125,6 +130,7 @@ export async function runPlannedTurn(
     if (open !== undefined && crashes[crashed] === undefined) throw new Error('the turn was not resumed')
   }
 
+  clock.advance(LEASE_MS + 1) // the last process may have died after its last entry
   const machine = machines[at] as Machine
   const turn = await readTurn(machine, id, known)
   if (turn.turnId === undefined) return conversation // the process died before the message was in the journal
@@ -132,7 +138,8 @@ export async function runPlannedTurn(
   for (const [call, expectation] of expected.entries())
     checkCall(call, calls[call] as PlannedCall, expectation, turn.calls[call], system, count)
   const finished = { turnId: turn.turnId, ...replay(log).publish() }
-  const result = { ...conversation, turns: [...earlier, finished] }
+  const hasStrayVersion = at !== first && finished.version === undefined
+  const result = { ...conversation, turns: [...earlier, finished], hasStrayVersion }
   await checkVersion(machine, result, result.turns.length - 1)
   return result
 }
@@ -155,7 +162,9 @@ function recordedEffect(expected: readonly Expectation[]) {
     const expectation = expected[entry.call]
     const isOk = expectation !== undefined && 'outcome' in expectation && expectation.outcome === 'ok'
     if (!isOk || entry.action.do === 'program') return []
-    return [entry.action.do === 'checkout' ? { ...entry, action: { ...entry.action, force: true } } : entry]
+    const { action } = entry
+    if (action.do === 'patch') return [{ ...entry, action: { ...action, do: 'write' } }] // the journal has the whole patched file
+    return [action.do === 'checkout' ? { ...entry, action: { ...action, force: true } } : entry]
   }
 }
 
