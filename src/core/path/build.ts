@@ -41,8 +41,8 @@ export const filePath = (turn: string, area: Area, rel: string) =>
 export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })
 
 /**
- * A path to the given sources in at most `limit` characters. `sids` must be ascending. If a path with exactly these sources is too long,
- * the result is the range from the lowest to the highest SID.
+ * A path to the given sources, in at most `limit` characters if possible. `sids` must be ascending. If the path with exactly these sources
+ * is longer than `limit`, the result is the range from the lowest to the highest SID. This range may contain other sources too.
  */
 export function shortSourcesPath(sids: readonly number[], limit: number): string {
   const exact = sourcesPath(sids)

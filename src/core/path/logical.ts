@@ -4,16 +4,23 @@ import { formatSelector, parseSelector } from './selector.ts'
 import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
 
 /**
- * A logical path: the address of a block, file, source or skill that the agent can name.
+ * A logical path: the address of a block, file, source or skill that the agent can name. It has one of these forms:
  *
- *   ar:<turn>.<record>                     blocks of a turn             fi:<turn>.files/<rel>             files of the turn
- *   ar:plan.latest:<plan id>               the newest block of a plan   fi:<turn>.outputs/<rel>           files that tools produced
- *   tc:<turn>.<call>.call|result|…         blocks of a tool call        fi:<turn>.user.attachments/<name> the user's files
- *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           sources of the pool
- *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
+ *   ar:<turn>.<record>                  a block of a turn; <record> is its name, such as `user.prompt`
+ *   ar:plan.latest:<plan id>            the newest block of a plan
+ *   tc:<turn>.<call>.<record>           a block of a tool call; <record> is `call`, `result`, `notice` or `code`
+ *   fi:<turn>.files/<rel>               a file in the folder `files/` of a turn
+ *   fi:<turn>.outputs/<rel>             a file that a tool produced, in the folder `outputs/` of a turn
+ *   fi:<turn>.user.attachments/<name>   a file that the user sent
+ *   so:sources_pool[1, 3-5]             sources of the pool, by their SIDs
+ *   su:<turn>.<record>                  a summary that a compaction made
+ *   ws:<turn>.<record>                  a working summary of a turn; only imported timelines have such blocks
+ *   ks:<rel>                            an item of the knowledge base
+ *   sk:<namespace>.<id>                 a skill
  *
- * The part after the colon may begin with `conv_<id>.`. Then the path leads into the conversation with this id. Therefore a turn id may not
- * begin with `conv_`. `dropOwnConversation` removes the prefix from paths into the own conversation.
+ * A path may lead into another conversation. Then `conv_<id>.`, with the id of that conversation, follows the colon:
+ * `ar:conv_7.turn_1.user.prompt`. Therefore a turn id may not begin with `conv_`. Paths with the prefix `ks` or `sk` belong to no
+ * conversation.
  */
 export type LogicalPath =
   | RecordPath
@@ -26,13 +33,13 @@ export type LogicalPath =
   | KnowledgePath
   | SkillPath
 
-/** The base of all paths that can lead into another conversation. */
+/** A path that can lead into another conversation. */
 export interface InConversation {
-  /** The id of the other conversation. Undefined for a path into the own conversation. */
+  /** The id of the other conversation. Undefined when the path leads into the conversation in which it is used. */
   readonly conversationId?: string
 }
 
-/** `ar:<turn>.user.prompt`: a block of a turn by its name. */
+/** A path such as `ar:<turn>.user.prompt`: a block of a turn, by its name. The paths of summaries begin with `su:` or `ws:`. */
 export interface RecordPath extends InConversation {
   readonly space: 'ar' | 'su' | 'ws'
   readonly kind: 'record'
@@ -95,7 +102,7 @@ export interface CodePath extends InConversation {
 export interface SourcesPath extends InConversation {
   readonly space: 'so'
   readonly sids: readonly number[]
-  /** True when the path names more sources than `maximumSids`. Then `sids` contains only some of them. */
+  /** True when the path names so many sources (see `maximumSids`) that `sids` does not contain all of them. */
   readonly truncated?: true
 }
 
@@ -105,7 +112,7 @@ export interface KnowledgePath {
   readonly rel: string
 }
 
-/** `parsePath` rejects longer texts. A list of sources that `parseSelector` reads completely is always shorter. */
+/** `parsePath` rejects longer texts. A path to `maximumSids` sources in canonical form is always shorter. */
 export const maximumPathLength = 200_000
 
 /** Parses a logical path in its canonical form or an older form, in linear time. Undefined when the text is not a safe logical path. */
@@ -149,10 +156,7 @@ export function formatPath(path: LogicalPath): string {
   }
 }
 
-/**
- * Removes `conv_<id>.` from a path if this is the id of the own conversation. A path into another conversation keeps its id. A text of
- * another form is returned unchanged.
- */
+/** Removes `conv_<id>.` from a path if `<id>` names the conversation `conversationId` itself. Every other text is returned unchanged. */
 export function dropOwnConversation(text: string, conversationId: string): string {
   const [prefix, space] = /^(?:conv:)?(ar|su|ws|tc|fi|so):conv_/.exec(text) ?? []
   if (prefix === undefined) return text
@@ -161,8 +165,8 @@ export function dropOwnConversation(text: string, conversationId: string): strin
 }
 
 /**
- * Whether a path leads into another conversation. The caller must pass the text to `dropOwnConversation` before it parses the path.
- * Otherwise a path with the own id counts as a path into another conversation.
+ * Whether a path leads into another conversation. Every path with a conversation id counts as such a path. So the caller must remove the id
+ * of its own conversation from the text with `dropOwnConversation` before it parses the path.
  */
 export const isInOtherConversation = (path: LogicalPath | undefined): boolean =>
   path !== undefined && 'conversationId' in path && path.conversationId !== undefined

@@ -17,8 +17,9 @@ const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 const maximumLength = 8192
 
 /**
- * The name as text: `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`. Each part is percent-encoded.
- * Throws when a part contains half of a surrogate pair, which has no UTF-8 form.
+ * The name as text: `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`. `<stage>` is `file` or
+ * `attachment`. `<role>` is `artifact` for a file and `user` for an attachment. Each part is percent-encoded. Throws when a part contains
+ * half of a surrogate pair, which has no UTF-8 form.
  */
 export function formatResourceName({ owner, conversationId, turnId, stage, physicalPath }: ResourceName): string {
   const { tenant, project, user } = owner
@@ -52,25 +53,31 @@ function percentDecode(text: string): string | undefined {
 }
 
 /**
- * The key of a hosted file in the object store:
+ * The key of a hosted file in the object store. `<area>` is `files` or `attachments`:
  *
- *   daybook/tenants/<tenant>/projects/<project>/<stage>s/<user>/<conversation>/<turn>/<physical path>
+ *   daybook/tenants/<tenant>/projects/<project>/<area>/<user>/<conversation>/<turn>/<physical path>
  *
- * In the parts before the physical path, `escapePart` writes all bytes except `a-z`, `0-9`, `_` and `-` as `~` and two hex digits.
- * Two different parts also stay different on a disk that ignores upper and lower case. A disk accepts names of at most 255 bytes, so a
- * longer part becomes several segments. Every segment of it but the last ends with one more `~`.
+ * `escapePart` writes the values before the physical path. It replaces all bytes except `a-z`, `0-9`, `_` and `-` by `~` and two hex
+ * digits. So two different values stay different on a disk that ignores upper and lower case. A disk accepts names of at most 255 bytes.
+ * Therefore a longer value is split into several segments, with slashes between them. Each of these segments except the last ends with `~`.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
   return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
 }
 
-/** The prefix that the keys of all files of a conversation with this stage have in common. */
+/**
+ * The beginning that the keys of all hosted files of a conversation have in common. `stage` says whether the files of the agent or the
+ * attachments of the user are meant.
+ */
 export function conversationPrefix({ owner, stage, conversationId }: Pick<ResourceName, 'owner' | 'stage' | 'conversationId'>): string {
   const { tenant, project, user } = owner
   return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversationId)}`
 }
 
-/** The prefix that the keys of all files of a turn with this stage have in common. */
+/**
+ * The beginning that the keys of all hosted files of a turn have in common. `stage` says whether the files of the agent or the attachments
+ * of the user are meant.
+ */
 export const turnPrefix = (name: Omit<ResourceName, 'physicalPath'>): string => `${conversationPrefix(name)}/${escapePart(name.turnId)}`
 
 const stageOfArea = { files: 'file', attachments: 'attachment' } as const
@@ -101,10 +108,16 @@ function escapePart(text: string): string {
 }
 
 const maximumSegment = 255
-/** Pieces of an escaped part. No piece ends inside an escaped byte. */
+/**
+ * Matches the pieces into which a long escaped value is split. A piece has at most 80 characters, where an escaped byte such as `~2f`
+ * counts as one. So no piece ends inside an escaped byte.
+ */
 const longestPieces = /(?:~[0-9a-f]{2}|[a-z0-9_-]){1,80}/g
 
-/** Joins the segments of long parts again. The first nine parts of a key are before the physical path, in which a `~` has no meaning. */
+/**
+ * Joins the segments of each value that `escapePart` has split. Only the first nine parts of a key can be split. The physical path follows
+ * after them, and a `~` in it has no special meaning.
+ */
 function joinLongParts(segments: readonly string[]): readonly string[] {
   const parts: string[] = []
   let unfinished = ''

@@ -1,6 +1,6 @@
 /**
- * The limit for the comma-separated tokens that are read from a selector, and for the SIDs that it gives. Both need a limit, because one
- * token such as `1-1000000000` can name many SIDs.
+ * The highest number of SIDs that are read from a selector, which is a list such as `1, 3-5`. Also the highest number of tokens between its
+ * commas that are read. The SIDs need a limit of their own, because one token such as `1-1000000000` can name many SIDs.
  */
 export const maximumSids = 10_000
 
@@ -9,7 +9,8 @@ interface Selection {
   /** The SIDs in ascending order, each once. */
   readonly sids: readonly number[]
   /**
-   * True when the selector has too many tokens or names too many SIDs. Then `sids` contains the lowest SIDs of the tokens that were read.
+   * True when the selector has more than `maximumSids` tokens or names more than `maximumSids` SIDs. Then the tokens after the limit are
+   * not read, and `sids` contains the lowest SIDs of the others.
    */
   readonly truncated: boolean
 }

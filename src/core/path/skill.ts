@@ -1,8 +1,8 @@
 import { isId } from './safety.ts'
 
 /**
- * The path of a skill. `named` has the full id. `listed` has the number in the list of skills. `hidden` has a key that replaces an id which
- * the agent may not see.
+ * The path of a skill. `named` has the namespace and the id: `sk:public.pdf`. `listed` has the number of the skill in a list of skills:
+ * `sk:SK3`. `hidden` has a key of ten hex digits in place of an id that the agent may not see: `sk:hidden-guidance-0123456789`.
  */
 export type SkillPath =
   | { readonly space: 'sk'; readonly kind: 'named'; readonly namespace: string; readonly id: string }

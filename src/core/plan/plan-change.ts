@@ -22,11 +22,11 @@ export type PlanChange =
   | {
       readonly ok: true
       readonly mode: PlanMode
-      /** The changed plans. Each is appended as a block, in this order. */
+      /** The new states of all changed plans. For each of them a block is appended, in this order. */
       readonly snapshots: readonly Plan[]
-      /** The id of the plan that the call created, activated or closed. */
+      /** The id of the plan that the call created, activated or closed. For the mode `replace`, this is the new plan. */
       readonly planId: string
-      /** The `plan_id` that the call gave. Undefined for the mode `new`. */
+      /** The plan that the call named in `plan_id`: the one to activate, replace or close. Undefined for the mode `new`. */
       readonly targetPlanId?: string
     }
   | { readonly ok: false; readonly violation: Notice }
@@ -110,8 +110,8 @@ function created(steps: string[], { turnId, ts, newId }: PlanMoment): Plan {
 }
 
 /**
- * The labels of the steps. A step is a string, or in older plans an object with a `label`. Undefined when a step has another type, when all
- * are blank or when there are too many.
+ * The labels of the steps that the model sent. A step is a string, or in an older form an object with a `label`. Steps with a blank label
+ * are left out. Undefined when a step has another type, when all labels are blank or when there are too many steps.
  */
 function parseSteps(steps: Json | undefined): string[] | undefined {
   if (!Array.isArray(steps) || steps.length > maxSteps) return undefined

@@ -48,8 +48,8 @@ export function openPlans(timeline: Timeline): readonly Plan[] {
 }
 
 /**
- * The plan whose steps the notes of a round may mark as done. When this plan is closed or complete, no other plan becomes current until the
- * agent activates one.
+ * The plan that the agent works on. Lines such as `✓ 1. Find sources` in the notes of a round change the steps of this plan. When this plan
+ * is closed or complete, no other plan becomes current until the agent activates one.
  */
 export const currentPlan = (timeline: Timeline): Plan | undefined => openPlans(timeline).findLast(({ current }) => current === true)
 
@@ -60,8 +60,8 @@ function byTime(a: Plan, b: Plan): number {
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * The positions of the plan blocks among the first `searched` blocks of a buffer. Every round needs the plans. Blocks are only added to a
- * buffer, so each block has to be examined only once.
+ * `positions` are the positions of the plan blocks among the first `searched` blocks of a buffer. A buffer is the list of blocks that
+ * several timelines share. Every round needs the plans. Blocks are only added to a buffer, so each block has to be examined only once.
  */
 const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
 
@@ -75,13 +75,13 @@ function planBlocks(timeline: Timeline): readonly Block[] {
     const type = blockAt(timeline, known.searched)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
   }
-  // Several timelines share one buffer. A position that a longer timeline added gives undefined in this timeline.
+  // `positions` may contain positions that were found for a longer timeline with the same buffer. For these, `blockAt` returns undefined.
   return known.positions.flatMap((position) => blockAt(timeline, position) ?? [])
 }
 
-/** What the marks in the notes of a round change in a plan. For example, the line `✓ 1. Find sources` marks step 1 as done. */
+/** What the notes of a round change in a plan. For example, the line `✓ 1. Find sources` in the notes sets step 1 to done. */
 export interface PlanAcks {
-  /** The steps whose status differs from the newest block of the plan, sorted by number. */
+  /** The steps whose status the notes change, sorted by number. */
   readonly changes: readonly { readonly step: number; readonly status: StepStatus }[]
   /** The text of the `react.plan.ack` block. Empty when nothing changed. */
   readonly text: string
@@ -91,8 +91,8 @@ export interface PlanAcks {
 }
 
 /**
- * Reads the marks in the `notes` that the model wrote with a tool call. They change the current plan before the tool runs. Undefined when
- * there are no notes or no current plan, or when the tool is `react.plan` itself.
+ * Reads lines such as `✓ 1. Find sources` in the `notes` that the model wrote with a tool call. These lines change the status of steps in
+ * the current plan before the tool runs. Undefined when there are no notes or no current plan, or when the tool is `react.plan` itself.
  */
 export function readRoundAcks(
   timeline: Timeline,
@@ -104,8 +104,8 @@ export function readRoundAcks(
 }
 
 /**
- * The changes that the marks in the notes make to a plan. A mark that repeats the current status changes nothing. Of two marks for one
- * step, the last one counts.
+ * The changes that the notes make to the steps of a plan. A line that repeats the current status of a step changes nothing. If two lines
+ * name the same step, the last one counts.
  */
 export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
   const marks = parseMarks(notes)
@@ -132,10 +132,10 @@ const statusOfMark: Readonly<Record<string, StepStatus>> = {
   '□': 'pending',
 }
 
-/** Matches a mark and a step number at the start of a line: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
+/** Matches a sign for a status and a step number at the start of a line: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
 const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d+)(?=[.:)\s]|$))/u
 
-/** The number and status of each marked step, sorted by number. */
+/** The number and the new status of each step that the notes name with a sign, sorted by number. */
 function parseMarks(notes: string): readonly (readonly [number, StepStatus])[] {
   const marks = new Map<number, StepStatus>()
   for (const line of notes.split('\n')) {

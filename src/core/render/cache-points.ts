@@ -1,21 +1,21 @@
 import type { Slice } from './types.ts'
 
 /**
- * The cache points of a prompt. A point is the position of a block in `slice.shown`. A mark after this block tells the provider to cache
- * the prompt up to the end of the block.
+ * The cache points of a prompt. A point is the position of a block in `Slice.shown`, the list of all blocks that the model sees. A mark
+ * after this block tells the provider to cache the prompt up to the end of the block. In this picture, r0 to r(n-1) are the rounds:
  *
  *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce
  *                  ▲ prevTurn                 ▲ preTail         ▲ tail     ▲ userInput      (never cached)
  *
  * In this file, `tail` is the end of the last round. It moves with every round. The provider still finds the prompt that it cached up to an
- * earlier tail, because the earlier prompt is the beginning of the new one. The pre-tail point stays a few rounds behind the tail.
- * `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few rounds from its cache. Rounds of previous
- * turns count too.
+ * earlier tail, because the earlier prompt is the beginning of the new one. The pre-tail point stays a few rounds behind the tail. These
+ * may also be rounds of previous turns. `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few
+ * rounds from its cache.
  */
 export interface CachePoints {
   /**
-   * The last block of the previous turns. Undefined when the current turn has hidden blocks and the pre-tail point is later than this
-   * block.
+   * The last block of the previous turns. Undefined when `react.hide` has succeeded in the current turn and the pre-tail point is later
+   * than this block. The mark at the pre-tail point then covers the previous turns too.
    */
   readonly prevTurn: number | undefined
   /** The end of the round that is `offsetRounds` rounds before the last one. Undefined when there are too few rounds. */
@@ -28,7 +28,7 @@ export interface CachePoints {
    * With a mark at this point, the next call finds the cached beginning, however many parts the input has.
    */
   readonly userInput: number | undefined
-  /** The points that get a mark: the last three of the points above, ascending and without duplicates. */
+  /** The points that get a mark: the last three of the four points above, ascending and without duplicates. */
   readonly marks: readonly number[]
 }
 
@@ -48,15 +48,15 @@ export interface TurnEdits {
   readonly hasHidden: boolean
 }
 
-/** The cache points of a slice. When blocks are only appended, no point moves backwards. */
+/** The cache points for the blocks that the model sees (`slice`). When blocks are only appended, no point moves backwards. */
 export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits = { hasHidden: false }): CachePoints {
   const tail = tailOf(slice)
   const preTail = preTailOf(slice, policy)
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
   const prevTurn = turn.hasHidden && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
   const userInput = policy.markUserInput ? userInputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
-  // At most three points get a mark. If the tail is not after `prevTurn`, the mark at `prevTurn` already covers it. So with a later user
-  // input, the tail gets no mark and leaves the place to another point.
+  // At most three points get a mark. If the tail is not after `prevTurn`, the mark at `prevTurn` already covers it. If there is also a
+  // later user input, the tail gets no mark, so that another point can have one.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
   return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, usefulTail, userInput) }
 }
@@ -65,8 +65,8 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits =
 export const maxMarks = 3
 
 /**
- * The position of the last block that `react.hide` and `react.read` may not change: the prompt up to this block is cached. -1 when they may
- * change all blocks.
+ * The position of the last block that must not change, because the provider has cached the prompt up to this block. `react.hide` and
+ * `react.read` hide and reveal only later blocks. -1 when all blocks may change.
  */
 export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
   return Math.max(preTail ?? -1, prevTurn ?? -1)

@@ -6,8 +6,9 @@ const isAbsolutePhysicalPath = (field: string, value: unknown) =>
   field === 'physical_path' && typeof value === 'string' && unsafeReason(value) !== undefined
 
 /**
- * A replacer for `JSON.stringify` that removes hosting fields and absolute paths. Use it only for records that the runtime wrote. In the
- * output of a tool, a field such as `key` may have another meaning.
+ * A replacer for `JSON.stringify`. It removes the fields that say where a file is hosted (`hostingFields`, such as `rn` and `key`), and
+ * each `physical_path` that is absolute or unsafe. Use it only for records that the runtime wrote. In the output of a tool, a field such as
+ * `key` may have another meaning.
  */
 export function omitHostingFields(field: string, value: unknown): unknown {
   return hostingFields.has(field) || isAbsolutePhysicalPath(field, value) ? undefined : value
@@ -16,8 +17,9 @@ export function omitHostingFields(field: string, value: unknown): unknown {
 const mayHoldHandles = /"(?:hosted_uri|rn|local_path|physical_path)"/
 
 /**
- * Removes hosting fields from the JSON text that a tool returned. Tools also use field names such as `key` for other purposes. So these
- * fields are removed only from objects with a `hosted_uri` or `rn`.
+ * Removes the fields that say where a file is hosted from the JSON text that a tool returned. `hosted_uri`, `local_path` and unsafe
+ * physical paths are always removed. The other fields, such as `key`, may have another meaning in the output of a tool. So they are removed
+ * only from objects with a `hosted_uri` or `rn`.
  */
 export function stripHostingHandles(text: string): string {
   const value = mayHoldHandles.test(text) ? parseJson(text) : undefined

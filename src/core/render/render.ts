@@ -23,7 +23,10 @@ export interface Prompt {
 
 export interface RenderOptions {
   readonly currentTurnId: string
-  /** Returns the positions of the blocks after which a mark is set. The slice is valid only during this call. */
+  /**
+   * Returns the positions of the blocks after which a mark is set. `slice` has all blocks that the model sees. It is valid only during this
+   * call.
+   */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
   readonly announce?: string | undefined

@@ -49,7 +49,7 @@ export interface Fingerprints {
   count(): number
   /** The hash of the block at `position` alone. */
   block(position: number): number
-  /** One hash of the first `count` blocks together. */
+  /** A short hash of each block from position `from` on, for the journal. */
   chain(count: number): number
   /** The shortened hash of each block from position `from` on. */
   blocks(from: number): readonly number[]
@@ -59,7 +59,10 @@ export interface Fingerprints {
   texts(from: number): readonly string[]
 }
 
-/** The hashes are computed when they are needed. Blocks may be appended to the list later. The blocks in it must not change. */
+/**
+ * Creates the fingerprints of a list of blocks. A hash is computed when it is first needed. Blocks may be appended to the list later, but
+ * the blocks in the list must not change.
+ */
 export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   const own: number[] = []
   const chained = [0]
@@ -152,16 +155,19 @@ const shownText = (parts: readonly Part[]): string => (parts.length === 1 ? part
 const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
 
-/** Makes the record of a prompt for the journal. The record contains only the hashes of blocks that differ from the previous prompt. */
+/**
+ * Makes the record of a prompt for the journal. The record contains hashes only from the first block on that differs from the previous
+ * prompt.
+ */
 export interface FingerprintRecorder {
-  /** `before` is the record of the previous prompt. With `texts`, the record also contains the texts of these blocks. */
+  /**
+   * `before` is the record of the previous prompt. If `texts` is true, the new record also has the text of each block for which it has a
+   * hash.
+   */
   record(current: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
 }
 
-/**
- * The recorder remembers the hashes of the last prompt. If a block in the middle changed, the record contains only the blocks from the
- * changed one on.
- */
+/** Creates a recorder. It remembers the hashes of the last prompt, so that it finds the first block that differs. */
 export function createFingerprintRecorder(): FingerprintRecorder {
   let last: RecordedPrompt | undefined
 
@@ -189,7 +195,8 @@ export const shownCount = ({ from, hashes }: ShownFingerprints): number => from 
 function commonBlocks(before: ShownFingerprints, current: Fingerprints, last: RecordedPrompt | undefined): number {
   const count = shownCount(before)
   if (count <= current.count() && current.chain(count) === before.chain) return count
-  if (last?.chain !== before.chain) return 0 // another process made the record `before`, so the hashes of its blocks are unknown
+  // This recorder did not make `before`, for example because the process has restarted since. So the full hashes of its blocks are unknown.
+  if (last?.chain !== before.chain) return 0
   let common = 0
   while (common < Math.min(last.count, current.count()) && last.fingerprints.block(common) === current.block(common)) common++
   return common

@@ -13,7 +13,10 @@ export interface SourcesTail {
   tokens(): number
 }
 
-/** Returns the section for a pool in at most `maxTokens` tokens. If even the section without rows has more tokens, returns that. */
+/**
+ * Returns the section for a pool, with fewer rows if it would otherwise have more than `maxTokens` tokens. The section without rows is
+ * returned even if it has more tokens.
+ */
 export type SourcesTailRenderer = (pool: SourcePool, currentTurnId: string, maxTokens: number) => SourcesTail
 
 /** The numbers of rows to try, one after the other, until the section has few enough tokens. */
@@ -36,7 +39,7 @@ const exceeds = (tail: SourcesTail, maxTokens: number) => tokenUpperBound(tail.t
 
 const noSourcesText = sourcesTail(emptyPool)
 
-/** The tail of an empty pool. */
+/** The section for an empty pool. */
 export const noSourcesTail = (estimator: Estimator): SourcesTail => createTail(noSourcesText, estimator)
 
 function createTail(text: string, estimator: Estimator): SourcesTail {
@@ -67,8 +70,8 @@ export function sourcesTail(
 }
 
 /**
- * The line for the rows that are not shown, with a path to read them. If the exact path is too long for the line, a path with longer ranges
- * takes its place. A path that was cut in the middle could not be read.
+ * The line about the rows that are not shown, with a path at which the agent can read them. If the path with exactly these rows is too long
+ * for the line, a path with longer ranges is used. The path is never cut in the middle, because then `react.read` could not parse it.
  */
 function moreLine(rows: readonly SourceRow[], notShown: readonly number[], visible: ReadonlySet<SourceRow>): string {
   const start = `… ${notShown.length} more, read `

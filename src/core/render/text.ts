@@ -207,7 +207,7 @@ export function shortenJson(value: Json, limits: ShortenLimits): { readonly valu
   return { value: shortened, truncated }
 }
 
-// The next functions remove texts that must not reach a model: long base64, and the names under which the runtime hosts files.
+// The next functions remove long base64 texts, which must not reach a model.
 
 /** A text with fewer base64 characters is kept. It may be a key, a hash or a long word. */
 const minRunChars = 2_048
@@ -217,7 +217,7 @@ const minLineChars = 60
 
 const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/
 
-// `\\n` and `\\r\\n` match the escaped line breaks in JSON strings
+// In `lineBreak`, the parts with two backslashes match the escaped line breaks in JSON strings.
 
 /**
  * Replaces bytes that a tool printed as base64. They cost thousands of tokens, and no model can read them. A group of consecutive base64
@@ -268,7 +268,8 @@ function* base64Lines(text: string): Generator<{ readonly start: number; readonl
     let end = probe + 1
     while (start > floor && isBase64(text, start - 1)) start--
     while (isBase64(text, end)) end++
-    // `\n`, `\r` and `\t` in JSON strings: the letter is not a part of the base64 after it.
+    // In a JSON string, an escaped line break or tab may come before the base64: a backslash and the letter n, r or t. The letter is then
+    // not a part of the base64.
     if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++
     if (end - start < minLineChars) continue
     while (text[end] === '=' && isPadding(text, end)) end++

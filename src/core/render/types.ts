@@ -72,13 +72,16 @@ export interface RenderContext extends RenderSettings {
   readonly callId: string | undefined
   readonly toolId: string | undefined
   /**
-   * Consecutive digests of one call become lines under one heading. Set when this block is such a line and the heading is already shown:
-   * the status in the heading.
+   * Consecutive digests of one call become lines under one heading, and the heading shows a status. If this block is such a line but not
+   * the first one, this is the status in the heading. Otherwise undefined.
    */
   readonly continuedStatus: string | undefined
   /** True when the prompt already shows the plan with exactly these steps and states. Then it is not shown again. */
   readonly repeatsPlan: boolean
-  /** For a block with an image or document: its number within the round or the user's input, or the reason why it is not sent. */
+  /**
+   * For a block with an image or document that is sent: its number, counted from 1 within its round or within the user's input. If it is
+   * not sent: the reason.
+   */
   readonly attachment: number | RefusalReason | undefined
 }
 

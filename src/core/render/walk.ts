@@ -28,7 +28,7 @@ export interface Walk {
   readonly buffer: BlockBuffer
   readonly size: number
   readonly shown: readonly RenderedBlock[]
-  /** Renders the blocks of `timeline` from position `size` on. */
+  /** Renders the blocks of `timeline` that are not rendered yet: those from position `size` on. */
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
   /** Returns the same slice as `slice`, but does not copy the lists. It is valid until the next call of `extend`. */

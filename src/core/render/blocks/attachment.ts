@@ -29,7 +29,7 @@ export function renderAttachmentMeta(block: Block, { caps }: RenderContext): rea
   ]
 }
 
-/** The last part of a path. Some clients send the whole path that the file has on the user's disk. */
+/** The last segment of a path. Some clients send the whole path that the file has on the user's disk. */
 const fileName = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 
 /** The image or document of a block. If it is not sent, a text that says why. */
@@ -67,13 +67,13 @@ const refusalTexts: { readonly [R in RefusalReason]: string } = {
  */
 export interface AttachmentLimiter {
   /**
-   * Decides whether the bytes of a block are sent. Returns their number within the round or the user's input, or the reason why they are
-   * not sent. Undefined for a block without bytes.
+   * Decides whether the image or document of a block is sent. If it is sent, returns its number, counted from 1 within its round or within
+   * the user's input of its turn. If not, returns the reason. Undefined for a block without bytes.
    */
   admit(block: Block, toolId: string | undefined): number | RefusalReason | undefined
   /**
-   * Counts an admitted block against the limits. Call it only when the block is really shown, because an admitted block may still render to
-   * nothing.
+   * Counts a block that `admit` accepted against the limits. Call it only when the prompt really shows the block, because `admit` also
+   * accepts blocks that then render to no parts.
    */
   record(block: Block, number: number): void
 }
@@ -104,9 +104,9 @@ const groupOf = (block: Block) => roundKey(block) ?? `input of ${block.turn_id}`
 const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /**
- * Why the bytes of this block are not sent; undefined when they may be sent. The limits that cover several blocks are not checked. Each
- * page of a PDF costs thousands of tokens. So a PDF that a tool made is sent only if the agent reads it with `react.read` or the tool set
- * `attach_to_model`.
+ * Why the bytes of this block are not sent; undefined when they may be sent. Only the block itself is checked. `admit` checks the limits
+ * for a round, for the user's input and for the whole prompt. A PDF that a tool made is sent only if the agent reads it with `react.read`
+ * or the tool set `attach_to_model`, because each page of a PDF costs thousands of tokens.
  */
 function refusalReason(block: Block, toolId: string | undefined, limits: Caps): RefusalReason | undefined {
   const mime = mimeOf(block)

@@ -14,8 +14,8 @@ interface Replacement {
 }
 
 /**
- * The text that the prompt shows instead of a hidden block. Undefined when another block with the same path shows the text, or when the
- * prompt shows nothing.
+ * The text that the prompt shows instead of a hidden block. Undefined when the prompt shows nothing for this block, for example because an
+ * earlier block with the same path already shows the text.
  */
 export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
@@ -35,9 +35,9 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
 }
 
 /**
- * Whether this is the first hidden block at its path. Hiding puts the replacement text on the first block that it hides. If that block was
- * compacted or not imported, the first hidden block that is left shows a line instead. A later block never does, so hiding more blocks does
- * not change the text of earlier ones.
+ * Whether this is the first hidden block at its path. Usually the first block that was hidden has the replacement text. If that block was
+ * compacted or not imported, the first hidden block that is left shows the line `HIDDEN — content removed`. Later blocks at the path show
+ * nothing, so hiding more blocks does not change the text of earlier ones.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 

@@ -42,7 +42,7 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.plan': renderPlan,
   'react.plan.ack': verbatim('stageText'),
   'react.plan.history': verbatim('planHistory', '[COMPACTED PLAN HISTORY]'),
-  'react.plan.preserved': renderNothing, // it keeps `ar:plan.latest:` readable; `react.plan.history` shows the plan
+  'react.plan.preserved': renderNothing, // `react.read` finds the plan in this block, but the prompt shows the plan in `react.plan.history`
   'react.completion': renderNothing, // `assistant.completion` shows the answer
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint', '[MID-TURN COMPACTION '),
   'react.workspace.checkout': renderNothing, // the announce shows it

@@ -30,8 +30,8 @@ export function renderToolCode(block: Block, { caps }: RenderContext): readonly 
 }
 
 /**
- * The parameters of a call as the prompt shows them. If the call writes a file, its `content` is cut to the beginning and the path. The
- * block of the artifact shows the whole content.
+ * The parameters of a call as the prompt shows them. Of a long `content`, the prompt shows only the beginning and the path of the file that
+ * the call writes. The block of the artifact shows the whole content.
  */
 function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: Caps): unknown {
   const { content } = params

@@ -13,7 +13,8 @@ import { binaryParts } from './attachment.ts'
 import { isPlainResult } from './fast-tool-result.ts'
 
 /**
- * Renders a `react.tool.result` with one of three headings:
+ * Renders a `react.tool.result` block. Its first line is a heading such as `[TOOL RESULT tc_1].summary rendering_tools.write_pdf`. The word
+ * after the dot tells what follows:
  *
  *   .summary    the status of the call, and one line per artifact
  *   .artifact   the path of one artifact, then its content
@@ -27,7 +28,10 @@ export function renderToolResult(block: Block, context: RenderContext): readonly
   return isPlainResult(block, context) ? renderResult(block, undefined, context) : renderByPayload(block, context)
 }
 
-/** Parses the text of a result to choose its form. It may be skipped if `isPlainResult` is true. */
+/**
+ * Renders a result whose text has to be parsed first, because its JSON value decides how it is rendered. If `isPlainResult` is true,
+ * `renderResult` gives the same parts without parsing.
+ */
 export function renderByPayload(block: Block, context: RenderContext): readonly Part[] {
   const payload = readPayload(block)
   if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
@@ -36,15 +40,15 @@ export function renderByPayload(block: Block, context: RenderContext): readonly 
 }
 
 /**
- * The heading of a summary of artifacts. Consecutive digests of one call become lines under one heading, which shows the status of the
- * first digest.
+ * The heading of a list of artifacts. Consecutive digests of one call become lines under one heading, which shows the status of the first
+ * digest.
  */
 export interface SummaryLine {
   readonly callId: string
   readonly status: string
 }
 
-/** The heading under which this block is a line. Undefined when the block is not rendered as a line of a summary. */
+/** The heading that belongs to this block if the block is rendered as a line of an artifact list. Undefined for other blocks. */
 export function summaryLineOf(block: Block, callId: string | undefined, toolId: string | undefined): SummaryLine | undefined {
   const digest = block.type === 'react.tool.result' && !blobOf(block) ? readDigest(block) : undefined
   if (!digest || callId === undefined || isShownByContent(block, digest, toolId)) return undefined
