@@ -97,7 +97,7 @@ const upload: OptionRules<Upload> = {
   mime: optional(textRule),
   content: expects('a text or a Uint8Array', (value) => typeof value === 'string' || value instanceof Uint8Array),
 }
-const attachments = optional(listOf('files', group('a file such as { name, content }', upload)))
+const attachments = optional(listOf('files', group('a file such as { name, content }', upload, 'other names allowed'))) // records of a file often have more fields
 const signal = optional(objectWith('an AbortSignal', 'addEventListener', 'throwIfAborted'))
 const eventId = optional(textRule)
 
