@@ -1,15 +1,7 @@
-import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../../ports/store.ts'
-import {
-  beingDeleted,
-  checkConversationName,
-  foldTitle,
-  type InfoFields,
-  pageOf,
-  pageSize,
-  parseCursor,
-} from '../shared/conversation-info.ts'
+import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
+import { beingDeleted, checkConversationName, type InfoFields } from '../shared/conversation-info.ts'
 import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
-import type { Database, Statement } from './database.ts'
+import type { Database } from './database.ts'
 
 /** A row of the table `conversations`. */
 export interface ConversationRow {
@@ -61,7 +53,6 @@ export function createConversations(database: Database) {
      next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
-  const listStatements = new Map<string, Statement<ConversationRow>>()
 
   /** Finds the row of a conversation, also if its deletion has begun. */
   const findAny = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
@@ -141,32 +132,6 @@ export function createConversations(database: Database) {
     head(conversationId: string): ConversationInfo | undefined {
       const row = findCommitted(conversationId)
       return row && infoOf(row)
-    },
-
-    list(query: ListQuery): ConversationPage {
-      const cursor = parseCursor(query.cursor)
-      const size = pageSize(query)
-      const wanted = foldTitle(query.search ?? '')
-      const conditions = [
-        'deleted_at IS NULL',
-        ...(cursor ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
-        ...(wanted === '' ? [] : ["instr(folded(coalesce(title, '')), ?) > 0"]),
-        ...(query.prefix === undefined ? [] : ['substr(id, 1, length(?)) = ?']),
-        ...(query.plain ? ["instr(id, '/') = 0"] : []),
-        ...(query.open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL)'] : []),
-      ]
-      const sql = `SELECT * FROM conversations WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`
-      const values = [
-        ...(cursor ? [cursor.activity, cursor.activity, cursor.id] : []),
-        ...(wanted === '' ? [] : [wanted]),
-        ...(query.prefix === undefined ? [] : [query.prefix, query.prefix]),
-      ]
-      const found = database.read(() => {
-        const statement = listStatements.get(sql) ?? database.readStatement<ConversationRow>(sql)
-        listStatements.set(sql, statement) // cached, so that each SQL text is prepared once
-        return statement.all(...values, size + 1)
-      })
-      return pageOf(found.map(infoOf), size)
     },
   }
 }

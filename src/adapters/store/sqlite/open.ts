@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../core/failure.ts'
-import { foldTitle } from '../shared/conversation-info.ts'
 import { makeFolder } from './make-folder.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
 
@@ -63,9 +62,7 @@ function openWriter(file: string): DatabaseSync {
 }
 
 function openReader(file: string | URL): DatabaseSync {
-  const reader = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
-  reader.function('folded', { deterministic: true }, (title) => foldTitle(String(title)))
-  return reader
+  return new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
 }
 
 /** Opens the writer. Returns undefined when this process may not change the file, or may not create files beside it. */

@@ -20,6 +20,9 @@ import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.
  */
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore, deleter: Deleter) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE deleted_at IS NULL')
+  const inactiveSince = database.writeStatement<ConversationRow>(
+    'SELECT * FROM conversations WHERE deleted_at IS NULL AND last_activity_at < ?',
+  )
   const frameOf = database.writeStatement<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
   const entriesAfter = database.writeStatement<StoredRow & { ts: string }>(
     `SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
@@ -92,7 +95,8 @@ export function createRemover(database: Database, conversations: Conversations, 
         !isHeld(leaseOf(row), now)
       const unfinished = await deleter.finishUnfinished(options)
       let removedBlobs = unfinished.removed
-      const idle = await database.write(() => allConversations.all().filter(isIdle))
+      const idle =
+        conversationsIdleSince === undefined ? [] : await database.write(() => inactiveSince.all(conversationsIdleSince).filter(isIdle))
       const deleted = await finishAll(
         idle.map(({ id }) => id),
         async (id) => {

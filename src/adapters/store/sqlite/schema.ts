@@ -112,6 +112,14 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_deleted ON conversations (id) WHERE deleted_at IS NOT NULL;
   INSERT INTO counters VALUES ('freed_text', 0);
   `,
+  // Lists are read from these indexes. `folder` is the id up to its last slash: tenant, project and user, or '' for a local conversation.
+  `
+  ALTER TABLE conversations ADD COLUMN folder TEXT GENERATED ALWAYS AS (rtrim(id, replace(id, '/', ''))) VIRTUAL;
+  CREATE INDEX conversations_by_activity ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL;
+  CREATE INDEX conversations_by_folder ON conversations (folder, last_activity_at DESC, id) WHERE deleted_at IS NULL;
+  CREATE INDEX conversations_unfinished ON conversations (last_activity_at DESC, id)
+    WHERE deleted_at IS NULL AND (open_turn IS NOT NULL OR waiting IS NOT NULL);
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -8,6 +8,7 @@ import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
 import { createIndexer } from './index-entries.ts'
+import { createLister } from './list.ts'
 import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
 import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
@@ -60,7 +61,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     watch,
 
     head: async (conversationId) => conversations.head(conversationId),
-    list: async (query) => conversations.list(query),
+    list: createLister(database),
 
     exportBundle: (conversationId) =>
       retryMissingBlob(async () => {

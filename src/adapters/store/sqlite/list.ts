@@ -1,0 +1,96 @@
+import { setImmediate as nextTask } from 'node:timers/promises'
+import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
+import { foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
+import { type ConversationRow, infoOf } from './conversations.ts'
+import type { Database, Statement } from './database.ts'
+
+/** How many titles a search compares before other work of the process may run. */
+const SEARCH_CHUNK = 500
+
+/** The parts of a query that decide which index is used. */
+export interface ListFilter extends Pick<ListQuery, 'plain' | 'open'> {
+  /** Only ids of the form `<folder><name>` without another slash in the name. `''` stands for ids without a slash. */
+  readonly folder?: string
+  /** Only ids that begin with this text. The matching rows have to be sorted, so `folder` is faster. */
+  readonly prefix?: string
+  readonly after?: { readonly activity: string; readonly id: string }
+}
+
+/** The SQL of a page and its values, without the limit. No query reads the whole table: an index gives the rows in order. */
+export function listQuery(
+  { folder, prefix, open, after }: ListFilter,
+  columns = '*',
+): { readonly sql: string; readonly values: readonly string[] } {
+  const upper = prefix === undefined ? undefined : firstAfter(prefix)
+  const conditions = [
+    'deleted_at IS NULL',
+    ...(folder === undefined ? [] : ['folder = ?']),
+    ...(prefix === undefined ? [] : ['id >= ?']),
+    ...(upper === undefined ? [] : ['id < ?']),
+    ...(open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL)'] : []),
+    ...(after ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
+  ]
+  const values = [folder, prefix, upper, ...(after ? [after.activity, after.activity, after.id] : [])].filter(
+    (value) => value !== undefined,
+  )
+  return {
+    sql: `SELECT ${columns} FROM conversations WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`,
+    values,
+  }
+}
+
+/** The first text after all texts that begin with `prefix`, in the order of UTF-8 bytes. Undefined when there is none. */
+function firstAfter(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number) // a character has at least one code point
+  while (points.at(-1) === 0x10ffff) points.pop()
+  const last = points.pop()
+  if (last === undefined) return undefined
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) // surrogates are no characters
+}
+
+export function createLister(database: Database) {
+  const statements = new Map<string, Statement<ConversationRow>>()
+  const byId = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ? AND deleted_at IS NULL')
+  const nested = database.readStatement('SELECT 1 FROM conversations WHERE deleted_at IS NULL AND folder > ? AND folder < ? LIMIT 1')
+
+  function read(filter: ListFilter, limit: number, columns?: string): readonly ConversationRow[] {
+    const { sql, values } = listQuery(filter, columns)
+    return database.read(() => {
+      const statement = statements.get(sql) ?? database.readStatement<ConversationRow>(sql)
+      statements.set(sql, statement) // cached, so that each SQL text is prepared once
+      return statement.all(...values, limit)
+    })
+  }
+
+  /** Whether all ids with this prefix are directly in the folder of this name. This is so for the conversations of one user. */
+  const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
+
+  function filterOf({ plain, open, prefix = '' }: ListQuery): ListFilter {
+    if (!prefix.isWellFormed()) return { folder: prefix } // no id begins with half of a surrogate pair
+    const place = plain ? { folder: '' } : isFolder(prefix) ? { folder: prefix } : {}
+    const begin = prefix === '' || place.folder === prefix ? {} : { prefix }
+    return { ...place, ...begin, ...(open && { open }) }
+  }
+
+  return async (query: ListQuery): Promise<ConversationPage> => {
+    const size = pageSize(query)
+    const wanted = foldTitle(query.search ?? '')
+    const filter = filterOf(query)
+    let after = parseCursor(query.cursor)
+    const page = (limit: number, columns?: string) => read({ ...filter, ...(after && { after }) }, limit, columns)
+    if (wanted === '') return pageOf(page(size + 1).map(infoOf), size)
+    const found: ConversationInfo[] = []
+    for (;;) {
+      const chunk = page(SEARCH_CHUNK, 'id, title, last_activity_at')
+      for (const { id, title } of chunk) {
+        if (title === null || found.length > size || !foldTitle(title).includes(wanted)) continue
+        const row = database.read(() => byId.get(id)) // undefined if it was deleted since
+        if (row) found.push(infoOf(row))
+      }
+      const last = chunk.at(-1)
+      if (found.length > size || chunk.length < SEARCH_CHUNK || !last) return pageOf(found, size)
+      after = { activity: last.last_activity_at, id: last.id }
+      await nextTask()
+    }
+  }
+}
