@@ -60,7 +60,10 @@ export function createAgent(options: AgentOptions): Agent {
   return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
 }
 
-/** Throws under a Node that is too old. There, calls would fail later with errors about missing functions, and npm leaves packages out. */
+/**
+ * Throws if Node is too old. An older Node lacks functions that Daybook calls, so calls would fail later with errors that do not name the
+ * cause. npm also leaves out optional packages that need a newer Node.
+ */
 function checkNode(): void {
   const { node } = process.versions
   if (Number.parseInt(node, 10) < 24) throw new Error(`daybook needs Node 24 or newer; this is v${node}`)
@@ -184,7 +187,10 @@ export interface StoreOptions {
   readonly data: string
   /** Default: `sqlite`. */
   readonly store?: 'sqlite' | 'memory'
-  /** If this process may not write to the files of the store, whether the store is opened for reading only. By default this is an error. */
+  /**
+   * What happens if this process may not write to the files of the store. If true, the store is opened for reading only. By default an
+   * error is thrown.
+   */
   readonly allowReadOnly?: boolean
 }
 

@@ -30,7 +30,8 @@ export interface AgentContext {
    */
   readonly hooksDelayCompletion: boolean
   /**
-   * Asks the application for its sections in the announce of a round. Never rejects. Undefined when the application has no such function.
+   * Calls the function `announce` of the application and returns its sections for the announce of a round. Never rejects. Undefined when
+   * the application passed no `announce`.
    */
   readonly announce?: ReturnType<typeof createAnnouncer> | undefined
   readonly hosting: Hosting | undefined
@@ -49,7 +50,9 @@ export type TurnServices = Pick<
   readonly store: Pick<ConversationStore, 'blobs'>
 }
 
-/** The model for each kind of call. */
+/**
+ * The models of the agent. `decision` is called in every round, `gate` for the title of a new conversation, and `compaction` for summaries.
+ */
 export interface Models {
   readonly decision: Model
   readonly gate: Model
@@ -63,7 +66,7 @@ export interface Problem {
 }
 
 const HOOK_TIMEOUT_MS = 10_000
-const ANNOUNCE_TIMEOUT_MS = 1_000 // short, because every round waits for the application's sections
+const ANNOUNCE_TIMEOUT_MS = 1_000 // only one second, because the round waits for the function `announce` of the application
 
 export function createAgentContext(parts: AgentParts): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts

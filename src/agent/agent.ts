@@ -55,7 +55,9 @@ export interface AgentParts {
   /** Limits for uploaded files, and functions that scan or summarise uploaded files. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
-  /** The memory, knowledge and skills that the built-in tools read and search. The timeline needs no option. */
+  /**
+   * The memory, knowledge and skills that the built-in tools read and search. The built-in tools can read the timeline without any option.
+   */
   readonly builtIn?: Omit<BuiltInOptions, 'contextTokens' | 'documents'>
   readonly instructions?: string
   readonly customisation?: string
@@ -87,7 +89,10 @@ export interface Agent {
    * Resolves with false when no turn is running, and with `known` when an event with this `eventId` was accepted before.
    */
   steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean | 'known'>
-  /** Stops the running turn. The part of its answer that users saw is kept; if they saw nothing, the answer is a fixed text. Its blocks and files are kept. Returns false when no turn is running. */
+  /**
+   * Stops the running turn. If users have seen a part of its answer, this part becomes the answer. If they have seen nothing, the answer is
+   * a fixed text. All blocks and files of the turn are kept. Returns false when no turn is running.
+   */
   stop(conversationId: string): Promise<boolean>
   /** Stores feedback about an earlier turn. The announce of the next turn shows it to the model. */
   feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
@@ -103,14 +108,15 @@ export interface Agent {
   /** Lists, renames, forks, exports and deletes conversations. */
   readonly archive: Archive
   /**
-   * Finishes deletions that failed, resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns have ended. Conversations that
-   * another owner holds are skipped. The result lists these conversations with the time at which to try again. The owner may still be
-   * working. Or the owner is dead but this can not be proven, for example because its container was replaced.
+   * Finishes deletions that failed, resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns
+   * have ended. Skips a conversation while another agent holds its claim. That agent may still be working. Or its process is dead but this
+   * can not be proven, for example because its container was replaced. The result lists the skipped conversations with the time at which to
+   * try again.
    */
   recover(options?: RecoverOptions): Promise<Recovery>
   /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
   drain(withinMs: number): Promise<void>
-  /** Interrupts running turns. They stay open in the journal, so the next process can resume them. */
+  /** Interrupts the running turns. They stay open in the journal, so that `recover` of a later process can resume them. */
   close(): Promise<void>
 }
 
@@ -205,10 +211,11 @@ export function createAgentFrom(parts: AgentParts): Agent {
     if (signal?.aborted) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      // `running` is undefined only for a message whose event id was used before. `run` passes no event id, so the cast is safe.
+      // `result` is undefined only if `running` is. This happens only for a message whose event id was used before. `run` passes no event
+      // id, so the cast is safe.
       return (await (signal ? Promise.race([result, cancelled.promise]) : result)) as TurnResult
     } catch (error) {
-      await releaseBlobs() // keeps blobs that an entry refers to
+      await releaseBlobs() // removes the uploaded bytes, but keeps blobs to which an entry refers
       throw error
     } finally {
       // the conversation is ending: wait for its end, so that the caller's next message starts a new turn
@@ -223,7 +230,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const { attachments = [], eventId = clock.randomHex(12) } = checked.send(options)
       checkEventId(eventId)
       const { running, acceptedEvent, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
-      // removes the blobs of a message that is not in the journal, because its event id was used before
+      // If the event id was used before, this message is not in the journal, and its blobs are removed. `releaseBlobs` keeps the blobs of a
+      // followup that was just accepted, because an entry refers to them.
       if (acceptedEvent || !running) await releaseBlobs()
       if (!running) return { how: 'known', turnId: undefined, eventId }
       running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))

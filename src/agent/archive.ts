@@ -44,8 +44,8 @@ export interface Archive {
   rename(key: string, title: string): Promise<ConversationInfo>
   /**
    * Deletes the conversation, its workspace and its hosted files. A turn that runs in this process is stopped first. Throws
-   * `conversation.busy` while another process holds the conversation. If a step fails, the conversation is no longer found, and the rest
-   * is removed by the next `delete`, `retain` or `recover`.
+   * `conversation.busy` while another process holds the claim of the conversation. If a step of the deletion fails, no reader finds the
+   * conversation any more. The next `delete`, `retain` or `recover` then removes the data that is left.
    */
   delete(key: string): Promise<void>
   /**
@@ -53,7 +53,7 @@ export interface Archive {
    * failed.
    */
   retain(policy: RetentionPolicy): Promise<RetentionReport>
-  /** Throws `store.failed` when new entries could not be stored, for example because the disk is full. */
+  /** Checks whether the store can store new entries. If not, for example because the disk is full, throws `store.failed`. */
   check(): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
@@ -129,7 +129,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       await store.importBundle(await withOwnFiles(bundle, key, hosting), { as: key })
     } catch (error) {
       const { scope, name } = parseConversationKey(key)
-      // if the conversation exists now, another process has created it, and the hosted files belong to it
+      // another process may have imported the conversation meanwhile: then the hosted files belong to that conversation and stay
       if (!(await store.head(key))) await hosting?.remove(scope, name)
       throw error
     }

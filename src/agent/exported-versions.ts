@@ -9,9 +9,9 @@ import { historyOf } from '../tools/artifacts/history.ts'
 import { recordsOf } from './conversation/history.ts'
 
 /**
- * Adds the files of all versions to the bundle of the conversation `key`, so that every kind of workspace can read the versions in a copy.
- * A version that is lost stays lost in the copy. If a version can not be reached at the moment, throws, because the copy would never have
- * this version.
+ * Adds the files of all versions to the bundle of the conversation `key`. The bundle becomes a fork or an imported conversation, and every
+ * kind of workspace can then read the versions in it. A version that was lost stays lost there. Throws if a version can not be reached at
+ * the moment. Otherwise the new conversation would never have this version.
  */
 export async function withVersions(bundle: Bundle, key: string, store: ConversationStore, workspaces: Workspaces): Promise<Bundle> {
   const turnIds = bundle.turn_logs.flatMap(({ turn_id, blocks }) => (blocks.some(isPublished) ? [turn_id] : []))
@@ -34,8 +34,8 @@ export async function withVersions(bundle: Bundle, key: string, store: Conversat
 const isPublished = ({ type }: Block) => type === 'react.workspace.publish'
 
 /**
- * The fields of a publish record that say where this system stores the version, such as a git commit. They are left out, because a copy on
- * another system can not use them.
+ * The fields of a publish record that say where this system stores the version, such as a git commit. They are left out of the bundle,
+ * because another system that imports the bundle can not use them.
  */
 const storageFields: ReadonlySet<string> = new Set(['commit_sha', 'lineage_ref', 'version_ref'])
 

@@ -91,7 +91,10 @@ export const delayCompletion = (registered: readonly Partial<HookFunctions>[]): 
 /** Hooks without a return value. */
 type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
 
-/** Throws when a block of a hook is invalid. Such a block would make the commit with the answer fail, because both are in one commit. */
+/**
+ * Throws when a block that a hook returned is invalid. The blocks are committed together with the answer, so an invalid block would make
+ * this commit fail.
+ */
 function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
   for (const draft of drafts) {
     parseBlock({ id: 'b_0', ...draft })

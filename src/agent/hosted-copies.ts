@@ -6,9 +6,10 @@ import { type Bundle, mapBlocks } from '../core/timeline/bundle.ts'
 import type { Hosting, HostingHandles } from '../ports/hosting.ts'
 
 /**
- * Hosts the files of a bundle again, for the new conversation `key`, and puts the new handles into the blocks. Without this, the handles
- * would stop working when the old conversation is deleted. A block loses its handles if the bundle does not contain the bytes of its file.
- * Handles that another system made are kept.
+ * Hosts the files of a bundle again for the new conversation `key`. Puts the handles of the new files into `meta` of the blocks, in place
+ * of the old handles (`key`, `rn` and `hosted_uri`). The old handles would stop working when the original conversation is deleted. If the
+ * bundle does not contain the bytes of a file, the block of this file has no handles afterwards. Handles that were not made by Daybook are
+ * kept.
  */
 export async function withOwnFiles(bundle: Bundle, key: string, hosting: Hosting | undefined): Promise<Bundle> {
   const copies = new Map<string, HostingHandles>()

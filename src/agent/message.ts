@@ -78,7 +78,7 @@ export interface NotifyOptions extends EventOptions {
   readonly source?: string
   /**
    * True when the agent should react to the event. The running turn then gets an extra round. If its answer is already finished, the answer
-   * is deferred. If no turn is running, the event waits, because it never starts a turn.
+   * is deferred. If no turn is running, the event waits for the next turn, because an event of `notify` never starts a turn.
    */
   readonly reactive?: boolean
 }

@@ -49,8 +49,8 @@ export interface AgentSettings {
    */
   readonly stopGraceMs: number
   /**
-   * How many bytes the result of a tool may have. The output of a larger result becomes a file of the turn, and the result shows the
-   * beginning. Streams are read up to 64 MiB.
+   * How many bytes the result of a tool may have. The output of a larger result is stored as a file of the turn, and the result shows only
+   * its beginning. If the output is a stream, at most 64 MiB of it are read.
    */
   readonly maxResultBytes: number
   /**
@@ -92,7 +92,7 @@ export interface SourceSettings {
   readonly eligibleMimes: readonly string[]
 }
 
-/** Limits of the model calls of one kind. */
+/** The output limit and the temperature for one kind of model call, such as `decision` or `gate`. */
 export interface ModelSettings {
   readonly maxTokens: number
   readonly temperature: number

@@ -15,7 +15,10 @@ export interface BlobStore {
   has(sha256: string): Promise<boolean>
   /** Removes a blob if it exists. The caller has to make sure that no entry refers to the blob. */
   remove(sha256: string): Promise<void>
-  /** Throws `store.failed` when no blob could be stored now. A blob store that can not find this out need not have the function. */
+  /**
+   * Checks whether a blob can be stored now. If not, throws `store.failed`. A blob store that can not find this out need not have the
+   * function.
+   */
   check?(): Promise<void>
 }
 

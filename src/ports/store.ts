@@ -66,9 +66,10 @@ export interface ConversationStore {
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /**
-   * Tells the listener when the conversation has new entries, whichever process or store has appended them, and when it was deleted. The
-   * call comes soon after the append, and once for several appends. The journal then has the entries. A listener that starts to watch and
-   * then reads the journal misses nothing. Returns a function that ends the watching. Watching alone does not keep the process running.
+   * Tells the listener when the conversation has new entries, and when it was deleted. The entries may come from any process. The listener
+   * is called soon after an append, and possibly only once for several appends. At this time the journal has the entries. A caller that
+   * first watches and then reads the journal misses no entry. Returns a function that ends the watching. Watching alone does not keep the
+   * process running.
    */
   watch(conversationId: string, listener: WatchListener): () => void
 
@@ -104,17 +105,17 @@ export interface ConversationStore {
   /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
   retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
   /**
-   * Throws `store.failed` when new entries and blobs could not be stored, for example because the disk is full or a file was removed. The
-   * check writes a little and syncs it to the disk.
+   * Checks whether new entries and blobs can be stored. If not, for example because the disk is full or a file was removed, throws
+   * `store.failed`. The check writes a little and syncs it to the disk.
    */
   check(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * An agent in a process that writes. Each agent has its own `id`, so two agents in one process are two owners. The other fields identify
- * the process. With them, a later process can prove that this process is dead, and takes over its leases at once. A field whose value can
- * not be found out is left out. Without this field there may be no proof, and then the later process waits until the lease expires.
+ * An agent that claims conversations. Each agent has its own `id`, so two agents in one process are two owners. The other fields identify
+ * the process of the agent. With them, a later process can prove that this process is dead, and takes over its leases at once. A field
+ * whose value can not be found out is left out. Then there may be no proof, and the later process waits until the lease expires.
  */
 export interface Owner {
   readonly id: string

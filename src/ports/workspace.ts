@@ -58,14 +58,14 @@ export interface Workspace {
    */
   hydrate(turnId: string, refs: readonly HydrationRef[], history: RecordedFiles): Promise<Hydration>
   /**
-   * Copies all requested sources into `files/` of the turn, in order, or none of them. `mode` says whether they replace all files or are
-   * added.
+   * Copies all requested sources into `files/` of the turn, in order, or none of them. With the mode `replace`, `files/` then has only
+   * these files. With `overlay`, they are added to the files in `files/`.
    */
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
   /**
-   * The versions of these turns as manifests, which every kind of workspace can read from a journal. Versions that are already stored as
-   * manifests are left out. Lost versions are left out too. `put` is called with the bytes of each file. Throws when a version can not be
-   * reached at the moment.
+   * The versions of these turns as manifests, which every kind of workspace can read from a journal. Leaves out versions that are already
+   * stored as manifests, and versions that the workspace does not have any more. Calls `put` with the bytes of each file. Throws when a
+   * version can not be reached at the moment.
    */
   exportVersions(
     turnIds: readonly string[],
@@ -170,7 +170,10 @@ export type CheckoutOutcome =
     }
   | {
       readonly ok: false
-      /** `unavailable` means that the version of a source can not be reached completely. */
+      /**
+       * `missing`: the turn of a source has no such files. `nonempty`: the checkout would remove files that this turn wrote, and `force` is
+       * not set. `unavailable`: the version of a source can not be reached completely. `failed`: any other error.
+       */
       readonly code: 'missing' | 'nonempty' | 'unavailable' | 'failed'
       readonly problems: readonly { readonly source?: CheckoutSource; readonly message: string }[]
     }

@@ -25,8 +25,8 @@ export interface IncomingMessage {
 export interface AdmittedMessage {
   readonly attachments: readonly Attachment[]
   /**
-   * Removes the blobs of the message to which the journal does not refer. Called if the delivery failed, or if the message was known
-   * already.
+   * Removes the blobs of the message, except those to which the journal refers. Called if the delivery failed, or if the message had no
+   * effect because its event id was used before.
    */
   releaseBlobs(): Promise<void>
   /** Allows the next message of the conversation to be delivered. */

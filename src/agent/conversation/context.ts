@@ -25,7 +25,7 @@ export interface ConversationContext {
   /** Undefined when the agent has no prices. */
   readonly spending: Spending | undefined
   readonly records: Records
-  /** The blobs of the store. What tools put is remembered until the turn is closed. */
+  /** The blobs of the store. It records which blobs the tools put during a turn: see `PutBlobs`. */
   readonly blobs: BlobStore
   /** Reads the entries of the open turn from the store. A resumed turn computes its progress from them. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>
@@ -48,7 +48,10 @@ export interface RunningConversation {
   readonly firstResult: Promise<TurnResult | undefined>
   /** Resolves when the first turn has ended, and every turn that a waiting followup started. */
   readonly finished: Promise<void>
-  /** The blobs that tools have put since the last turn was closed. Maybe no entry refers to them. */
+  /**
+   * The blobs that tools have put since the last turn was closed. Possibly no entry refers to them yet. A deletion of the conversation then
+   * does not find them in the journal and takes them from this list.
+   */
   readonly putBlobs: readonly BlobRef[]
   abort(reason: unknown): void
 }

@@ -72,7 +72,9 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
   const finished = runQueuedTurns(conversation, first)
-  if (start !== reason) journaled.resolve() // the inbox has already committed the message or event, or there is none
+  // A new message is journaled by the turn that it starts. In every other case nothing is left to journal: the inbox has just committed the
+  // event, or there is only unfinished work.
+  if (start !== reason) journaled.resolve()
   finished.then(journaled.resolve, journaled.reject)
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
@@ -158,7 +160,10 @@ function onEntry(
   agent.onEntry?.(conversationId, event)
 }
 
-/** The turn that must run first, if any. If an event must be put into the inbox before that turn, also this event. */
+/**
+ * Decides which turn runs first: an unfinished turn or waiting followup, or else a turn for the new message. No turn runs if there is only
+ * an event. `event` must be put into the inbox before the turn starts.
+ */
 function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { readonly start?: TurnStart; readonly event?: NewEvent } {
   const unfinished = findUnfinished(timeline)
   const start = unfinished ? { start: unfinished } : {}
@@ -175,8 +180,8 @@ function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { rea
 }
 
 /**
- * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets its result when the next turn is certain to
- * start. The caller of the last turn gets the result after the claim is released.
+ * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets its result when it is known that a next turn
+ * follows. If no turn follows, the caller gets the result after the claim is released.
  */
 async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined): Promise<void> {
   const { agent, inbox } = conversation
@@ -226,7 +231,8 @@ async function runOneTurn(
 ): Promise<TurnResult> {
   const { agent, ledger, spending, workspaces, abort } = conversation
   const { clock, settings, hooks } = agent
-  // the next turn starts after this, so the caller of the previous turn sees no events of the next one
+  // Before this turn begins, the caller of the previous turn must have got its result. Otherwise that caller would also see events of this
+  // turn.
   if (previous) await previous.callerResult.promise
   const feedbacks = await collectFeedback(ledger, clock.now(), settings)
   const resumed = start.kind === 'unfinished'

@@ -25,7 +25,7 @@ export interface Inbox {
   readonly waiting: readonly InboxEvent[]
   /** True when a steer for the current turn is waiting. */
   readonly hasSteer: boolean
-  /** Begins a turn. A steer without a target turn is for this turn from now on. */
+  /** Begins a turn. A steer that is accepted from now on, and that names no target turn, is for this turn. */
   startTurn(turnId: string): void
   /** The id of the running turn. Undefined between two turns. */
   readonly currentTurn: string | undefined
@@ -44,16 +44,22 @@ export interface Inbox {
   /** True when the time limit of the turn is reached. */
   readonly timeUp: boolean
   /**
-   * Begins an activity, which is a model call or a tool call. A steer or the time limit may abort it. The caller must call `end` after it.
+   * Begins an activity, which is a model call or a tool call. A steer or the time limit may abort the activity. When the activity is over,
+   * the caller must call its `end`.
    */
   beginActivity(): Activity
-  /** Resolves when an event is accepted that the turn must answer, at the latest after `ms` milliseconds. */
+  /**
+   * Resolves when an event is accepted that the turn must answer (a followup, a steer or a reactive event), at the latest after `ms`
+   * milliseconds.
+   */
   waitForEvents(ms: number): Promise<void>
-  /** Resolves when the next turn starts or the inbox is closed. It may resolve earlier, so the caller must check again. */
+  /**
+   * Resolves when the next turn starts or the inbox is closed. It also resolves when an event is accepted, so the caller must check again.
+   */
   untilTurnStarts(): Promise<void>
   /**
-   * Returns the oldest followup that no turn has read. If there is none, closes the inbox. Both happen in one commit, so no event can
-   * arrive between the check and the closing.
+   * Returns the oldest followup that no turn has read. If there is none, closes the inbox. The check and the closing happen inside one
+   * commit, and commits run one after the other, so no event can be accepted between them.
    */
   nextFollowupOrClose(): Promise<InboxEvent | undefined>
   close(): void
@@ -85,7 +91,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   function limitTime(ms: number | undefined): void {
     clearTimeout(limitTimer)
     timeUp = false
-    if (ms === undefined || ms > MAX_TIMER_MS) return // without a timer, the time is still checked before every round
+    if (ms === undefined || ms > MAX_TIMER_MS) return // `setTimeout` can not wait so long: the time is then checked only before every round
     if (ms <= 0) endTime()
     else limitTimer = setTimeout(endTime, ms)
   }

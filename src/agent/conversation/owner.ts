@@ -7,8 +7,8 @@ import type { Owner } from '../../ports/store.ts'
 type ProcessFacts = Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'>
 
 /**
- * Data about this process that does not change while it runs, so it is read once. All agents of a process must have the same data, even in
- * different worker threads.
+ * Data that identifies this process. It does not change while the process runs, so it is read once. All agents of a process must have the
+ * same data, even in different worker threads. Otherwise one agent would take another one for a dead process with the same pid.
  */
 let processFacts: ProcessFacts | undefined
 
@@ -19,8 +19,8 @@ export function createOwner(clock: Clock): Owner {
 }
 
 /**
- * Returns an empty object when `/proc` is not readable. Other processes then can not find out whether this process is dead. They wait until
- * its leases expire.
+ * Data that identifies this process on Linux, read from `/proc`. If `/proc` is not readable, returns an empty object. Other processes then
+ * can not find out whether this process is dead, and wait until its leases expire.
  */
 function readLinuxFacts(): ProcessFacts {
   try {

@@ -3,12 +3,13 @@ import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
 /**
- * The blobs of the store, for the tools of a running conversation. It remembers which blobs were put since the last turn was closed. If the
- * conversation is deleted meanwhile, no entry may refer to them, and they must be removed too.
+ * The blobs of the store, for the tools of a running conversation. It remembers which blobs tools have put since the last turn was closed.
+ * Possibly no entry refers to these blobs yet. If the conversation is deleted, the deletion would then not find them in the journal, so it
+ * gets them from `refs`.
  */
 export interface PutBlobs {
   readonly blobs: BlobStore
-  /** Forgets the blobs that were put. Call it when a turn is closed: entries now refer to the blobs that the turn needed. */
+  /** Forgets the blobs that were put. Called when a turn is closed. From then on the journal refers to the blobs that the turn needed. */
   forget(): void
   /** Waits for puts that are running. Later puts throw, because a tool that did not stop may try to put a blob after a deletion. */
   close(): Promise<void>

@@ -1,6 +1,6 @@
 import type { TurnResult } from '../turn/finish.ts'
 
-/** For each inbox event, the result of the turn that has read the event. */
+/** The results that the senders of inbox events wait for. The result of an event is the result of the turn that has read it. */
 export interface ResultsByEvent {
   of(eventId: string): Promise<TurnResult>
   /** Called when a turn has read events. `result` is the result of this turn. */

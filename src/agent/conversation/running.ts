@@ -53,7 +53,10 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
     return starting
   }
 
-  /** There is no `await` between the lookup and the start, so two messages that arrive together do not both start the conversation. */
+  /**
+   * The code does not `await` between the lookup of the running conversation and its start. Otherwise two messages that arrive together
+   * could both start the conversation.
+   */
   async function deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult> {
     let event: NewEvent | undefined
     for (;;) {

@@ -16,7 +16,9 @@ export interface Spending {
    * can not be compared with the limit.
    */
   hasPrice(model: string): boolean
-  /** Whether the price of a call of the turn is not known. `more` are responses of the turn that are not recorded yet. */
+  /**
+   * Whether the price of at least one call of the turn is not known. `more` has responses of the turn that were not passed to `record` yet.
+   */
   isUnpriced(turnId: string, more: readonly ResponseReceived[]): boolean
 }
 
@@ -55,8 +57,8 @@ export function createSpending(priceOf: PriceOf): Spending {
 }
 
 /**
- * The price that the application's `priceOf` returns. Undefined when `priceOf` throws or returns no valid price. A turn with a money limit
- * then ends.
+ * The price that the application's `priceOf` returns for a call. Undefined when `priceOf` throws or returns no valid price. A turn with a
+ * money limit then ends, because its cost can not be compared with the limit.
  */
 function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {

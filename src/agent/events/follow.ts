@@ -13,19 +13,19 @@ export interface FollowOptions {
 }
 
 /**
- * Yields every entry after a given one, then every event as it happens:
+ * Yields every entry after the entry `after`, then every event as it happens. In this example, numbers are entries and `~` are live events:
  *
- *   journal     1 2 3 … … 41
- *   subscribed              ╵in flight╵ 42 ~ ~ ~ 43 ~ …
- *   journal                 42
+ *   1. read the journal         1 2 3 … 41
+ *   2. subscribe to the hub                   43 ~ ~ 44 ~ …   these events wait in a queue, behind the live events of the current response
+ *   3. read the journal again              42 43              entry 42 was appended between step 1 and step 2
+ *   4. yield the queue                           ~ ~ 44 ~ …   without entry 43, which step 3 has already yielded
  *
- * Numbers are entries, and `~` are live events. First the journal is read, as fast as the reader takes the entries. Then this function
- * subscribes to the hub. It reads the journal again, so that no entry is missed that was appended meanwhile.
- * The hub has only the events of this process. When `store.watch` tells that another process has appended entries, or when a `seq` is left
- * out, the entries are read from the journal. The live events of other processes are not available.
+ * The journal is read as fast as the reader takes the entries.
+ * The hub has only the events of this process. If `store.watch` tells that another process has appended entries, or if the queue lacks a
+ * `seq`, the missing entries are read from the journal. The live events of other processes are not available.
  * No entry is yielded twice. If the journal has the blocks of a response, the live events of this response are left out. A reader that
- * joins in the middle of an answer gets the answer from its beginning. The iteration ends when the agent is closed or the conversation is
- * deleted, after the last event was read.
+ * joins in the middle of an answer gets the answer from its beginning.
+ * The iteration ends when the agent is closed or the conversation is deleted, after the last event was read.
  */
 export async function* follow(
   conversationId: string,
@@ -35,7 +35,8 @@ export async function* follow(
   agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
-  let lastDecision = 0 // the `seq` of the latest entry with the blocks of a response: live events before this entry are left out
+  // the `seq` of the latest entry with the blocks of a response. The live events of that response came before it and are left out
+  let lastDecision = 0
   async function* readEntries(before = Number.POSITIVE_INFINITY): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry, limit: before - lastEntry - 1 })) {
       if (signal?.aborted || entry.seq >= before) return
@@ -82,7 +83,10 @@ export async function* follow(
   }
 }
 
-/** Tells that the journal has entries up to `lastSeq`. The hub may not have them. Undefined when the conversation was deleted. */
+/**
+ * The message of `store.watch` that the journal has entries up to `lastSeq`, which maybe another process has appended. `lastSeq` is
+ * undefined when the conversation was deleted.
+ */
 interface WrittenElsewhere {
   readonly event: undefined
   readonly lastSeq: number | undefined

@@ -11,7 +11,7 @@ interface Queue<T> extends AsyncIterable<T> {
 type Result<T> = IteratorResult<T, undefined>
 type Resolve<T> = (result: Result<T> | Promise<Result<T>>) => void
 
-/** `onAbandoned` is called when the reader stops before or at the end of the queue. */
+/** `onAbandoned` is called once per reader: when it has read the last item of a closed queue, or when it stops earlier. */
 export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
   // Items wait for a reader, or readers wait for items. So one of these two lists is always empty.
   const items = createFifo<T>()
@@ -57,7 +57,10 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** A first-in, first-out list. `Array.shift` would copy a long array for each item. This list copies its items rarely. */
+/**
+ * A first-in, first-out list. `Array.shift` would move all items of a long array for each item that is taken. This list moves its items
+ * rarely.
+ */
 function createFifo<T>() {
   const all: T[] = []
   let next = 0

@@ -3,13 +3,13 @@ import type { EntryEvent } from '../../core/event.ts'
 import { textSize } from '../../core/json.ts'
 import type { Entry } from '../../ports/store.ts'
 
-/** Smaller entries are not shared: finding them would cost more than a copy. */
+/** Only entries with at least this many characters are shared. To share a smaller entry would cost more than to copy it. */
 const LARGE = 16 * 1024
 
 /**
- * Returns a function that makes events of entries that were read from the journal. Each reader of a conversation gets a copy of its own
- * from the store. If another reader still holds the event of the same large entry, that event is returned and the copy is dropped. So many
- * slow readers of a long text hold it once.
+ * Returns a function that makes events of entries that were read from the journal. The store gives each reader its own copy of an entry. If
+ * another reader still holds the event of the same large entry, the function returns that event, and the new copy is dropped. A long text
+ * is then in memory only once, even if many slow readers hold it.
  */
 export function createSharedEntries(): (conversationId: string, entry: Entry) => EntryEvent {
   const held = new Map<string, WeakRef<EntryEvent>>()
@@ -21,7 +21,7 @@ export function createSharedEntries(): (conversationId: string, entry: Entry) =>
     if (textSize(change, LARGE) < LARGE) return event
     const key = `${seq} ${conversationId}`
     const known = held.get(key)?.deref()
-    // the contents may differ, if the conversation was deleted and created again
+    // the contents differ if the conversation was deleted and a new one was created with the same id
     if (known && isDeepStrictEqual(known.change, change)) return known
     held.set(key, new WeakRef(event))
     released.register(event, key)

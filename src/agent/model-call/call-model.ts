@@ -24,7 +24,7 @@ import type { Turn } from '../turn/turn.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
 import { isOverflowError } from './service-errors.ts'
 
-/** A call of the decision model, with its response. If attempts failed, this is the last attempt. */
+/** A call of the decision model, with its response. If attempts failed, the response is that of the last attempt. */
 export type ModelCall = NewCall | JournaledCall
 
 interface CallOutcome {
@@ -46,8 +46,8 @@ export interface NewCall extends CallOutcome {
 }
 
 /**
- * A call whose response is already in the journal, while its blocks are not. This process or a process that died has committed the
- * response.
+ * A call whose response is already in the journal. The blocks that are made of the response are not in the journal yet. The response was
+ * committed by this process, or by a process that died.
  */
 export interface JournaledCall extends CallOutcome {
   readonly journaled: true
@@ -200,8 +200,8 @@ export const responseChanges = (origin: BlockOrigin, call: ModelCall): readonly 
 const noChanges: readonly ResponseReceived[] = []
 
 /**
- * Commits a response before its blocks, because a slow step comes first. If the process dies during this step, the model need not be called
- * again.
+ * Commits a response alone, without the blocks that are made of it. This is done before a slow step: the exit grace, a hook or a publish.
+ * If the process dies during this step, the process that resumes the turn need not call the model again.
  */
 export async function enterResponse({ conversation }: Turn, origin: BlockOrigin, call: ModelCall): Promise<JournaledCall> {
   if (call.journaled) return call

@@ -53,8 +53,8 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
   }
 
   /**
-   * Called when the stream ends, or when the model did not stop in time. If the response was complete before, a later abort does not change
-   * it.
+   * Sets `interrupted`. Called when the stream ends, or when the model did not stop in time after an abort. A response that the model has
+   * completed does not count as interrupted, even if the call was aborted.
    */
   function checkInterrupted(): void {
     interrupted = activity.signal.aborted && !finished

@@ -11,8 +11,9 @@ import type { Turn } from '../turn/turn.ts'
 import type { ReadOptions } from './read-response.ts'
 
 /**
- * The output of a response in lanes, for clients that watch the turn. The lanes are computed only when they are needed. While a client
- * watches, this is at once. Otherwise it is when a client joins, or when a function below is called. The output is the same in all cases.
+ * The output of a response in lanes, for clients that watch the turn. `add` only collects the events of the response. The lanes are made
+ * later, when `catchUp` or one of the functions after it is called. While a client watches, `catchUp` is called after each piece of the
+ * response. Otherwise it is called when a client joins. The lanes are the same in all cases.
  */
 export interface LiveOutput {
   /** Adds events of the channel parser, without emitting them. */
@@ -116,7 +117,8 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
       ended = true
       const rest = parser.end()
       if (how === 'cut')
-        for (const event of rest) received.push(event) // the text may be a part of a tag: it is not shown, and it broke no rule
+        // the stream broke off, so the last text may be the beginning of a tag. It is not shown and not checked
+        for (const event of rest) received.push(event)
       else receive(rest)
       liveOutput.end(how)
     },

@@ -60,7 +60,8 @@ export interface ReadOptions {
 
 /**
  * Reads a response to its end. Never rejects, because errors are part of the result. If no client watches, the text is only collected and
- * split into channels at the end. A response in the usual form is then split without the parser.
+ * is split into channels at the end. If each channel then occurs once with exact tags, `readPlainChannels` splits the text without the
+ * parser.
  */
 export async function readResponse(
   open: () => AsyncIterable<ModelEvent>,
@@ -125,8 +126,9 @@ export async function readResponse(
   }
 
   /**
-   * Called when the stream ends, or when the model did not stop in time. If the response was complete before, a later abort does not change
-   * it.
+   * Sets `interrupted`. Called when the stream ends, or when the model did not stop in time after an abort. A response that the model has
+   * completed does not count as interrupted, even if the call was aborted. Some adapters report an end after an abort although the text is
+   * not complete. Such an end is ignored.
    */
   function checkInterrupted(): void {
     if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isUnclosed(raw, channels)))) finish = undefined

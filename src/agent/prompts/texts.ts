@@ -7,8 +7,8 @@ import type { Tool } from '../../tools/tool.ts'
 interface SystemText {
   readonly instructions?: string
   /**
-   * Text from the operator of the installation. It is the last part of the system text. It overrides the instructions, but not the
-   * protocol.
+   * Text from the operator of the installation. It is the last part of the system text. It has priority over the instructions, but not over
+   * `protocolText`, which defines the format of responses.
    */
   readonly customisation?: string
   readonly tools: readonly Tool[]

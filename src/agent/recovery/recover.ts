@@ -10,19 +10,19 @@ import type { TurnResult } from '../turn/finish.ts'
 export interface Recovery {
   /** The results of the turns that were resumed or started. */
   readonly results: readonly TurnResult[]
-  /** Conversations with unfinished work that were skipped, because another owner holds them. */
+  /** Conversations with unfinished work that were skipped, because another agent holds their claim. */
   readonly skipped: readonly SkippedConversation[]
 }
 
-/** A conversation that `recover` skipped, because another owner holds it. */
+/** A conversation that `recover` skipped, because another agent holds its claim. */
 export interface SkippedConversation {
   readonly conversationId: string
   /**
-   * When the lease of the owner ends, as ISO 8601. If the owner is dead, `recover` succeeds after this time. If the owner is alive, it
-   * renews its lease, and the conversation is skipped again.
+   * When the lease of the other agent ends, as ISO 8601. If the process of that agent is dead, `recover` succeeds after this time. If that
+   * agent is alive, it renews its lease, and the conversation is skipped again.
    */
   readonly until: string
-  /** Undefined when another owner took the conversation while this process was resuming it. */
+  /** The process of the other agent. Undefined when that agent took the claim while this process was resuming the conversation. */
   readonly owner?: Pick<Owner, 'host' | 'pid'>
 }
 
@@ -35,7 +35,7 @@ export interface RecoverOptions {
 /** How many conversations are resumed at the same time. With more than one, a slow model call does not delay all other conversations. */
 const maxConcurrent = 32
 
-/** Finishes deletions, then resumes all unfinished turns in the store. Skips conversations that another owner holds. */
+/** Finishes deletions, then resumes all unfinished turns in the store. Skips a conversation while another agent holds its claim. */
 export async function recoverAll(
   store: ConversationStore,
   conversations: Pick<RunningConversations, 'start'>,

@@ -47,8 +47,8 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
 }
 
 /**
- * The last decision, if its response is in the journal and its blocks are not. A process commits the response first if a slow step comes
- * before the commit with the blocks.
+ * The response of the last decision, if it is in the journal and the blocks that are made of it are not. A process commits a response alone
+ * if a slow step comes before the commit with the blocks, such as a hook or a publish.
  */
 function responseWithoutBlocks(turnId: string, changes: readonly Change[]): ResponseReceived | undefined {
   const at = changes.findLastIndex(
@@ -61,9 +61,7 @@ function responseWithoutBlocks(turnId: string, changes: readonly Change[]): Resp
   return hasBlocks ? undefined : response
 }
 
-/**
- * Acts on a journaled response in the same way as the round that received it would have done. `progress` is the progress after this round.
- */
+/** Acts on a journaled response in the same way as the round that received it would have done. `progress` already counts this round. */
 async function handleJournaledResponse(turn: Turn, progress: Progress, response: ResponseReceived): Promise<RoundResult> {
   const { call_id: callId, iteration, ts, wrap_up: limit } = response
   const origin: BlockOrigin = { turnId: turn.turnId, callId, iteration, ts }
@@ -159,7 +157,7 @@ export function restoreProgress(
   return progress
 }
 
-/** The last call after a reached limit (`wrap_up`) uses no round of the budget. */
+/** The progress after a response. The last call after a reached limit, whose response has `wrap_up`, uses no round of the budget. */
 function afterResponse(
   before: Progress,
   response: ResponseReceived,

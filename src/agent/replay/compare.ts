@@ -61,7 +61,10 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
 }
 
-/** The block without its visibility if the recorded one has none: earlier versions did not mark calls and outputs. */
+/**
+ * The present block without `meta.visibility`, if the recorded block has none. Earlier versions of Daybook did not set the visibility of
+ * calls and outputs.
+ */
 function withoutNewMark(block: Block, { meta: recorded }: Block): Block {
   if (block.meta?.visibility === undefined || recorded?.visibility !== undefined) return block
   const { visibility: _new, ...meta } = block.meta
@@ -77,7 +80,10 @@ function comparableBlock(block: Block): unknown {
 /** Whether a block is an attachment. Attachments are the input of a turn. A replay does not host them, so their handles would differ. */
 const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
-/** The recorded blocks without the blocks of hooks, because hooks do not run in a replay. */
+/**
+ * The recorded blocks without those that hooks added, because hooks do not run in a replay. Only blocks with a type of Daybook are kept. If
+ * their number is not `count`, returns all recorded blocks.
+ */
 function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
   return ours.length === count ? ours : recorded
@@ -119,7 +125,10 @@ interface PresentPrompt {
 }
 
 interface PromptCompareOptions {
-  /** If true, the system text is not compared. The comparison then also finds differences after it. */
+  /**
+   * If true, the list of tools and the system text are not compared. Otherwise a difference in them would be the only one that is reported,
+   * because only the first difference is returned.
+   */
   readonly anySystem: boolean
 }
 
@@ -171,7 +180,10 @@ function compareShownBlocks(
   }
 }
 
-/** Describes a difference when the recorded text is missing. The hashes still show whether a block was added. */
+/**
+ * Describes a difference if the text of the recorded block was not stored. The stored hashes still show whether the present prompt has an
+ * additional block.
+ */
 function describeMissing(recorded: number | undefined, present: readonly number[], at: number): Partial<PromptDifference> {
   if (recorded === undefined) return { recorded: 'the end', present: 'one block more' }
   const moved = present.indexOf(shortHash(recorded), at)

@@ -12,11 +12,11 @@ import type { Recording } from './recording.ts'
  * withdrawals of messages arrive at the same point as in the recording:
  *
  *   during a tool call    while the tool runs
- *   during a model call   a steer: before the recorded part of the response. Other events: after the call
- *   between two entries   together with the first of these entries
+ *   during a model call   if the response was interrupted: before its text. Otherwise: when the call has ended
+ *   at any other time     together with the entries that the turn committed before
  */
 export interface Player {
-  /** Events that arrived between the opening of the turn and its next commit. Events that arrived during a model call are left out. */
+  /** The events that arrived after the turn was opened and before it called the model or committed its next entry. */
   openingEvents(): readonly Entry[]
   /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError` if they differ. */
   append(changes: readonly Change[]): readonly Entry[]
@@ -27,11 +27,13 @@ export interface Player {
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
   /** The outcome of the running tool call. Undefined when the recording ends before the tool call has a result. */
   recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
-  /** Events and withdrawals that arrive before the next entry of the turn. */
+  /** Events and withdrawals that the recording has before the next entry of the turn itself. */
   dueEvents(): readonly Arrival[]
-  /** Events and withdrawals that arrived after the model had written its whole response. */
+  /**
+   * Events and withdrawals that arrived during a model call whose response was not interrupted. They are delivered when the call has ended.
+   */
   dueAfterResponse(): readonly Arrival[]
-  /** Whether the next entry is the response of a decision. */
+  /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
   /** The recorded changes that the present code has made so far. */
   played(): readonly Change[]
@@ -82,15 +84,15 @@ export function createPlayer(
   // the cast is safe, because `isArrival` is true for each of these entries
   const dueEvents = () => entries.slice(cursor, nextIndex()).map(({ change }) => change as Arrival)
 
-  /** Events that arrived while no model call and no tool call was running. */
+  /** Takes the next events from the recording, if they arrived while no model call and no tool call was running. */
   function takeIdleEvents(): readonly Entry[] {
     const following = next()?.change
     if (following === undefined) return []
     if (following.type === 'response.received')
       return takeUntil(cursor + withdrawnBeforeCall(entries.slice(cursor, nextIndex()), withdrawals))
     if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
-    // The recorded turn committed this response before its blocks. Events that arrived between these two commits were seen when the blocks
-    // were committed.
+    // The recorded turn committed the response alone, before its blocks. When it committed the blocks, it had seen all events that arrived
+    // between the two commits.
     if (entries[cursor - 1]?.change.type === 'response.received') return takeUntil(nextIndex())
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
@@ -190,8 +192,8 @@ export function createPlayer(
 }
 
 /**
- * The index after the last event or withdrawal that the turn saw when it read its inbox. Later events arrived while the turn committed the
- * blocks of the events that it had read.
+ * The index after the last event or withdrawal that the turn saw when it read its inbox. The events from this index on arrived later, while
+ * the turn committed the blocks of the events that it had read.
  */
 function seenUpTo(entries: readonly Entry[], from: number, until: number, withdrawals: ReadonlySet<number>): number {
   const coming = entries
@@ -210,9 +212,9 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number, withdr
 }
 
 /**
- * How many of the entries before a response arrived before the model was called. A turn reads all waiting messages before it calls the
- * model. So a message that was waiting before these entries, and was then withdrawn, was withdrawn before the call. A message that one of
- * these entries accepts arrived during the call.
+ * How many of `arrivals` happened before the model was called. `arrivals` are the events and withdrawals that the recording has before a
+ * response. A turn reads all waiting messages before it calls the model. So a message that had been waiting and was then withdrawn was
+ * withdrawn before the call. A message that one of the `arrivals` accepts arrived during the call.
  */
 function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySet<number>): number {
   const accepted = new Set(arrivals.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : [])))
@@ -223,7 +225,8 @@ function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySe
 }
 
 /**
- * The largest number of entries in a commit that reads events: blocks, their sources, the events of this turn, and steers for other turns.
+ * The largest number of entries in the commit with which a turn reads its inbox: the blocks of the events, their sources, the ids of the
+ * read events, and the ids of steers for other turns, which are removed.
  */
 const MAX_FOLD_ENTRIES = 4
 

@@ -12,7 +12,10 @@ import type { TurnWorkspace } from '../turn/workspace.ts'
 import type { Arrival, Player } from './player.ts'
 import type { Recording } from './recording.ts'
 
-/** The inbox of a replay. Events that arrived after a response was complete arrive again as soon as this response has ended. */
+/**
+ * The inbox of a replay. Events that arrived during a model call are delivered when the call has ended, if its response was not
+ * interrupted.
+ */
 export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   return {
     accept: inbox.accept,
@@ -32,7 +35,8 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     },
     startTurn: inbox.startTurn,
     endTurn: inbox.endTurn,
-    limitTime: () => inbox.limitTime(undefined), // the time limit is reached where it was reached in the recording
+    // a replay has no timer: `recordedModel` ends the time at the call that the limit interrupted
+    limitTime: () => inbox.limitTime(undefined),
     get timeUp() {
       return inbox.timeUp
     },
@@ -60,8 +64,9 @@ const deliver = (arrival: Arrival, inbox: Inbox): Promise<unknown> =>
   arrival.type === 'event.accepted' ? inbox.accept(arrival.event) : inbox.withdraw(arrival.event_ids[0] ?? '', arrival.ts)
 
 /**
- * A model that answers with the recorded response. If the recording has no response, it calls `halt`, which stops the turn. If the recorded
- * response was interrupted and no steer is due, the time limit was reached, and it calls `endTime`.
+ * A model that answers with the recorded response. If the recording has no response at this point, the model calls `halt`, which stops the
+ * turn. A steer or the time limit may have interrupted the recorded response. If the recording has no steer at this point, it was the time
+ * limit, and the model calls `endTime`.
  */
 export function recordedModel(
   role: ModelRole,
@@ -78,7 +83,8 @@ export function recordedModel(
       if (response === 'too long') return yield { type: 'error', error: tooLong }
       if (response === undefined) return halt()
       if (response.finish_reason === 'interrupted') {
-        // Delivered before the text, so that the response counts as interrupted. An interrupted response breaks no rule.
+        // The steer arrives before the text, so that the replayed response counts as interrupted too. Otherwise its incomplete text would
+        // be rejected because it breaks rules.
         for (const arrival of player.dueEvents()) await deliver(arrival, inbox)
         if (!signal.aborted) endTime()
       }
@@ -116,7 +122,7 @@ export function recordedWorkspace({ entries }: Recording, implementation: TurnWo
   }
   const workspace: Pick<Workspace, 'publish' | 'describe'> = { publish: async () => published ?? noFiles(), describe: noFiles }
   return {
-    // the cast is safe: tools do not run in a replay, and the turn itself calls only these two functions
+    // the cast is safe: tools do not run in a replay, and the turn itself calls only `publish` and `describe`
     open: async () => workspace as Workspace,
     isOpen: published !== undefined,
     resumed: false,

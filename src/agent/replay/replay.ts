@@ -59,7 +59,7 @@ export async function runReplay({ turn, player }: ReplaySetup, recording: Record
 }
 
 /**
- * A ledger with the timeline before the turn. It ignores commits, because the replay starts with the timeline `start`, which already
- * contains them.
+ * A ledger with the timeline before the turn. It ignores commits. The replay itself starts with the timeline `start`, which already
+ * contains the committed changes.
  */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

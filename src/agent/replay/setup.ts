@@ -33,7 +33,10 @@ export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'ins
   readonly workspaces?: Pick<Workspaces, 'implementation'>
   /** The context window of the recorded decision model, in tokens. Default: unlimited. */
   readonly window?: number
-  /** If set, the system text is not compared. The replay then also finds differences after it. */
+  /**
+   * If set, the list of tools and the system text are not compared. Otherwise a difference in them would be the only one that is reported,
+   * because a replay ends at the first difference.
+   */
   readonly anySystem?: true
 }
 
@@ -51,7 +54,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const { turnId, startSeq } = recording
   const definition = agentDefinition(parts)
   const { settings, system, count, tools } = definition
-  const unpriced = wasUnpriced(recording) // a price may be known now that was not known then
+  const unpriced = wasUnpriced(recording) // the recording says whether a price was unknown, because `priceOf` may know the price now
   const spending = settings.priceOf && {
     ...createSpending(settings.priceOf),
     hasPrice: () => !unpriced || hasDecision(recording),
@@ -80,7 +83,9 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     settings,
     hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
     get hooksDelayCompletion() {
-      return player.hasResponseNext() // true when the recorded turn may have committed this response before its blocks
+      // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the recorded
+      // turn made one commit or two.
+      return player.hasResponseNext()
     },
     clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
     hosting: undefined,
@@ -104,7 +109,10 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   return { turn, player, rounds: prompts.rounds }
 }
 
-/** Whether the recorded turn ended because the price of a call was not known. If it was not known before the first call, there is no call. */
+/**
+ * Whether the recorded turn ended because the price of a call was not known. If the price was unknown before the first call, the turn made
+ * no call.
+ */
 const wasUnpriced = ({ entries }: Recording): boolean =>
   entries.some(({ change }) => change.type === 'turn.closed' && change.exit_reason === 'unpriced')
 

@@ -11,7 +11,10 @@ import { parseModelJson, stripFence } from '../../core/stream/json-parse.ts'
 import { citationFormat } from '../../core/stream/lanes-content.ts'
 import type { ChannelResult, ChannelSpec, Delta, ParsedPayload } from './types.ts'
 
-/** One channel of a running call. It makes deltas of the channel's text and collects the result. */
+/**
+ * One channel of a running call. It makes deltas of the channel's text and collects the result. If the response contains the channel
+ * several times, each of its sections is called an instance.
+ */
 export interface ChannelOutput {
   readonly spec: ChannelSpec
   start(): void
@@ -111,8 +114,8 @@ export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSe
 }
 
 /**
- * The replacer of citations and usage marks in a channel. Undefined when the channel needs none. Raw channels contain code, so by default
- * nothing is replaced in them.
+ * Returns the replacer for a channel. It replaces citations by links and removes `[[USAGE:…]]`. Undefined when the channel needs none. Raw
+ * channels contain code, so by default nothing is replaced in them.
  */
 function replacerFor(spec: ChannelSpec, sources: () => SourceMap): BufferingReplacer | undefined {
   const byDefault = !isRaw(spec)

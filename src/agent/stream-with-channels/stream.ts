@@ -98,7 +98,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     outer?.addEventListener('abort', onAbort)
     const failure = await stopTimer.waitFor(readEvents())
     outer?.removeEventListener('abort', onAbort) // the outer signal may exist longer than this call
-    await handling?.catch(() => {}) // waits for the function of the caller that is running
+    await handling?.catch(() => {}) // a function of the caller may still be running: wait for its end
     if (violation) throw violation.thrown
     if (failure && !stopped) return thrownError(failure.thrown, hasOutput, signal.aborted)
     if (failure) listeners.report('provider', undefined, failure.thrown)

@@ -15,11 +15,14 @@ export interface ChannelSpec extends Channel {
   readonly emitMarker?: string
 }
 
-/** A piece of a channel. `raw` is the text that the model wrote. `text` is the text for users. */
+/**
+ * A piece of a channel. `raw` is the text that the model wrote. `text` is the text for users. If the response contains the channel several
+ * times, `instance` is the number of the section, from 0.
+ */
 export interface Delta {
   readonly channel: string
   readonly instance: number
-  /** The number of the delta in its channel. It counts from 0. Deltas of a composite are counted separately for each artifact. */
+  /** The number of the delta in its channel. It counts from 0. If a composite reads the channel, each `artifact_name` has its own count. */
   readonly index: number
   readonly text: string
   readonly raw: string
@@ -47,8 +50,8 @@ export interface SubscriberFactory {
 export type ChannelSubscribers = Readonly<Record<string, readonly (Subscriber | SubscriberFactory)[]>>
 
 /**
- * Reads the text of a JSON channel and makes deltas of its attributes. These are emitted instead of the text. `createCompositeReader` makes
- * a composite.
+ * Reads the text of a channel with JSON and makes deltas for the single attributes of the JSON. These deltas are emitted instead of the
+ * channel's text. `createCompositeReader` makes a composite.
  */
 export interface Composite {
   readonly channel: string

@@ -21,7 +21,10 @@ import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
 import type { Progress } from './round.ts'
 
-/** The blocks that end a turn: the earlier answers, the final answer, its questions to the user, and its suggested followup questions. */
+/**
+ * The blocks that end a turn: the earlier answers of this turn that users saw, the final answer, its questions to the user, and its
+ * suggested followup questions.
+ */
 export function completionDrafts(
   { turnId, ts, iteration }: Pick<BlockOrigin, 'turnId' | 'ts' | 'iteration'>,
   timeline: Timeline,
@@ -50,7 +53,7 @@ export function completionDrafts(
   ]
 }
 
-/** An answer that users have seen. `truncated`: it is not complete. */
+/** An answer that users have seen. `truncated` is true when the answer is not complete. */
 export interface AnswerAttempt {
   readonly text: string
   readonly iteration: number
@@ -159,8 +162,8 @@ export const withExistingCitations = (text: string, timeline: Timeline): string 
   rewriteSids(text, new Map(citedSources(text, timeline).map((sid) => [sid, sid])))
 
 /**
- * Followup questions or clarifying questions, without citations of sources that do not exist. A phrase that is empty without them is left
- * out.
+ * Followup questions or clarifying questions, without citations of sources that do not exist. A question that consists only of such
+ * citations is left out.
  */
 export const citablePhrases = (phrases: readonly string[], timeline: Timeline): readonly string[] =>
   phrases.map((phrase) => withExistingCitations(phrase, timeline).trim()).filter((phrase) => phrase !== '')

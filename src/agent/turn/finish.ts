@@ -170,8 +170,8 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
 const isEndSlow = (turn: Turn): boolean => turn.agent.hooksDelayCompletion || mayHaveFiles(turn)
 
 /**
- * Emits the answer if it was not streamed while the model wrote it. If no client watches, the answer is emitted when a client joins before
- * the answer is in the journal.
+ * Emits the answer if users have not seen it while the model wrote it. If no client watches now, the answer is emitted when a client joins.
+ * When the answer is in the journal, it is not emitted any more.
  */
 function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
   const { live } = turn.conversation
@@ -186,9 +186,9 @@ function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, a
 }
 
 /**
- * Ends a turn without a new answer of the model. If the user stopped the turn while the model was writing an answer, the part that users saw
- * is the answer. If not, the answer is the last complete answer of this turn that users saw, or else a fixed text. An unfinished answer is
- * then kept as an earlier answer.
+ * Ends a turn without a new answer of the model. If the user stopped the turn while the model was writing an answer, the part that users
+ * saw is the answer. If not, the answer is the last complete answer of this turn that users saw, or else a fixed text. If users also saw an
+ * unfinished answer, it is stored before this answer.
  */
 export async function finishWithFallback(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
   const { turnId, agent, conversation } = turn

@@ -35,7 +35,7 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
       ...expiredSteers(due, turnId, ts),
     ]
   })
-  if (withdrawn) return applyInboxEvents(turn, before) // a message was withdrawn after `due` was made
+  if (withdrawn) return applyInboxEvents(turn, before) // a message was withdrawn while its attachments were hosted: read the inbox again
   for (const [index, event] of own.entries()) {
     await agent.hooks.onExternalEvent({ type: event.kind, event, blocks: blocks[index] ?? [] })
   }

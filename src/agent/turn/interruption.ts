@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 
 /**
  * Handles a response that a steer or the time limit interrupted. The text so far is committed, so that the model can read it. The next
- * round then applies the steer or wraps up the turn. If the turn ends then, the part of the answer that users saw is kept.
+ * round applies the steer or wraps up the turn. If no other answer follows in this turn, the part of the answer that users saw is kept.
  */
 export async function handleInterruption(
   { conversation }: Turn,

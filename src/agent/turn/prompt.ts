@@ -58,7 +58,10 @@ export interface Tails {
   readonly tokenUpperBound: number
 }
 
-/** Each of the two texts may have at most this share of the tokens that the system text leaves. The other tokens are for the timeline. */
+/**
+ * The source pool and the announce may each have at most this share of the tokens that the system text leaves. The other tokens are for the
+ * timeline.
+ */
 const TAIL_SHARE = 0.2
 
 /** The tail of the prompt. It is made once per prompt: the check whether the prompt fits and the prompt itself use the same object. */

@@ -55,8 +55,8 @@ export function readResponseDecision(
 }
 
 /**
- * The latest answer that the user has seen. A completion without text then refers to this answer. If an event arrived after the answer,
- * there is none, because the answer does not take the event into account.
+ * The latest answer that the user has seen, if no event has arrived since. A completion without text refers to this answer. After an event
+ * there is no such answer, because the model has to take the event into account.
  */
 function shownBefore({ attempts, eventsAtAttempt, events }: Progress): Pick<DecisionOptions, 'delivered'> {
   const attempt = attempts.at(-1)

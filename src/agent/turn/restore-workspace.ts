@@ -8,8 +8,9 @@ import type { CheckoutSource, RecordedFiles, Workspace } from '../../ports/works
 import { recordedPathsOf } from '../../tools/artifacts/history.ts'
 
 /**
- * The file that says which process last worked on the files of a turn on this machine. `epoch` counts the claims of the conversation, so a
- * gap means that a process on another machine has continued the turn meanwhile.
+ * The path of the mark of a turn. The mark is a file with the epoch of the last claim under which a process on this machine used the files
+ * of the turn. Each new claim of the conversation has the next epoch. If the mark has neither the epoch of the present claim nor the one
+ * before, a process on another machine may have continued the turn meanwhile.
  */
 const markPath = (turnId: string) => `turns/${turnId}.json`
 
@@ -19,13 +20,14 @@ async function readMark(runtime: Files, turnId: string): Promise<number | undefi
   return isObject(mark) && typeof mark.epoch === 'number' ? mark.epoch : undefined
 }
 
-/** Notes that the process with this claim works on the files of the turn. */
+/** Writes the mark: the process with this epoch uses the files of the turn. */
 export const writeMark = (runtime: Files, turnId: string, epoch: number): Promise<void> =>
   runtime.write(markPath(turnId), Buffer.from(JSON.stringify({ epoch })))
 
 /**
- * Notes that the turn is resumed on the machine that has its files. Without this, a process that dies before it uses them would leave a gap.
- * Returns whether this machine has worked on the files of the turn.
+ * Called when a turn is resumed. If the previous claim used the files on this machine, writes the new epoch into the mark. Otherwise, if
+ * this process died before it uses the files, the next process would find a mark that is too old and would not use the files. Returns
+ * whether the turn has a mark on this machine.
  */
 export async function renewMark(runtime: Files, turnId: string, epoch: number): Promise<boolean> {
   const mark = await readMark(runtime, turnId)
@@ -34,8 +36,9 @@ export async function renewMark(runtime: Files, turnId: string, epoch: number): 
 }
 
 /**
- * Removes the files of earlier turns that a process left here when it died, and that another machine has closed. They are not what these
- * turns left. The folder of a turn that could not be published stays, because it may be the only copy.
+ * Empties `files/` of every other turn that still has a mark. A process on this machine died during that turn, and a process on another
+ * machine then closed it, so the files on this machine may be out of date. If the publish of that turn failed, the files stay, because they
+ * may be the only copy.
  */
 export async function removeAbandoned({ runtime, files }: Workspace, current: string, history: RecordedFiles): Promise<void> {
   for (const { path } of (await runtime.list('turns')).files) {
@@ -53,8 +56,8 @@ export async function removeMark(runtime: Files, turnId: string): Promise<void> 
 }
 
 /**
- * Whether the folder of a resumed turn is as the turn left it. It is not if the turn began or was continued on another machine. A turn that
- * an older version has begun has no mark. Then any file in the folder counts as a yes.
+ * Whether the folder of a resumed turn has the files that the turn had last. False if the turn was begun or continued on another machine.
+ * Older versions of Daybook wrote no marks. Without a mark, returns true if the folder has any file.
  */
 export async function isFolderCurrent({ runtime, files }: Workspace, turnId: string, epoch: number): Promise<boolean> {
   const mark = await readMark(runtime, turnId)
@@ -64,8 +67,9 @@ export async function isFolderCurrent({ runtime, files }: Workspace, turnId: str
 }
 
 /**
- * Restores the files of a turn from the journal: repeats its checkouts and writes what tools have written, in the order of the blocks. What
- * programs did is not in the journal, unless a tool has read or delivered it.
+ * Restores the files of a turn from the journal, in the order of the blocks: repeats the checkouts, and writes the files that tools have
+ * recorded. A file that a program wrote is restored only if a tool has read or delivered it. Otherwise the journal does not have its
+ * content.
  */
 export async function restoreWorkspace(
   workspace: Workspace,
@@ -92,7 +96,10 @@ export async function restoreWorkspace(
   }
 }
 
-/** The paths that a checkout has added to those of the checkouts before. Older blocks list only all of them together. */
+/**
+ * The paths that this checkout itself copied. Blocks of older versions of Daybook list only the paths of all checkouts so far. `known` has
+ * the paths of the checkouts before this one.
+ */
 function newPaths({ mode, checked_out_from }: { mode: string; checked_out_from: readonly string[] }, known: readonly string[]) {
   return mode === 'overlay' ? checked_out_from.filter((path) => !known.includes(path)) : checked_out_from
 }

@@ -121,7 +121,7 @@ async function callTool(
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
   const tool = toolbox.find(decision.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
   const { params } = checked
-  // has the blocks that the model saw: since then only events and titles may have been committed
+  // This timeline has the blocks that the model saw. Since the model was called, only events and titles may have been committed.
   const { timeline } = turn.conversation.ledger
   await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
   const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
@@ -265,8 +265,8 @@ export interface Progress {
    */
   readonly compactAbove?: number
   /**
-   * True after the turn has used `react.hide`. Then the end of the previous turn is no longer a cache point, if there is a later cache
-   * point.
+   * True after `react.hide` has succeeded in this turn. Then there is no cache point at the end of the previous turn, if there is a later
+   * cache point at the end of an earlier round of this turn.
    */
   readonly hasHidden: boolean
   /** The state of the workspace at the start of the round. Until the turn opens its workspace, this state is read from the journal. */

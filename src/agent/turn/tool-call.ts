@@ -232,8 +232,8 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
 }
 
 /**
- * The code of the broken rule that made a call fail. It is the code of the error, or of the notice about this error. Other notices do not
- * count.
+ * The code of the rule that a failed call broke, such as `protocol_violation.…`. It is the code of the error itself, or the code of a
+ * notice with `protocol_violation.` before the code of the error. Undefined when the call failed for another reason.
  */
 function violationCode({ ok, error, notices }: DeliveredOutcome): string | undefined {
   if (ok || !error) return undefined

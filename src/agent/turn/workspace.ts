@@ -35,7 +35,7 @@ export interface TurnWorkspace {
   readonly implementation: Workspaces['implementation'] | undefined
   /** If the workspace is open, tells it that a program may have changed the files of the turn. */
   programRan(): Promise<void>
-  /** True when a process that is gone has opened the workspace for this turn on this machine. Known after `resume`. */
+  /** True when an earlier process, which is dead now, used the workspace for this turn on this machine. Set by `resume`. */
   readonly wasUsedHere: boolean
   /** Finds out whether a resumed turn has files on this machine. Never rejects. */
   resume(): Promise<void>
@@ -90,7 +90,8 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
     await workspace.startTurn(turnId)
     const isCurrent = !resumed || (await isFolderCurrent(workspace, turnId, epoch))
     if (!isCurrent) await restoreWorkspace(workspace, turnId, await records.byTurn(turnId), history)
-    await writeMark(workspace.runtime, turnId, epoch).catch(reportProblem) // only a process that resumes the turn needs the mark
+    // a failure is only reported, because the mark is needed only if another process resumes the turn
+    await writeMark(workspace.runtime, turnId, epoch).catch(reportProblem)
     return workspace
   }
 
@@ -151,7 +152,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
           await removed?.catch(reportProblem)
         },
         async writeContext(when) {
-          if (!callLog || !hasCalls(ledger.timeline)) return // the agent has no workspaces, or no tool has opened one
+          if (!callLog || !hasCalls(ledger.timeline)) return // the agent has no workspaces, or no tool was called in this conversation
           try {
             const workspace = await openShared()
             const isNeeded = when === 'before program' || started !== undefined || (await hasContext(workspace))
@@ -165,7 +166,10 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
   }
 }
 
-/** Whether a tool may have been called in this conversation. */
+/**
+ * Whether a tool may have been called in this conversation. Blocks that a summary has replaced are not searched. If there is a summary,
+ * they may contain a call.
+ */
 function hasCalls(timeline: Timeline): boolean {
   for (let position = 0; position < timeline.size; position++) if (blockAt(timeline, position)?.type === 'react.tool.call') return true
   return summarisedTurns(timeline).length > 0
@@ -177,7 +181,10 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
   return workspaces.open(scope, name)
 }
 
-/** Whether the workspace or the application must be asked for the announce of this round. */
+/**
+ * Whether `refreshAnnouncedFacts` has to be called in this round: the state of the workspace is not known or may have changed, or the
+ * application adds sections to the announce.
+ */
 export const needsFacts = ({ agent, workspace }: Turn, progress: Progress): boolean =>
   workspace.isOpen || agent.announce !== undefined || (progress.workspace === undefined && workspace.implementation !== undefined)
 
@@ -195,8 +202,8 @@ export async function refreshAnnouncedFacts(turn: Turn, progress: Progress): Pro
 const MAX_SEARCHED_TURNS = 50
 
 /**
- * The state of the workspace according to the journal. The workspace is not opened for this. A new turn has no files yet. The model can
- * check out files of the newest published version.
+ * The state of the workspace as far as the journal shows it. The workspace is not opened for this. The state names the newest published
+ * version, because the model can check out its files. A new turn has no files of its own yet.
  */
 async function recordedWorkspaceFacts({ turnId, conversation, workspace }: Turn): Promise<AnnouncedWorkspace | undefined> {
   const { implementation, resumed } = workspace
