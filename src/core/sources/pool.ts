@@ -18,14 +18,15 @@ export interface MergeResult {
   /** The SID of each incoming row, in the same order. */
   readonly sids: readonly number[]
   /**
-   * Maps each number that the tool gave to the SID of the row in the pool. If the tool used one number for two rows, the first row counts.
+   * Maps each number that the tool gave to a row (the `sid` in its output) to the SID of this row in the pool. If the tool gave one number
+   * to two rows, the first row counts.
    */
   readonly renumbered: ReadonlyMap<number, number>
 }
 
 /**
- * Adds rows to the pool. A source that the pool already has keeps its SID and gets the fields that were missing. A new source gets the next
- * SID; the number that the tool gave it is ignored.
+ * Adds rows to the pool. A source that the pool already has keeps its SID, and gets the fields that it lacks and longer texts. A new source
+ * gets the next SID, whatever number the tool gave it.
  */
 export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
   const known = new Map(pool.rows.map((row) => [row.sid, row]))
@@ -50,7 +51,7 @@ export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource
   return { pool: { rows, next_sid: next }, changed: rows.filter(({ sid }) => touched.has(sid)), sids, renumbered }
 }
 
-/** The pool after a stored merge. `rows` are the new and changed rows of the merge. */
+/** Applies a merge that the journal contains. `rows` are the rows that the merge added or changed. */
 export function applyMerge(pool: SourcePool, { rows, next_sid }: SourcePool): SourcePool {
   const bySid = new Map([...pool.rows, ...rows].filter(({ sid }) => isSid(sid)).map((row) => [row.sid, row]))
   const ordered = [...bySid.values()].sort((a, b) => a.sid - b.sid)
@@ -105,7 +106,10 @@ const keyOfRow = oncePerBlock((row: SourceRow) => sourceKey(row))
 
 const scores = ['weighted_rank', 'objective_relevance', 'query_relevance'] as const
 
-/** The known row with all fields that the incoming row adds. Returns the same object when it adds none. */
+/**
+ * Combines the row of the pool with an incoming row of the same source. It adds the fields that `known` lacks, and takes the better title,
+ * the longer texts and the higher scores. Returns `known` itself when nothing changes.
+ */
 function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   const added = new Map<string, unknown>()
   for (const [field, value] of Object.entries(incoming)) {
@@ -114,7 +118,8 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   if (isBetterTitle(incoming.title, known.title)) added.set('title', incoming.title)
   if (isLonger(incoming.text, known.text)) added.set('text', incoming.text)
 
-  // `content_length` is the length of one `content` and must not be combined with the `content` of the other row.
+  // `content_length` is the length of `content` in the same row. So the length from one row must not be combined with the `content` of the
+  // other row.
   if (!isMissing(known.content) || !isMissing(incoming.content)) added.delete('content_length')
   if (isLonger(incoming.content, known.content)) {
     added.set('content', incoming.content)
@@ -162,8 +167,8 @@ function compactRow(row: SourceRow): CompactRow {
 }
 
 /**
- * Cuts a text after `maximumText` code points, so that no surrogate pair is split. A text that already ends with the truncation mark is not
- * cut again.
+ * Cuts a text after `maximumText` code points, so that no surrogate pair is split. The cut text ends with `...(truncated)`. A text that was
+ * cut before is not cut again.
  */
 function shorten(text: string): string {
   if (text.length <= maximumText) return text

@@ -10,8 +10,8 @@ export interface ResultRow {
 
 /**
  * The rows of a search result (a list of rows) or of a fetch result (an object with URLs as keys). A row is an object with a `sid` and the
- * URL of a web page. All items must be objects, and at least one must be such a row. Otherwise the result is empty, because `sid` alone may
- * mean something else.
+ * URL of a web page. All items must be objects, and at least one must be such a row. Otherwise the result is empty, because other tools may
+ * use the name `sid` for something else.
  */
 export function sourceRowsIn(value: unknown): readonly ResultRow[] {
   if (Array.isArray(value)) return rowsOf(value, () => undefined)

@@ -48,8 +48,8 @@ export interface SourceRow extends SourceFields {
 }
 
 /**
- * A row to add to the pool. Its `sid` is the number that the tool gave it. This number is used only to replace the numbers in the tool's
- * citations.
+ * A row to add to the pool. Its `sid` is the number that the tool gave it. The row gets a SID of the pool instead, and the tool's number is
+ * used only to find the citations in the tool's output that mean this row.
  */
 export type IncomingSource = SourceFields & { readonly sid?: number } & ({ readonly url: string } | { readonly physical_path: string })
 
@@ -58,7 +58,8 @@ export const isSid = (value: unknown): value is number => Number.isSafeInteger(v
 
 const maximumBase64 = 4000
 /**
- * The highest number of characters in an address or in a field with an unknown name. Longer values are content that is in the wrong field.
+ * The highest number of characters in an address, or in a field that is not in `SourceFields`. A longer value is left out, because it is
+ * content in the wrong field.
  */
 const maximumText = 4000
 
@@ -82,7 +83,10 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   return url === undefined ? undefined : { ...fields, url }
 }
 
-/** An imported row without the fields that a row of the pool may not have. A row without a URL is kept too, because answers may cite it. */
+/**
+ * A copy of an imported row. It lacks fields with a value of the wrong type, unsafe paths, and the fields that say where a file is hosted.
+ * A row without a URL is kept too, because answers may cite it.
+ */
 export function cleanPoolRow(row: SourceRow): SourceRow {
   const fields = Object.entries(row).filter(([name, field]) => name === 'sid' || isPoolField(name, field)) // keeps the order of the fields
   return Object.fromEntries(fields) as SourceRow // `sid` is among the fields
@@ -136,7 +140,7 @@ export function addressOf(row: { readonly [field: string]: unknown }): string | 
  */
 const ignoredInAddresses = /[\p{Cc}\s]+/gu
 
-/** The number in a row that a tool returned. Some tools write the number as a string. */
+/** The number that a tool gave a row, from its field `sid`. Some tools write the number as a string. */
 export function sidOf(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   return isSid(number) ? number : undefined
@@ -156,8 +160,8 @@ function isToolField(name: string, field: unknown): boolean {
 const readByName: ReadonlySet<string> = new Set(['title', 'description', 'text', 'body'])
 
 /**
- * Returns the first of the named fields that has text, and removes it from `remaining`. Always removes the field `names[0]`. Other fields
- * without text stay.
+ * Returns the text of the first field in `names` that is not blank, and removes this field from `remaining`. The field `names[0]` is always
+ * removed, even if it is blank.
  */
 function takeText(remaining: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
   const name = names.find((candidate) => isFilled(remaining.get(candidate)))
@@ -209,7 +213,10 @@ const isValidField = (field: string, value: unknown) => value !== undefined && (
 /** The media types of files that become sources by default. */
 export const defaultEligibleMimes: readonly string[] = ['image/*']
 
-/** More media types for `isEligibleMime`: text and PDF are added. Office files and archives are in neither list. */
+/**
+ * For applications that also want texts and PDFs as sources: pass this list to `isEligibleMime` instead of the default. Office files and
+ * archives are in neither list.
+ */
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
 /** Whether a file of this media type may become a source. `allow` contains media types and patterns such as `image/*`. */

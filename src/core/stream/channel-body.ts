@@ -3,16 +3,16 @@ import type { ChannelNames, TagNames } from './channel-tag.ts'
 import { advanceCode, type CodeContext, createCodeContext } from './code-fence.ts'
 
 /**
- * The text in a channel may contain tags, and it may contain quotations of tags, for example in code. The kind of the text decides which
- * tags are meant as tags:
+ * The text in a channel may contain real tags, and it may quote tags, for example in code. A quoted tag is part of the text. It opens or
+ * closes no channel. The kind of the text decides which tags are real:
  *
- *   raw    the close tag of the channel itself, and an open tag at the start of a line, except in the first line
+ *   raw    only the close tag of the channel itself, and an open tag at the start of a line, except in the first line
  *   json   all tags, except between backticks inside a string
  *   text   all tags, except in a code fence or between backticks; text outside of all channels has this kind too
  */
 export type BodyKind = 'raw' | 'json' | 'text'
 
-/** Three sets of tags. `expectedTags` chooses the set for the current position in the text of a channel. */
+/** Three sets of tags. `expectedTags` chooses the set of tags that may be real at the current position in the text of a channel. */
 export interface BodyTags {
   /** The open and close tags of all channels. */
   readonly all: TagNames
@@ -38,7 +38,7 @@ export interface ChannelBody {
   atLineStart: boolean
 }
 
-/** What quotes the current position: nothing, a code fence or backticks. */
+/** Whether the current position is quoted: not at all, by a code fence or by backticks. */
 export type Quotation = 'none' | 'fenced' | 'backtick'
 
 /** The result of the search for a closing backtick. `more` means that more text has to arrive. Then the search continues at `at`. */
@@ -60,7 +60,7 @@ export function bodyKind(channel: Channel): BodyKind {
   return channel.format === 'json' ? 'json' : 'text'
 }
 
-/** The tags that may count in the text of a channel. `own` contains the names of this channel, `all` the names of all channels. */
+/** The sets of tags for the text of a channel. `own` contains the name and the aliases of this channel, `all` those of all channels. */
 export function bodyTags(all: ChannelNames, own: ChannelNames): BodyTags {
   return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }
@@ -70,21 +70,24 @@ export function createBody(kind: BodyKind, tags: BodyTags): ChannelBody {
   return { kind, tags, code, inString: false, escaped: false, backticks: 0, atLineStart: false }
 }
 
-/** Moves the position over the text between `from` and `to`. */
+/** Updates the state of the parser after it has read `text` from index `from` to index `to` (exclusive). */
 export function advanceBody(body: ChannelBody, text: string, from: number, to: number): void {
   if (body.code) advanceCode(body.code, text, from, to)
   else if (body.kind === 'json') advanceJson(body, text, from, to)
   else advanceRaw(body, text, from, to)
 }
 
-/** The tags that may count at the current position. If the position is quoted, the tag may still turn out to be text. */
+/**
+ * The tags that may be real at the current position. Every other tag is text. If the position is quoted, one of these tags may still turn
+ * out to be text.
+ */
 export function expectedTags(body: ChannelBody): TagNames {
   if (body.code) return isInFence(body.code) ? body.tags.ownClose : body.tags.all
   if (body.kind === 'json') return body.inString ? body.tags.openOrOwnClose : body.tags.all
   return body.atLineStart ? body.tags.openOrOwnClose : body.tags.ownClose
 }
 
-/** What quotes the current position. A quoted tag is usually text. */
+/** Whether a code fence or backticks quote the current position. A quoted tag is usually text. */
 export function quotationAt(body: ChannelBody): Quotation {
   if (body.code && isInFence(body.code)) return 'fenced'
   const backticks = body.code ? body.code.backticks : body.inString ? body.backticks : 0

@@ -19,7 +19,10 @@ import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-t
  */
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
-  /** Ends the input. If the end of the text may be a tag, the parser now decides it. An open channel is closed. */
+  /**
+   * Ends the input. If the text ends with what may be a tag, the parser now decides whether it is one. A channel that is still open is
+   * closed.
+   */
   end(): readonly ChannelEvent[]
   /** The text before the first tag. */
   readonly preamble: string
@@ -27,13 +30,13 @@ export interface ChannelParser {
   readonly hasPreamble: boolean
   /** The first 256 close tags that closed no channel. They are not part of the text of a channel. */
   readonly strayTags: readonly string[]
-  /** The first 64 channel names in tags that no channel has. Such tags are part of the text. */
+  /** The first 64 names in channel tags that are the name of no channel. Such tags are part of the text. */
   readonly unknownChannels: readonly string[]
 }
 
 /**
- * When a tag may be quoted text, the parser reads up to this many characters after it. It looks for a closing backtick, or for an open tag,
- * which shows that a close tag is meant as a tag.
+ * When a tag may be quoted text, the parser reads up to this many characters after it. A closing backtick shows that the tag is quoted. An
+ * open tag right after a close tag shows that the close tag is real.
  */
 const lookahead = 256
 const maxStrayTags = 256
@@ -66,11 +69,17 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   let ended = false
   let open = -1
   let body: ChannelBody = createBody('text', outside)
-  /** The end of the input, if it is not decided yet. It begins with the `<` of a possible tag, or is the first half of a surrogate pair. */
+  /**
+   * The end of the text that has arrived, while it is not clear yet how to read it. It begins with the `<` of a possible tag, or is the
+   * first half of a surrogate pair.
+   */
   let held = ''
   /** The number of characters of `held` in which a closing backtick was already searched. */
   let searched = 0
-  /** The start of a tag with an unknown name, at the end of the last chunk. It is text, so it has already been emitted. */
+  /**
+   * The start of a tag with an unknown name, if the last chunk ended inside the tag. It is kept to find out the whole name. It is text, so
+   * it has already been emitted.
+   */
   let unknownStart = ''
   let events: ChannelEvent[] = []
 
@@ -115,7 +124,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return events
   }
 
-  /** Decides whether a complete tag is meant as a tag or is quoted text. `wait` means that more text has to arrive first. */
+  /** Decides whether a complete tag is real or quoted text. `wait` means that more text has to arrive first. */
   function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
     const quotation = quotationAt(body)
     if (quotation === 'none') return 'tag'
@@ -131,7 +140,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return 'wait'
   }
 
-  /** Whether a close tag is certainly meant as a tag, because an open tag or the end of the response follows. */
+  /** Whether a close tag is certainly real, because an open tag or the end of the response follows. */
   function isConfirmed(text: string, from: number): 'yes' | 'no' | 'wait' {
     let at = from
     while (at < text.length && at - from < lookahead && isWhitespace(text.charCodeAt(at))) at++
@@ -167,7 +176,10 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     }
   }
 
-  /** Records the name in a tag that no channel has. The tag is text and is emitted at once, so its end may be in the next chunk. */
+  /**
+   * Records the name in a tag if no channel has this name. The tag is text and is emitted at once. If the tag is not complete yet, its end
+   * comes with the next chunk.
+   */
   function noteUnknown(tag: string): void {
     unknownTag.lastIndex = 0
     const match = unknownTag.exec(tag)

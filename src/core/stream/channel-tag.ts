@@ -7,9 +7,9 @@ import type { Channel } from './channel.ts'
  */
 export type TagMatch =
   | { readonly kind: 'none' }
-  /** The text ends before it is clear whether this is a tag with a wanted name. */
+  /** The text ends before it is clear whether this is a tag with one of the names that `readTag` looks for. */
   | { readonly kind: 'partial' }
-  /** The text has a tag, or the start of a tag, but its name is not one of the wanted names. */
+  /** The text has a tag, or the start of a tag, but its name is not one of the names that `readTag` looks for. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'open' | 'close'; readonly channel: number; readonly end: number }
 
@@ -32,7 +32,7 @@ const keyword = 'channel:'
 const maxGap = 4
 const maxNameLength = 64
 
-/** The names of all channels. If two channels have the same name, it means the first one. */
+/** Maps the names of all channels to their indices. A name that two channels have belongs to the first of them. */
 export function channelNames(channels: readonly Channel[]): ChannelNames {
   const names = new Map<string, number>()
   channels.forEach((channel, index) => {

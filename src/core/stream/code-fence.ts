@@ -17,7 +17,10 @@ export interface CodeContext {
   opening: boolean
   /** True when the current line closes the fence. Becomes false when other text follows on the line. */
   closing: boolean
-  /** The number of spaces at the start of the line. -1 after another character, or after more than three spaces. */
+  /**
+   * The number of spaces at the start of the line. -1 when the line can no longer open or close a fence: after another character, or after
+   * more than three spaces.
+   */
   indent: number
   /** The number of fence characters at the start of the line so far. 0 after another character. */
   run: number
@@ -36,7 +39,7 @@ export function createCodeContext(): CodeContext {
 /** Whether the position is in a code fence. The line that closes the fence still counts. */
 export const isFenced = (context: CodeContext): boolean => context.fence !== 0
 
-/** Moves the position over the text between `from` and `to`. */
+/** Updates the state after the text from index `from` to index `to` (exclusive) was read. */
 export function advanceCode(context: CodeContext, text: string, from: number, to: number): void {
   let midLine = isMidLine(context)
   for (let at = from; at < to; at++) {

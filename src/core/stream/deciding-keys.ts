@@ -4,8 +4,9 @@ import type { JsonPath } from './json-event.ts'
 import { createJsonReader } from './json-reader.ts'
 
 /**
- * The name of a key of an action that decides which tool is called or where its output is shown. Undefined for other keys. If the model
- * writes such a key twice with different values, its intention is unclear. Then the action is rejected.
+ * Some keys of an action decide which tool is called or where its content is shown. If `path` leads to such a key, returns its name, for
+ * example `tool_call.tool_id`. Undefined for other keys. If the model writes such a key twice with different values, the action is
+ * rejected, because it is unclear which value is meant.
  */
 export function decidingKey(path: JsonPath): string | undefined {
   const first = path[0]
@@ -17,7 +18,10 @@ export function decidingKey(path: JsonPath): string | undefined {
   return second === 'params' && (third === 'path' || third === 'channel' || third === 'kind') ? `params.${third}` : undefined
 }
 
-/** The keys of `decidingKey` that the text of an action contains twice with different values. */
+/**
+ * The names of the keys that the text of an action contains twice with different values. Only keys for which `decidingKey` returns a name
+ * count.
+ */
 export function conflictingKeys(text: string): readonly string[] {
   const reader = createJsonReader()
   const collector = createJsonCollector()

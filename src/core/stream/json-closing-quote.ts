@@ -17,9 +17,9 @@ import {
  * Decides whether a quote ends a JSON string, or is part of the string because the model forgot to escape it. The text after the quote
  * decides. A quote ends the string if one of these texts follows:
  *
- *   a key               "…" :
- *   a value in {…}      "…" }      "…" , "next key" :      "…" , }
- *   a value in […]      "…" ]      "…" , [ { or "          "…" , 12 , or ]      "…" , ]
+ *   after a key              a colon
+ *   after a value in {…}     }      , and }      , and "next key" and a colon
+ *   after a value in […]     ]      , and ]      , and one of [ { "      , and a number or word and one of , ]
  *
  * Any other quote is part of the string. Valid JSON keeps its meaning: one of these texts follows every closing quote, and quotes inside
  * strings are escaped. Lanes and `parseModelJson` use the same rule, so a string that was shown is equal to the parsed one.
@@ -90,7 +90,8 @@ function afterComma(rule: ClosingQuoteRule, code: number): Verdict {
 }
 
 function inKey(rule: ClosingQuoteRule, code: number): Verdict {
-  // A key contains no line break. So at the latest the end of the line decides.
+  // A key contains no line break. If the line ends inside the text that may be a key, it is no key, and the quote before it is part of the
+  // string.
   if (code < 0x20) return 'inside'
   if (code === backslash) rule.phase = 'escape'
   else if (code === quote || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'

@@ -2,7 +2,10 @@ import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 
 /** Builds JSON values from the events of a JSON reader. */
 export interface JsonCollector {
-  /** Returns the value that this event completes, also if the value was aborted. Undefined when the event completes no value. */
+  /**
+   * Returns the value that this event completes. If the end event has `aborted`, this is the value as far as it was read. Undefined when
+   * the event completes no value.
+   */
   push(event: JsonEvent): JsonValue | undefined
 }
 

@@ -9,7 +9,7 @@ export interface JsonProblem {
   readonly code: ReaderProblem['code'] | 'json.multiple'
   /** A message for the model, of at most 500 characters. */
   readonly message: string
-  /** The text around the offset, with at most 1800 characters. */
+  /** The text around `offset`, with at most 1800 characters. */
   readonly excerpt: string
   readonly offset: number
   /** The path of the value at which the reader stopped. */
@@ -25,7 +25,7 @@ export type ParsedJson =
 
 /**
  * Parses JSON as models write it. It tries JSON.parse on the text without its code fence, then on the text from the first to the last
- * brace. Then it tries the tolerant reader. Every string in the result is equal to the one that a lane has shown.
+ * brace. Then it tries the tolerant reader. If a lane has shown a string of the JSON to the user, the string in the result is equal to it.
  */
 export function parseModelJson(text: string): ParsedJson {
   const { body, textAfter } = stripFence(text)

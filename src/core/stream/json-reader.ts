@@ -39,7 +39,7 @@ export interface JsonReader {
   readonly problem: ReaderProblem | undefined
   /** The mistakes that the reader corrected, in the order in which they occurred first. */
   readonly repairs: ReadonlySet<JsonRepair>
-  /** The offset of the value and the offset of the text after it. Undefined until they are known. */
+  /** `from` is the offset at which the value begins, and `to` is the offset after its end. Each is undefined until it is known. */
   readonly span: { readonly from: number | undefined; readonly to: number | undefined }
 }
 
@@ -54,16 +54,22 @@ interface Frame {
 /**
  * What the reader expects next:
  *
- *   lead          the start of the value          after    a comma or the end, after a value
- *   first, next   a key, an item or the end       token    more of a number or word
- *   colon         the colon after a key           string   more of a string
- *   value         the value after a colon         quote    the text that decides whether a quote ends the string
+ *   lead     the start of the value
+ *   first    after { or [: a key, an item or the end
+ *   next     after a comma: a key, an item or the end
+ *   colon    the colon after a key
+ *   value    the value after a colon
+ *   after    after a value: a comma or the end
+ *   token    more of a number or word
+ *   string   more of a string
+ *   quote    the text after a quote, which decides whether the quote ends the string
+ *   over     nothing: the value is complete or invalid
  */
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
 /**
- * Matches the text after the first quote in `x", "}`, when the input ends there. It looks like the start of another key. But the second
- * quote ends the string, so the first quote is part of the string.
+ * Used when the input ends after a quote, as in `x", "}`. This pattern matches the text after the first quote. The comma and the second
+ * quote look like the start of another key. But the second quote ends the string, so the first quote is part of the string.
  */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 

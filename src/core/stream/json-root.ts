@@ -17,7 +17,10 @@ export function createRootFinder(): RootFinder {
   return { phase: 'start', ticks: 0 }
 }
 
-/** Whether the last character that is not a space was a brace or bracket that may start the JSON. The next such character decides it. */
+/**
+ * Whether the last character that is not a space was a brace or bracket that may start the JSON. The next character that is not a space
+ * decides whether it does.
+ */
 export const isOpening = ({ phase }: RootFinder): boolean => phase === 'brace' || phase === 'bracket'
 
 /** Reads the next character. Returns `object` or `array` when this character shows that the brace or bracket before it starts the JSON. */

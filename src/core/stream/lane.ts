@@ -20,7 +20,10 @@ export interface LaneDelta {
   readonly extra?: LaneExtra
 }
 
-/** What the lanes of one program have in common. */
+/**
+ * More fields of a lane that shows a program. All lanes of one program have the same `execution_id`. `sub_type` says what the lane shows,
+ * for example `code_exec.code`.
+ */
 export interface LaneExtra {
   readonly execution_id: string
   readonly sub_type: string
@@ -30,8 +33,8 @@ export interface LaneExtra {
 /** The fields that are equal in all deltas of a lane. */
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'internal' | 'extra'>
 /**
- * How the text of a lane ended. `aborted`: the text is not complete. `cut`: the response broke off. If the lane still keeps text, because it
- * may be the beginning of a citation, that text is not shown.
+ * How the text of a lane ended. `whole`: the text is complete. `aborted`: the text is not complete. `cut`: the response broke off. If the
+ * lane then still keeps text, because it may be the beginning of a citation, that text is not shown.
  */
 export type LaneEnd = 'whole' | 'aborted' | 'cut'
 export type EmitDelta = (delta: LaneDelta) => void
@@ -40,7 +43,7 @@ export type TextRewriter = Pick<BufferingReplacer, 'push' | 'flush' | 'cut'>
 /** Creates the rewriter that replaces citations in one lane. */
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
-/** Makes deltas from text. */
+/** Turns text into deltas and emits them. */
 export interface Lane {
   write(text: string): void
   end(ending: LaneEnd): void
@@ -50,7 +53,10 @@ export interface Lane {
 export interface LazyLane extends Lane {
   /** True when the lane has emitted more than white space. */
   readonly visible: boolean
-  /** How many characters at the end of the text were not shown, because the lane was cut. */
+  /**
+   * How many characters at the end of the text were not shown. It is 0 unless the lane ended with `cut` and still kept the beginning of a
+   * citation.
+   */
   readonly unshown: number
 }
 
@@ -114,7 +120,7 @@ export interface HeldLane extends Lane {
   readonly ending: LaneEnd | undefined
   /** Writes the kept text, and all later text, to another lane. */
   release(lane: Lane): void
-  /** Discards the text and all later text. */
+  /** Discards the kept text and all later text. */
   drop(): void
 }
 

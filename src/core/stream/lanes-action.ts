@@ -11,18 +11,21 @@ import { planCard } from './lanes-plan.ts'
 
 export interface ActionSettings extends ExecSettings {
   readonly iteration: number
-  /** Whether a file that exists is internal. A patch of such a file repeats its lines. */
+  /**
+   * Whether an existing file is internal. The lane that shows a patch of such a file is marked as internal, because a patch repeats lines
+   * of the file.
+   */
   readonly isInternalFile?: (path: string) => boolean
 }
 
 /** The lanes of the action channel. They read its JSON while the model writes it, and show the fields that the user may see. */
 export interface ActionLanes {
   push(text: string): void
-  /** Ends the action. The lane of the content that the call writes stays open until `finish`. */
+  /** Ends the action. The lane of the content that the tool call writes stays open until `finish`. */
   end(): void
   /**
-   * Ends the lane of the content. It ends as aborted if the action is rejected. `refused` is true if another part of the response is the
-   * reason for that.
+   * Ends the lane of the content that the tool call writes. The lane ends as aborted if the action is rejected. `refused` is true if the
+   * action is rejected because of another part of the response.
    */
   finish(refused: boolean): void
   readonly exec: ExecLanes
@@ -53,7 +56,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let notesText = ''
   let toolId: string | undefined
   const params: ContentParams = { path: undefined, channel: undefined, format: undefined }
-  const decided = new Map<string, JsonValue>() // the first value of each key of `decidingKey`
+  const decided = new Map<string, JsonValue>() // the first value of each key for which `decidingKey` returns a name
   let text = ''
   let actionEnded = false
   let callBegan = false
@@ -198,8 +201,8 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   }
 
   /**
-   * Rejects the action when a key of `decidingKey` gets a second, different value. Repeated `params` are compared when the action is
-   * complete.
+   * Rejects the action when a key gets a second, different value and `decidingKey` returns a name for this key. Repeated `params` are
+   * compared later, when the action is complete.
    */
   function checkRepeated(path: JsonPath, value: JsonValue) {
     const key = decidingKey(path)

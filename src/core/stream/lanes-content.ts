@@ -18,7 +18,7 @@ export interface ContentState {
   readonly field: string
   /** The parameters that came before the content. */
   readonly params: Readonly<ContentParams>
-  /** True when `channel` comes after the content. Such a call is rejected. */
+  /** True when the parameter `channel` comes after the content. Such a call is rejected. */
   readonly channelFollows: boolean
   /** True when the whole action has been read. */
   readonly actionEnded: boolean
@@ -37,9 +37,9 @@ function contentField(toolId: string): 'content' | 'patch' | undefined {
 }
 
 /**
- * Decides whether to show content. It is shown as soon as it is certain that it belongs to a tool call, is not internal and is not a
- * reference. The path and the channel must come before the content, because they decide where it is shown. A call in which they come later
- * is rejected.
+ * Decides whether to show the content that a tool call writes. It is shown as soon as it is certain that it belongs to a tool call, is not
+ * internal and is not a reference. The path and the channel must come before the content, because they decide where it is shown. A call in
+ * which they come later is rejected.
  */
 export function decideContent(state: ContentState): ContentVerdict {
   if (state.action !== undefined && state.action !== 'call_tool') return 'drop'

@@ -26,9 +26,9 @@ export interface ExecSettings {
 export interface ExecLanes {
   /** True when it is known that the action calls an exec tool. */
   readonly started: boolean
-  /** Call this when it is known that the action calls an exec tool. */
+  /** Call this when it is known that the action calls an exec tool. Shows the status `gen`. */
   start(language: string): void
-  /** Call this when the action is complete. */
+  /** Call this when the action is complete. Shows the code, the name and the objective of the program. */
   describe(params: JsonValue | undefined, notes: string): void
   /** Call this when the action calls no exec tool. Then the code is not shown. */
   discard(): void
@@ -57,7 +57,10 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
 
   const mark = () => (internal ? { internal } : {})
 
-  /** Shows the code. It waits for the contract: the program of an internal file may hold the content of that file. */
+  /**
+   * Shows the code. This happens when the contract is known. If the contract has an internal file, the lane is marked as internal, because
+   * the program may hold the content of that file.
+   */
   function releaseCode() {
     const style = { ...execStyle(executionId, 'code_exec.code', 'text', language), ...mark() }
     code.release(createLazyLane(style, withoutRewriting, emit))
@@ -130,8 +133,8 @@ function execStyle(executionId: string, subType: string, format: ChannelFormat, 
 }
 
 /**
- * The files of a contract that the user will see. Internal files are left out of the list, but their names count when the artifact ids are
- * made. Empty for an invalid contract.
+ * The files of a contract that the user will see, without internal files. The artifact ids are made from the names of all files, with the
+ * internal ones. Empty for an invalid contract.
  */
 function listedFiles(given: JsonValue | undefined, mimeOf: (filename: string) => string) {
   const contract = readContract(given)

@@ -16,7 +16,7 @@ import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 
 /** Options of `createLanes`. */
 export interface LaneSettings {
-  /** The number of the round in its turn, from 0. Lane names contain it. */
+  /** The number of the round in its turn, from 0. Lane names such as `react.final_answer.0` contain it. */
   readonly iteration: number
   /** The id in all `code_exec.*` deltas of this response. */
   readonly executionId: string
@@ -27,8 +27,8 @@ export interface LaneSettings {
 }
 
 /**
- * The answer that the user has seen, as the model wrote it, with its citation marks. If the response is rejected for another reason, this answer is used and not
- * requested again.
+ * The answer that the user has seen. The text is as the model wrote it, with citations such as `[[S:1]]`. If the response is rejected for
+ * another reason, this answer is used, and the model is not asked for it again.
  */
 export interface DeliveredAnswer {
   readonly source: 'channel' | 'action'
@@ -37,7 +37,7 @@ export interface DeliveredAnswer {
 
 /**
  * Makes the lanes of one response while the model writes it. On the left are the channels of the response, on the right the markers of the
- * lanes:
+ * lanes. Text that is kept is collected, but not shown yet:
  *
  *   thinking ────────────────────────────────────────────────▶ thinking
  *   action ── notes ── if call_tool ─────────────────────────▶ timeline_text
@@ -45,20 +45,22 @@ export interface DeliveredAnswer {
  *         ├── react.plan ── when complete ───────────────────▶ timeline_text
  *         └── final_answer ── kept until the end ────────┐
  *   answer ── kept until the action is complete ─────────┴───▶ answer
- *   code ── kept until the action calls an exec tool ────────▶ subsystem
+ *   code ── kept until a call of an exec tool is complete ───▶ subsystem
  *
  * `final_answer` is shown at the end of the response, and only if no answer channel with visible text came. Text that was shown is never
- * taken back. The lane of `content` ends with the response. If the response is rejected, it ends as aborted. The channels `followup` and
- * `usage` are for programs and have no lane.
+ * taken back. The lane of `content` ends with the response. If the response is rejected, this lane ends as aborted. The channels `followup`
+ * and `usage` are for programs and have no lane.
  */
 export interface Lanes {
   push(event: ChannelEvent): readonly LaneDelta[]
   /**
-   * Ends the response. `ending` is `aborted` when the response reached the output limit. Then the open lane ends as aborted. An answer
-   * without an action is shown now, because such a response means `complete`.
+   * Ends the response. `ending` is `aborted` when the response reached the output limit. Then lanes that are still open end as aborted. If
+   * the response has an answer channel but no action, the answer is shown now, because such a response means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
-  /** Ends a response that was interrupted. Open lanes end as aborted. Text that lanes still keep is not shown, such as half of a citation. */
+  /**
+   * Ends a response that was interrupted. Open lanes end as aborted. Text that lanes still keep, such as half of a citation, is not shown.
+   */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
@@ -155,7 +157,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     push(event) {
       if (event.type === 'channel.start') start(event)
       else if (event.type === 'channel.delta') write(event.channel, event.text)
-      else if (event.closed !== 'cut') finish(event.channel, 'whole') // `end` handles a channel that was cut, because it knows why
+      else if (event.closed !== 'cut') finish(event.channel, 'whole') // a channel that broke off ends in `end` or `abort`
       if (event.channel === 'action' || event.channel === 'answer') reconsiderAnswer()
       return take()
     },

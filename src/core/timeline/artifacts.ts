@@ -10,8 +10,8 @@ export interface Artifact {
   readonly path: string
   readonly kind: ArtifactKind
   /**
-   * The fields of the digest, of the digest block's `meta` and of the content blocks' `meta` (newest first). If several have a field, the
-   * first of this list counts. For `visibility` the content blocks count first.
+   * Fields from three places: the digest, the `meta` of the digest block, and the `meta` of the content blocks, newest first. If several
+   * places have a field, the first of them counts. Only `visibility` is taken from the content blocks first.
    */
   readonly metadata: Meta & Partial<Digest>
   readonly callId?: string
@@ -88,7 +88,7 @@ function buildArtifact(
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
   const digest = metadataBlock && readDigest(metadataBlock)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact.
+  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact, so they count first.
   const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility
   const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, metadataBlock?.meta ?? {}, ...metas])
   const callId =
@@ -106,7 +106,7 @@ function buildArtifact(
   }
 }
 
-/** Whether the text of a block is the whole content of an artifact. It may also be a diff, a part, a preview or a digest. */
+/** Whether the text of a block is the whole content of an artifact. False for a diff, a part of the content, an excerpt or a digest. */
 export function hasWholeContent(block: Block): boolean {
   return !isPatch(block) && block.meta?.partial !== true && !readDigest(block) && !excerptTypes.has(block.type)
 }

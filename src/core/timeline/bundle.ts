@@ -224,8 +224,8 @@ function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly C
 }
 
 /**
- * The times of a payload in ISO form. Fields without a valid time are missing from the result, so they keep their value, and `parsePayload`
- * rejects a wrong type.
+ * The times of a payload as ISO texts in UTC. The result lacks a field without a valid time. So this field keeps its value in the payload,
+ * and `parsePayload` rejects the payload if the value has the wrong type.
  */
 function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
@@ -237,8 +237,8 @@ function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?:
 }
 
 /**
- * Makes a pool from the rows of a payload. The first row with a SID keeps it, because citations contain it. Rows without a SID, or with the
- * SID of an earlier row, get new SIDs.
+ * Makes a pool from the rows of a payload. A row keeps its SID, because citations contain it. A row without a SID, or with the SID of an
+ * earlier row, gets a new SID.
  */
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
   const numbered = new Map<number, SourceRow>()

@@ -164,7 +164,7 @@ export interface ShownFingerprints {
   readonly texts?: readonly string[]
 }
 
-/** An event from outside that waits until a turn reads it. */
+/** An event in the inbox: a message or feedback of a user, or an event of the application. It waits until a turn reads it. */
 export interface InboxEvent {
   readonly event_id: string
   readonly sequence: number
@@ -212,9 +212,10 @@ export function blocksOfChange(change: Change): readonly Block[] {
 const noBlocks: readonly Block[] = []
 
 /**
- * Whether an entry contains the output of a round that was shown live. A client then replaces the live output by the entry. This is true
- * for the blocks of a decision. It is false for responses, whose blocks come later. The live output of an interrupted response stays until
- * the next round begins or the turn ends. The end of a stopped turn contains the part of the answer that was shown.
+ * Whether an entry contains blocks of a decision, which clients may have shown live. A client then replaces the live output of the round by
+ * the entry. An entry with a response is not such an entry, because the blocks of the decision come later. After an interrupted response,
+ * the live output stays until the next round begins or the turn ends. If the turn was stopped, its last blocks contain the part of the
+ * answer that was shown.
  */
 export const endsLiveOutput = (change: Change): boolean => change.type === 'blocks.appended' && change.blocks.some(isOfDecision)
 

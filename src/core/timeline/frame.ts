@@ -5,8 +5,9 @@ import { blocksOf, createBuffer, type Timeline } from './timeline.ts'
 type HiddenMeta = Pick<Meta, 'hidden' | 'replacement_text' | 'hidden_reason' | 'hidden_scope'>
 
 /**
- * A snapshot of a timeline without blocks and sources, because the journal has them. It contains the ids of the visible blocks in order,
- * and which of them are hidden. A store saves a frame at each compaction, so that loading need not start at the first entry.
+ * A snapshot of a timeline. It has no blocks and sources, because the journal has them. It contains the ids of the visible blocks in order,
+ * and which of them are hidden. A store saves a frame at each compaction and each import, so that loading need not start at the first
+ * entry.
  */
 export interface Frame extends Omit<Timeline, 'buffer' | 'size' | 'sources'> {
   readonly order: readonly string[]

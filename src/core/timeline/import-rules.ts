@@ -5,8 +5,8 @@ import { titleProblem } from '../title.ts'
 import type { Bundle } from './bundle.ts'
 
 /**
- * The name under which a bundle is imported if the caller chooses none. Throws `bundle.invalid` for a name that could lead to a conversation
- * of another user, or that commands and the HTTP API do not accept.
+ * The name under which a bundle is imported if the caller chooses none. Throws `bundle.invalid` for a name that commands and the HTTP API
+ * do not accept. A name with a slash could even lead to a conversation of another user.
  */
 export function nameInBundle({ conversation_id: name }: Bundle): string {
   if (/^[A-Za-z0-9_-]{1,128}$/.test(name)) return name
@@ -14,8 +14,9 @@ export function nameInBundle({ conversation_id: name }: Bundle): string {
 }
 
 /**
- * Checks a bundle of unknown origin, after `parseBundle`. Throws `bundle.invalid` for names that the conversation could not be used with.
- * Bundles that Daybook copies itself, such as forks, are not checked, because an older version may have stored such a name.
+ * Checks a bundle of unknown origin, after `parseBundle`. Throws `bundle.invalid` when the title, a turn id, another name in a block or the
+ * number of events is not allowed. Bundles that Daybook copies itself, such as forks, are not checked, because an older version may have
+ * stored such a name.
  */
 export function checkImportedBundle({ timeline, turn_logs, archive }: Bundle): void {
   const problem = timeline.conversation_title === null ? undefined : titleProblem(timeline.conversation_title)
@@ -31,13 +32,16 @@ export function checkImportedBundle({ timeline, turn_logs, archive }: Bundle): v
 }
 
 /**
- * The highest number of characters in a name of a block. Names are in the index of a store and in every prompt, so they must be short. A
- * path may contain a list of sources.
+ * The highest number of characters in a name, such as the type or the tool id of a block. Names are in the index of a store and in every
+ * prompt, so they must be short. A path may be longer, because it may contain a list of sources.
  */
 const maximumName = 256
 const maximumPath = 16_384
 
-/** The highest number of events that an imported conversation may have had. New events get higher numbers, which must be exact. */
+/**
+ * The highest number of events that an imported conversation may have had. New events get higher numbers, and JavaScript must represent
+ * these exactly.
+ */
 const maximumCount = 1e12
 
 const nameFields = ['type', 'author', 'mime', 'call_id', 'tool_id'] as const satisfies readonly (keyof Block)[]
@@ -50,7 +54,7 @@ function checkNames(block: Block): void {
   checkLength('meta.tool_id', block.meta?.tool_id)
 }
 
-/** No path leads to the blocks and files of a turn with another form of name. */
+/** Checks the form of a turn id. With another form, no path would lead to the blocks and files of the turn. */
 function checkTurnId(turnId: string): void {
   checkLength('turn_id', turnId)
   if (!isTurnId(turnId)) throw invalid('turn_id must be letters, digits, "_" and "-", and must not begin with "conv_"')

@@ -10,9 +10,9 @@ import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.t
 import { turnIndexText } from './turn-log.ts'
 
 /**
- * Blocks of the journal that the caller has loaded, oldest first. A function returns undefined for blocks that are not loaded. Then
- * `resolvePath` returns `lookup_needed`; the caller loads these blocks and calls it again. An empty list means that the journal has no such
- * blocks.
+ * Blocks of the journal that the caller has loaded, oldest first. Each function returns undefined when the caller has not loaded these
+ * blocks. Then `resolvePath` returns `lookup_needed`; the caller loads the blocks and calls it again. An empty list means that the journal
+ * has no such blocks.
  */
 export interface BlockHistory {
   atPath(path: string): readonly Block[] | undefined

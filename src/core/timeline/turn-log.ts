@@ -82,7 +82,8 @@ function section(name: string, entries: readonly string[]): readonly string[] {
 const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
 const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
 
-// These are maps and not objects, because the type of an imported block can be any text. In an object, `constructor` would be found.
+// These are maps and not objects, because the type of an imported block can be any text. For the type `constructor`, an object would return
+// an inherited function.
 const speakers = new Map([
   ['user.prompt', 'user'],
   ['assistant.completion', 'assistant'],

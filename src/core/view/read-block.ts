@@ -26,7 +26,7 @@ function readBlock(block: Block, isFinal: boolean): readonly BlockEvent[] {
     case 'user.attachment':
       return [{ ...origin, kind: 'attachment', file: attachmentOf(block, digestOfContent(block)), part: 'content' }]
     case 'react.thinking':
-      if (text === '') return [] // it is withheld from this client
+      if (text === '') return [] // this user may not see the thinking, so the server has removed the text
       return [{ ...origin, kind: 'thinking', iteration, text }]
     case 'react.notes':
       return [{ ...origin, kind: 'notes', iteration, text }]
@@ -87,8 +87,8 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
 }
 
 /**
- * Whether the block is about a file that its turn made. A tool that reads an attachment, or a file of another turn, appends a block with the
- * resource name of that file, and delivers nothing.
+ * Whether the block is about a file that its turn made. When a tool reads an attachment or a file of another turn, it also appends a block
+ * with the resource name of that file. Such a block delivers no file to the user.
  */
 function isOwnFile({ path, turn_id }: Block): boolean {
   const parsed = parsePath(path ?? '')

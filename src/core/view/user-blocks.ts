@@ -4,15 +4,16 @@ import { hasPublicContract } from '../contract/contract.ts'
 import { isObject, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 
-/** What users may see besides the conversation itself. Operators see everything. */
+/** Optional content that users may see in addition to messages, tool calls and answers. Operators see everything. */
 export interface UserView {
   /** Whether users see what the model thinks. */
   readonly thinking: 'shown' | 'withheld'
 }
 
 /**
- * How a block of each type is shown to users. `shown` and `withheld` are decided by the type alone. Blocks that only the model reads are
- * withheld: summaries, checkpoints, raw output and records of the workspace repeat internal content.
+ * For each block type, the rule by which users see its blocks. `shown` means that users see every block of this type that is not marked as
+ * internal. `withheld` means that they see the content of none. The function `blockForUser` applies the other rules. Summaries,
+ * checkpoints, raw output and records of the workspace are withheld, because only the model reads them and they repeat internal content.
  */
 const rules: { readonly [T in BlockType]: 'shown' | 'withheld' | 'thinking' | 'code' | 'call' | 'result' | 'notice' } = {
   'turn.header': 'shown',
@@ -60,9 +61,9 @@ const rules: { readonly [T in BlockType]: 'shown' | 'withheld' | 'thinking' | 'c
 }
 
 /**
- * The blocks as a user may see them: the same number, with the same ids and types, and without internal content. It needs no other blocks of
- * the conversation, because internal content is marked where it is made. `blocks` are those of one entry, or of a whole timeline or turn.
- * When nothing is withheld, the result is `blocks` itself.
+ * The blocks as a user may see them: the same number, with the same ids and types, and without internal content. Other blocks of the
+ * conversation are not needed, because each internal block is marked when it is made. `blocks` are those of one entry, or of a whole
+ * timeline or turn. When nothing is withheld, the result is `blocks` itself.
  */
 export function blocksForUser(blocks: readonly Block[], view: UserView): readonly Block[] {
   const calls = readCalls(blocks)
@@ -126,8 +127,8 @@ function readCall(blocks: readonly Block[]): CallFacts {
 const toolIdOf = (block: Block): string | undefined => block.tool_id ?? block.meta?.tool_id ?? readDigest(block)?.tool_id
 
 /**
- * Whether users may see the parameters of a call. The built-in tools that read, search or hide name internal files and repeat their content,
- * so only the parameters of calls that show something to the user are public.
+ * Whether users may see the parameters of a call. Calls of the built-in tools that read, search or hide name internal files or repeat their
+ * content. So of these tools, only the parameters of calls that show something to the user are public.
  */
 function hasPublicParams(block: Block, { tool_id: toolId, params }: ToolCall, hasCode: boolean): boolean {
   if (toolId === 'react.plan') return true
@@ -147,7 +148,10 @@ const isPublicContent = (block: Block): boolean =>
   !isMarkedInternal(block) &&
   (block.meta?.visibility ?? digestOfContent(block)?.visibility) === 'external'
 
-/** Whether the block is an internal file or note, or its metadata. The metadata of a patch is internal even if the file is for users. */
+/**
+ * Whether the block is an internal note, or the content or digest of an internal file. The digest of a patch may be marked as internal
+ * although the file is for users. So a digest does not count if its path is in `publicPaths`.
+ */
 function isInternalArtifact(block: Block, publicPaths: ReadonlySet<string>): boolean {
   if (block.type === 'react.note') return true
   if (block.type !== 'react.tool.result' || isResultMetadata(block)) return false
@@ -163,15 +167,22 @@ function isPublicResult(block: Block, call: CallFacts | undefined): boolean {
     return digest.channel !== 'internal' && (digest.visibility === 'external' || call?.publicPaths.has(digest.artifact_path) === true)
   if (call?.madeInternal) return false
   if (block.meta?.visibility === 'external' || isResultMetadata(block)) return true
-  // Older journals do not mark outputs. An output whose tool is not known may come from a built-in tool, so it is withheld.
+  // Journals of older versions do not say whether an output is internal. If the tool is not known, it may be a built-in tool, so its output
+  // is withheld.
   return call?.toolId !== undefined && !call.toolId.startsWith('react.')
 }
 
-/** The digest in a metadata block of an artifact. An output is marked with its visibility, so it can not pass for a digest. */
+/**
+ * The digest in a metadata block of an artifact. The output of a tool has a visibility in its `meta`, so it is never read as a digest, even
+ * if the tool wrote it in the form of a digest.
+ */
 const readArtifactDigest = (block: Block): Digest | undefined =>
   block.meta?.visibility !== undefined || isResultMetadata(block) ? undefined : readDigest(block)
 
-/** Whether the block is the output of its own call. `react.read` also makes blocks that repeat other paths. */
+/**
+ * Whether the block is the output of its own call. `react.read` also makes blocks with the paths of the content that it has read. These are
+ * not its own output.
+ */
 function isOwnOutput(block: Block): boolean {
   const callId = callIdOf(block)
   return callId !== undefined && block.path === toolPath(block.turn_id, callId, 'result')
@@ -210,7 +221,7 @@ function withheld(block: Block, why: 'internal' | 'thinking', text = withheldTex
   }
 }
 
-/** The text of a withheld block. Of a failed call, users see that it failed. */
+/** The text of a withheld block. It is empty, except for a failed call: users see that the call failed. */
 function withheldText({ type, text }: Block): string {
   if (type !== 'react.tool.result' || !text?.includes('false')) return ''
   const output = parseJson(text)

@@ -4,8 +4,9 @@ import type { Change, ResponseReceived } from '../timeline/change.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
 /**
- * Returns a function that gives each event as a user may see it, or undefined when the user may not see it. Every entry stays, with its `seq`,
- * so that a user notices gaps and can resume like an operator. An event that several users follow is filtered once.
+ * Returns a function that gives each event as a user may see it, or undefined when the user may not see it. Every entry stays, with its
+ * `seq`. So the client of a user can notice missing entries and resume after any entry. If several users follow a conversation, each entry
+ * is filtered only once.
  */
 export function createUserFilter(view: UserView): (event: TurnEvent) => TurnEvent | undefined {
   const entries = new WeakMap<EntryEvent, EntryEvent>()
@@ -64,7 +65,10 @@ export function changeForUser(change: Change, view: UserView): Change {
   }
 }
 
-/** A response without the words of the model, and without the record of the prompt, which may hold its text and has hashes of its blocks. */
+/**
+ * A response without the text that the model wrote, and without the record of the prompt. The record has hashes of the blocks in the
+ * prompt, and may hold their text.
+ */
 function responseForUser(response: ResponseReceived): ResponseReceived {
   const { type, turn_id, ts, iteration, call_id, role, finish_reason, usage, prompt, error, wrap_up } = response
   return {

@@ -72,7 +72,10 @@ export interface HistoryEvent {
 export type BlockEvent = { readonly blockId: string; readonly turnId: string; readonly ts: string } & (
   | { readonly kind: 'header' }
   | { readonly kind: 'prompt'; readonly text: string }
-  /** Images and PDFs have two blocks. The second one, with the part `content`, repeats the description. */
+  /**
+   * An attached image or PDF has two blocks, and each block has its own event. The second event, with the part `content`, repeats the
+   * description.
+   */
   | { readonly kind: 'attachment'; readonly file: FileView; readonly part: 'description' | 'content' }
   | { readonly kind: 'thinking' | 'notes'; readonly iteration: number; readonly text: string }
   | { readonly kind: 'tool.code'; readonly callId: string | undefined; readonly iteration: number; readonly text: string }
