@@ -273,8 +273,8 @@ export interface UnreferencedBlobs {
 const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
 
 /**
- * Counts the blobs to which no entry refers. A process that dies may leave such blobs. `old` ones may be removed, `young` ones may still be
- * needed. Returns undefined when there is no database.
+ * Counts the blobs to which no entry refers. A process that dies may leave such blobs. `old` blobs were stored more than a day ago and may
+ * be removed. `young` blobs may still be needed. Returns undefined when there is no database.
  */
 export async function findUnreferencedBlobs(
   settings: Pick<Settings, 'data'>,

@@ -23,13 +23,16 @@ import type { HookFunctions } from './hooks.ts'
 import type { ReplayParts } from './replay/setup.ts'
 import { settingsRule } from './settings.ts'
 
-// The rules for the options that callers pass to createAgent, createAgentFrom, openStore and replay. An option without a rule does not
-// compile.
+// The rules for the options that callers pass to createAgent, createAgentFrom, openStore and replay. If an option has no rule, the compiler
+// reports an error.
 
 /** A model that implements `Model` of ports/model.ts. */
 const modelRule = group('a model', { stream: callback, name: text, window: numberFrom(1) }, 'other names allowed')
 
-/** One model, or an object with a model for each role. `isModel` tells whether an object is meant as a single model. */
+/**
+ * The rule for an option that is one model or an object with a model for each role. `isModel` tells which of the two an object is meant to
+ * be.
+ */
 const modelOrRoles =
   (expected: OptionRule, isModel: (value: object) => boolean, model: OptionRule): OptionRule =>
   (value) => {

@@ -117,7 +117,7 @@ const check =
     return options
   }
 
-/** Checks the options of the methods of an agent. An option without a rule does not compile. */
+/** Checks the options that callers pass to the methods of an agent. If an option has no rule, the compiler reports an error. */
 export const checked = {
   run: check<RunOptions>('run', { attachments, signal }),
   send: check<SendOptions>('send', { attachments, eventId }),

@@ -38,9 +38,9 @@ export interface Workspace {
   readonly scratch: Files
   readonly runtime: Files
   /**
-   * Makes the latest version the base of the next version, if this workspace has not stored that version itself. This happens in a fork,
-   * after an import, or when another kind of workspace was used before. `previous` returns the latest version. Called before
-   * `startTurn`.
+   * Makes the latest version of the conversation the base of the next version. This is needed if this workspace has not stored the latest
+   * version itself: in a fork, after an import, or when another kind of workspace was used before. `previous` returns the latest version.
+   * Called before `startTurn`.
    */
   adoptVersion(previous: () => Promise<PublishedVersion | undefined>, history: RecordedFiles): Promise<void>
   /** Prepares the folder of a turn. For a new turn the folder is empty. For a resumed turn it has the files that the turn wrote before. */

@@ -25,7 +25,9 @@ export interface ConversationContext {
   /** Undefined when the agent has no prices. */
   readonly spending: Spending | undefined
   readonly records: Records
-  /** The blobs of the store. It records which blobs the tools put during a turn: see `PutBlobs`. */
+  /**
+   * The blobs of the store. Its `put` remembers each new blob until the turn is closed, so that a deletion can remove it: see `PutBlobs`.
+   */
   readonly blobs: BlobStore
   /** Reads the entries of the open turn from the store. A resumed turn computes its progress from them. */
   entriesOfTurn(turnId: string): Promise<TurnEntries>

@@ -161,8 +161,8 @@ function onEntry(
 }
 
 /**
- * Decides which turn runs first: an unfinished turn or waiting followup, or else a turn for the new message. No turn runs if there is only
- * an event. `event` must be put into the inbox before the turn starts.
+ * Decides which turn runs first: an unfinished turn or waiting followup, or else a turn for the new message. If there is only an event, no
+ * turn runs. The returned `event` must be put into the inbox before the turn starts.
  */
 function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { readonly start?: TurnStart; readonly event?: NewEvent } {
   const unfinished = findUnfinished(timeline)

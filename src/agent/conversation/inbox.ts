@@ -20,7 +20,10 @@ export interface Inbox {
    * when the inbox is closed. The sender must then start the conversation again. A steer also gets false when no turn is running.
    */
   accept(event: NewEvent): Promise<'accepted' | 'known' | false>
-  /** Removes a message that no turn has read. Returns false when a turn has read the message or begins with it. */
+  /**
+   * Removes a message that no turn has read. Returns false when a turn has read the message, or when the next turn is started for the
+   * message.
+   */
   withdraw(eventId: string, ts: string): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** True when a steer for the current turn is waiting. */
@@ -91,7 +94,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   function limitTime(ms: number | undefined): void {
     clearTimeout(limitTimer)
     timeUp = false
-    if (ms === undefined || ms > MAX_TIMER_MS) return // `setTimeout` can not wait so long: the time is then checked only before every round
+    if (ms === undefined || ms > MAX_TIMER_MS) return // without a timer, a time limit is checked only before every round
     if (ms <= 0) endTime()
     else limitTimer = setTimeout(endTime, ms)
   }

@@ -19,8 +19,8 @@ export interface Ledger {
 }
 
 /**
- * A list of changes, or a function that makes the list. The function gets the timeline at the time of the commit, because block ids depend
- * on it.
+ * A list of changes, or a function that makes the list. The function gets the timeline at the time of the commit, because the ids of new
+ * blocks depend on the blocks in this timeline.
  */
 export type Changes = readonly Change[] | ((timeline: Timeline) => readonly Change[])
 

@@ -84,8 +84,8 @@ export async function* follow(
 }
 
 /**
- * The message of `store.watch` that the journal has entries up to `lastSeq`, which maybe another process has appended. `lastSeq` is
- * undefined when the conversation was deleted.
+ * The message of `store.watch`: the journal has entries up to `lastSeq`. Another process may have appended them, so the hub may not have
+ * sent them. `lastSeq` is undefined when the conversation was deleted.
  */
 interface WrittenElsewhere {
   readonly event: undefined

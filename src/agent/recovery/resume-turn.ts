@@ -47,8 +47,8 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
 }
 
 /**
- * The response of the last decision, if it is in the journal and the blocks that are made of it are not. A process commits a response alone
- * if a slow step comes before the commit with the blocks, such as a hook or a publish.
+ * The response of the last decision, if the journal has this response but not the blocks that are made of it. A process commits a response
+ * alone if a slow step comes before the commit with the blocks, such as a hook or a publish.
  */
 function responseWithoutBlocks(turnId: string, changes: readonly Change[]): ResponseReceived | undefined {
   const at = changes.findLastIndex(

@@ -35,7 +35,7 @@ export interface Player {
   dueAfterResponse(): readonly Arrival[]
   /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
-  /** The recorded changes that the present code has made so far. */
+  /** The recorded changes that the replay has reached so far. */
   played(): readonly Change[]
   now(): string
   callId(): string

@@ -15,7 +15,7 @@ import { safeName, withSuffix } from '../../tools/attachments/upload.ts'
 import type { SourceSettings } from '../settings.ts'
 import type { Turn } from './turn.ts'
 
-/** Gives each attachment a safe name that is unique in the turn. A second `a.png` becomes `a-2.png`. */
+/** Gives each attachment a name that is allowed in a path and that is unique in the turn. A second `a.png` becomes `a-2.png`. */
 export function assignUniqueNames(attachments: readonly Attachment[], turnId: string, timeline: Timeline): readonly Attachment[] {
   const taken = new Set<string>()
   const pathOf = (name: string) => filePath(turnId, 'attachments', name)

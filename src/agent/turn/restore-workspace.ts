@@ -20,14 +20,14 @@ async function readMark(runtime: Files, turnId: string): Promise<number | undefi
   return isObject(mark) && typeof mark.epoch === 'number' ? mark.epoch : undefined
 }
 
-/** Writes the mark: the process with this epoch uses the files of the turn. */
+/** Writes the mark, which says that the process with this epoch uses the files of the turn. */
 export const writeMark = (runtime: Files, turnId: string, epoch: number): Promise<void> =>
   runtime.write(markPath(turnId), Buffer.from(JSON.stringify({ epoch })))
 
 /**
- * Called when a turn is resumed. If the previous claim used the files on this machine, writes the new epoch into the mark. Otherwise, if
- * this process died before it uses the files, the next process would find a mark that is too old and would not use the files. Returns
- * whether the turn has a mark on this machine.
+ * Called when a turn is resumed. If the process with the previous claim used the files on this machine, writes the new epoch into the mark.
+ * Otherwise the mark would be too old for the next process, if this process dies before it uses the files. The next process would then
+ * restore the files from the journal. Returns whether the turn has a mark on this machine.
  */
 export async function renewMark(runtime: Files, turnId: string, epoch: number): Promise<boolean> {
   const mark = await readMark(runtime, turnId)

@@ -222,8 +222,8 @@ async function recordedWorkspaceFacts({ turnId, conversation, workspace }: Turn)
 }
 
 /**
- * Reads the state of an open workspace. If this throws a Failure, the last known state stays. The tools report the same failure to the
- * model.
+ * Reads the state of an open workspace. If the workspace throws a Failure, the last known state is kept. The model learns about the failure
+ * when a tool uses the workspace.
  */
 async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
   const { lineage, lastPublishedTurn } = progress.workspace ?? {}
