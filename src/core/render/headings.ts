@@ -45,7 +45,8 @@ const blockHeadings = [
 ]
 const heading = `[[\\uff3b](?:${blockHeadings.join('|')})|HIDDEN [—-]|SOURCES POOL|SID:\\s?\\d|[╔╚]═|║ |━━━|</?channel:`
 
-// White space and invisible characters may stand before a heading: a model hardly sees them.
+// White space and invisible characters that may come before a heading. A model hardly notices them, so a line that begins with them can
+// still imitate a heading.
 const blanks = '[\\t \\u00a0\\u00ad\\u034f\\u061c\\u1680\\u180e\\u2000-\\u200f\\u202a-\\u202f\\u205f-\\u206f\\u3000\\ufeff]*'
 const lineStart = '(?:^|[\\n\\r\\v\\f\\x85\\u2028\\u2029])'
 
@@ -53,23 +54,23 @@ const forged = new RegExp(`(${lineStart}${blanks}\\\\*)(?=${heading})`, 'gi')
 const guarded = new RegExp(`(${lineStart}${blanks})\\\\(?=\\\\*(?:${heading}))`, 'gi')
 
 /**
- * Puts a backslash before each line that begins like a line of the runtime, so that a message, a file or a web page can not imitate one.
- * Every text from outside passes through this function on its way into a prompt. The stored text is not changed. The same text always gives
- * the same bytes, and `unguardHeadings` gives the text back: a line that already has backslashes there gets one more.
+ * Puts a backslash before each line that begins like a line of the runtime, so that a message, a file or a web page can not imitate such a
+ * line. Every text from outside passes through this function before it is put into a prompt. The stored text is not changed. A line that
+ * already has backslashes before the heading gets one more, so that `unguardHeadings` can restore the text exactly.
  *
- * Letters that only look like those of a heading, such as Cyrillic ones, are not recognised. Neither are the lines that tools write inside
- * of a result, such as `[READ RANGE]`.
+ * Letters that only look like those of a heading, such as Cyrillic ones, are not recognised. Lines that tools write inside of a result,
+ * such as `[READ RANGE]`, are not recognised either.
  */
 export function guardHeadings(text: string): string {
   return mayHoldHeading(text) ? text.replace(forged, '$1\\') : text
 }
 
-/** The text that `guardHeadings` was given. */
+/** Removes the backslashes that `guardHeadings` has added. */
 export const unguardHeadings = (text: string): string => (text.includes('\\') ? text.replace(guarded, '$1') : text)
 
 /**
- * Looks at the first characters of each line. False for most texts, and many times faster than the expression, which every round would
- * otherwise run on all its new texts.
+ * Whether a line of the text may begin like a heading. This test looks only at the first characters of each line and is false for most
+ * texts. It is many times faster than the regular expression `forged`, which then need not run.
  */
 function mayHoldHeading(text: string): boolean {
   if (rareLineBreaks.some((character) => text.includes(character))) return true
@@ -87,7 +88,8 @@ function mayOpenHeading(text: string, start: number): boolean {
   let at = start
   let code = text.charCodeAt(at)
   while (code === 32 || code === 9) code = text.charCodeAt(++at)
-  if (code > 127 || code === 92) return true // a frame, an invisible character, a full-width bracket; a backslash
+  // Codes above 127 are frame characters such as `╔`, invisible characters or a full-width bracket. 92 is a backslash.
+  if (code > 127 || code === 92) return true
   const next = text.charCodeAt(at + 1) | 32 // in lower case
   if (code === 91) return (next >= 97 && next <= 122) || next === 47 // a bracket before a letter or a slash
   if (code === 60) return next === 99 || next === 47 // <c, </

@@ -49,9 +49,9 @@ export interface Fingerprints {
   count(): number
   /** The hash of the block at `position` alone. */
   block(position: number): number
-  /** A short hash of each block from position `from` on, for the journal. */
+  /** One hash of the first `count` blocks together. */
   chain(count: number): number
-  /** The shortened hash of each block from position `from` on. */
+  /** A short hash of each block from position `from` on, for the journal. */
   blocks(from: number): readonly number[]
   /** One hash of all parts that are sent up to and including the block at `position`. This block must be the last one of its run. */
   sent(position: number): number

@@ -44,8 +44,8 @@ export function pathWithin(path: string, limit: number): string {
 }
 
 /**
- * Prepares a text from outside for the prompt: no line imitates a heading, and a text that is longer than `limit` characters is cut. After
- * the cut it says how to read the whole text.
+ * Prepares a text from outside for the prompt. A backslash is put before each line that imitates a heading. A text with more than `limit`
+ * characters is cut, and a line after the cut says how to read the whole text.
  */
 export function clip(text: string, limit: number, path?: string): string {
   const shown = guardHeadings(cutAt(text, limit))

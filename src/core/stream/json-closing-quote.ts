@@ -17,9 +17,9 @@ import {
  * Decides whether a quote ends a JSON string, or is part of the string because the model forgot to escape it. The text after the quote
  * decides. A quote ends the string if one of these texts follows:
  *
- *   after a key              a colon
- *   after a value in {…}     }      , and }      , and "next key" and a colon
- *   after a value in […]     ]      , and ]      , and one of [ { "      , and a number or word and one of , ]
+ *   after a key              :
+ *   after a value in {…}     }     or  , }     or  , "next key" :
+ *   after a value in […]     ]     or  , ]     or  , [     or  , {     or  , "     or  , 12 ,     or  , 12 ]
  *
  * Any other quote is part of the string. Valid JSON keeps its meaning: one of these texts follows every closing quote, and quotes inside
  * strings are escaped. Lanes and `parseModelJson` use the same rule, so a string that was shown is equal to the parsed one.

@@ -133,8 +133,8 @@ function execStyle(executionId: string, subType: string, format: ChannelFormat, 
 }
 
 /**
- * The files of a contract that the user will see, without internal files. The artifact ids are made from the names of all files, with the
- * internal ones. Empty for an invalid contract.
+ * The files of a contract that the user will see. Internal files are not listed, but the artifact ids are made from the names of all files.
+ * Empty for an invalid contract.
  */
 function listedFiles(given: JsonValue | undefined, mimeOf: (filename: string) => string) {
   const contract = readContract(given)

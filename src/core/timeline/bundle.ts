@@ -224,8 +224,8 @@ function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly C
 }
 
 /**
- * The times of a payload as ISO texts in UTC. The result lacks a field without a valid time. So this field keeps its value in the payload,
- * and `parsePayload` rejects the payload if the value has the wrong type.
+ * The times of a payload as ISO texts in UTC. A field without a valid time is not in the result. It keeps its value in the payload, and
+ * `parsePayload` rejects the payload if the value has the wrong type.
  */
 function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {

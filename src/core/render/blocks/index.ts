@@ -70,8 +70,9 @@ function renderNothing(): readonly Part[] {
 }
 
 /**
- * Renders the text of a block without a heading. A blank text renders to no parts. If the runtime wrote a heading into the text, `heading`
- * is its beginning: this line, and the line that closes it, are shown as they are. Lines between them may come from outside.
+ * Renders the text of a block and adds no heading. A blank text renders to no parts. Some texts begin with a heading that the runtime
+ * wrote, such as `[STAGE: gate]`, and may end with `[/STAGE: gate]`. `heading` is the beginning of such a heading. These two lines are
+ * shown unchanged. The lines between them may come from outside, so `clip` puts a backslash before those that imitate a heading.
  */
 function verbatim(cap: TextCap, heading?: string): BlockRenderer {
   return (block, { caps }) =>
@@ -104,7 +105,10 @@ function renderInterrupted(block: Block, context: RenderContext): readonly Part[
   return parts.map((part) => (part.type === 'text' ? textPart(part.text.replace(guardedTags, '')) : part))
 }
 
-/** Matches the marks before channel tags. In a response of the model the tags are its own, so they are shown without marks. */
+/**
+ * Matches the backslash that `clip` has put before a channel tag. In an interrupted response, the model itself wrote the tags. So they are
+ * shown without the backslash.
+ */
 const guardedTags = /^\\(?=<\/?channel:)/gim
 
 function renderCompletion(block: Block, { caps }: RenderContext): readonly Part[] {
