@@ -130,7 +130,7 @@ describe('the methods of an agent', () => {
     ['run', ['Hello.', { attachment: [file] }], 'attachment', 'there is no option `attachment`. The options here are attachments, signal'],
     ['run', ['Hello.', { attachments: file }], 'attachments', 'must be a list of files, not an object'],
     ['run', ['Hello.', { attachments: ['a.txt'] }], 'attachments[0]', 'a file such as { name, content }, not the text "a.txt"'],
-    ['run', ['Hello.', { attachments: [{ path: 'a.txt' }] }], 'attachments[0].path', 'there is no option'],
+    ['run', ['Hello.', { attachments: [{ path: 'a.txt' }] }], 'attachments[0].name', 'must be a text, not missing'],
     ['run', ['Hello.', { attachments: [{ name: 'a.txt' }] }], 'attachments[0].content', 'must be a text or a Uint8Array, not missing'],
     ['run', ['Hello.', { attachments: [{ content: 'A.' }] }], 'attachments[0].name', 'must be a text, not missing'],
     ['run', ['Hello.', { signal: new AbortController() }], 'signal.addEventListener', 'must be a function, not missing'],
