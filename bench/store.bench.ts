@@ -58,6 +58,7 @@ export async function bench(): Promise<void> {
   try {
     await benchAppend()
     await benchLoad()
+    await benchLists()
     await benchBytes()
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -68,6 +69,31 @@ async function open(name: string): Promise<{ store: ConversationStore; claim: Cl
   const file = join(folder, `${name}.db`)
   const store = await createSqliteStore({ file, blobs: createFileBlobs({ folder: join(folder, 'blobs') }), clock: createSystemClock() })
   return { store, claim: await store.claim('c1', me), file }
+}
+
+/** Compares lists of 200,000 conversations with lists of 1,000. The two alternate, so that other load affects both. */
+async function benchLists(): Promise<void> {
+  const stores = { few: await openWithConversations('few', 1_000), many: await openWithConversations('many', 200_000) }
+  for (const [name, query] of Object.entries({ list: { plain: true }, 'unfinished turns': { open: true } } as const)) {
+    const times = { few: [] as number[], many: [] as number[] }
+    for (let n = 0; n < 50; n++) {
+      for (const size of ['few', 'many'] as const) times[size].push(await timed(() => stores[size].list(query)))
+    }
+    const floor = median(times.few)
+    report(`${name}: a page of 200,000 (of 1,000: ${floor.toFixed(2)} ms)`, median(times.many) / floor, 1.5, 'few')
+  }
+  for (const store of Object.values(stores)) await store.close()
+}
+
+async function openWithConversations(name: string, count: number): Promise<ConversationStore> {
+  const { store, file } = await open(name)
+  const database = new DatabaseSync(file)
+  const insert = database.prepare('INSERT INTO conversations (id, title, last_activity_at, epoch) VALUES (?, ?, ?, 1)')
+  database.exec('BEGIN')
+  for (let n = 0; n < count; n++) insert.run(`listed-${n}`, prose(40, n), new Date(1.7672256e12 + n * 1_000).toISOString())
+  database.exec('COMMIT')
+  database.close()
+  return store
 }
 
 /** Compares the append of a round with one SQL insert of the same bytes. The two alternate, so that other load affects both. */
