@@ -131,8 +131,8 @@ export async function openAgent(
 }
 
 /**
- * Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. Only with
- * `create`, a data folder is made if there is none.
+ * Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. If there is no
+ * data folder, it is created only if `create` is true.
  */
 export async function openArchive(
   settings: AgentConfiguration,

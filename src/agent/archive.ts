@@ -38,7 +38,10 @@ export type { ConversationInfo }
  */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
-  /** What `list` returns for this conversation. Throws `conversation.missing` when it does not exist. Reads no journal. */
+  /**
+   * The data that `list` returns for this conversation. Throws `conversation.missing` when the conversation does not exist. The journal is
+   * not read.
+   */
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>

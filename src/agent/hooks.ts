@@ -122,7 +122,10 @@ export interface AnnouncedRound {
   readonly iteration: number
 }
 
-/** Returns sections for the announce of a round, or nothing. It is called once per round. The round waits for it, so it should be quick. */
+/**
+ * Returns sections for the announce of a round, or nothing. The function is called once per round. The round waits for the result, so the
+ * function should be quick.
+ */
 export type AnnounceFunction = (
   round: AnnouncedRound,
 ) => readonly AnnounceSection[] | undefined | Promise<readonly AnnounceSection[] | undefined>

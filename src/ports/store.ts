@@ -154,7 +154,7 @@ export interface Entry {
 export interface WatchListener {
   /** `lastSeq` is the `seq` of the last entry. Undefined when the conversation was deleted. */
   onWritten(lastSeq: number | undefined): void
-  /** Called when the store can not find out whether there are new entries. It goes on trying. */
+  /** Called when the store can not find out whether there are new entries. The store goes on trying. */
   onError(error: unknown): void
 }
 
@@ -206,7 +206,8 @@ export interface ConversationPage {
  */
 export interface RetentionPolicy {
   /**
-   * Deletes conversations without activity since this time. A conversation stays if a turn is open, a followup waits or a lease is alive.
+   * Deletes conversations without activity since this time. A conversation is not deleted if it has an open turn, a waiting followup or a
+   * lease that has not ended.
    */
   readonly conversationsIdleSince?: string
   /** Removes entries before this time if all their blocks were compacted. */

@@ -38,7 +38,10 @@ export interface ConversationContext {
 /** A conversation that is running in this process. It has one claim and runs one turn at a time. Its inbox stays open between two turns. */
 export interface RunningConversation {
   readonly firstTurnId: string
-  /** The event id of the message that started the conversation, if this message has to wait in the inbox for the end of an earlier turn. */
+  /**
+   * The event id of the message that started the conversation. Set only if the message waits in the inbox, because an earlier turn has to
+   * end first.
+   */
   readonly firstEventId: string | undefined
   readonly inbox: Inbox
   readonly results: ResultsByEvent

@@ -12,7 +12,7 @@ export type NewEvent = Omit<InboxEvent, 'sequence'>
 
 /**
  * The inbox of a running conversation. Events wait in it until a turn reads them. A steer also aborts the running model call or tool. An
- * accepted event is in the journal, so a crash does not lose it, and a second event with the same id has no effect.
+ * accepted event is in the journal, so a crash does not lose it. A second event with the same id has no effect.
  */
 export interface Inbox {
   /**

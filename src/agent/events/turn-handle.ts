@@ -4,7 +4,7 @@ import type { TurnResult } from '../turn/finish.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
-/** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even if no caller does either. */
+/** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even if no caller iterates or awaits. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
 }

@@ -104,7 +104,10 @@ Notes to yourself
 Events
 - A followup during the turn is part of the request. A steer changes what you do now: follow it.`
 
-/** The default instructions, without sentences about tools that the agent does not have. A section without any line left is left out. */
+/**
+ * The default instructions, without sentences about tools that the agent does not have. If no line of a section remains, the whole section
+ * is left out.
+ */
 function instructionsFor(tools: readonly Tool[]): string {
   const ids = new Set(tools.map(({ id }) => id))
   const sections = defaultInstructions.split('\n\n').flatMap((section) => {

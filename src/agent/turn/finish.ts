@@ -219,8 +219,8 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
 }
 
 /**
- * Why the turn ends. A turn with a limit of money has failed if the price of one of its calls is not known, because its cost can not be
- * compared with the limit. `last` is the last response, which may not be journaled yet.
+ * Why the turn ends. If the turn has a limit of money and the price of one of its calls is not known, the reason is `unpriced`. The cost of
+ * the turn can then not be compared with the limit. `last` is the last response, which may not be journaled yet.
  */
 function exitReasonOf({ turnId, agent, conversation: { spending } }: Turn, reason: ExitReason, last: ForcedEnd['last']): ExitReason {
   if (agent.settings.maxMoney === undefined || !spending || !okReasons.has(reason)) return reason

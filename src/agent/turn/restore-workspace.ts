@@ -37,7 +37,7 @@ export async function renewMark(runtime: Files, turnId: string, epoch: number): 
 
 /**
  * Empties `files/` of every other turn that still has a mark. A process on this machine died during that turn, and a process on another
- * machine then closed it, so the files on this machine may be out of date. If the publish of that turn failed, the files stay, because they
+ * machine then closed it. So the files on this machine may be out of date. If the publish of that turn failed, the files stay, because they
  * may be the only copy.
  */
 export async function removeAbandoned({ runtime, files }: Workspace, current: string, history: RecordedFiles): Promise<void> {

@@ -60,7 +60,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
 
   const prepared = prepareContext(turn, withEvents)
   const progress = prepared instanceof Promise ? await prepared : prepared
-  // a steer or the time limit came meanwhile: the next round handles it
+  // a steer has arrived, or the time limit is reached, since this round began: the next round handles this
   if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, callSettings(turn, progress))
@@ -265,8 +265,8 @@ export interface Progress {
    */
   readonly compactAbove?: number
   /**
-   * True after `react.hide` has succeeded in this turn. Then there is no cache point at the end of the previous turn, if there is a later
-   * cache point at the end of an earlier round of this turn.
+   * True after `react.hide` has succeeded in this turn. `cachePoints` then leaves out the cache point at the end of the previous turn, if
+   * the cache point a few rounds before the end of the prompt is later.
    */
   readonly hasHidden: boolean
   /** The state of the workspace at the start of the round. Until the turn opens its workspace, this state is read from the journal. */

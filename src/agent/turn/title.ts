@@ -54,7 +54,7 @@ async function generateTitle(turn: Turn): Promise<void> {
   ]
   await ledger.commit((timeline) => [
     response,
-    // keeps a title that the user has set meanwhile
+    // a title that the user has set while the model wrote is kept
     ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]),
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),
   ])

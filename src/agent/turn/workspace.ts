@@ -239,7 +239,9 @@ async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progres
 /** The block that records a publish. If the publish failed, also the error. If the turn had no files to publish, there is no block. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
-  /** Tells the model about the publish, if an event arrived meanwhile and the turn goes on. Later turns read the block instead. */
+  /**
+   * Tells the model about the publish, if the turn goes on because an event arrived during the publish. Later turns read the block instead.
+   */
   readonly notice?: Notice | undefined
   readonly error?: Failure
 }
