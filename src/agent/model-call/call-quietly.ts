@@ -44,7 +44,7 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
           finish_reason = event.finishReason
           usage = event.usage && toUsageRecord(event.usage)
           modelName = event.modelName
-          stopTimer.start(openAfterFinishMs)
+          stopTimer.startIfOpen(openAfterFinishMs)
         }
       }
     } finally {

@@ -114,7 +114,7 @@ export async function readResponse(
       for await (const event of open()) {
         if (stopTimer.expired) break
         receive(event)
-        if (finish) stopTimer.start(openAfterFinishMs)
+        if (finish) stopTimer.startIfOpen(openAfterFinishMs)
         if (reader?.violation === undefined || activity.signal.aborted) continue
         violated = true
         activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
@@ -220,8 +220,10 @@ export const openAfterFinishMs = 100
  * Limits the time that a model may take to stop. When the time is up, its response so far is used, and the model is no longer waited for.
  */
 export interface StopTimer {
-  /** Called when the model was told to stop, or has finished. Its stream has `ms` milliseconds to end. Only the first call counts. */
+  /** Called when the model was told to stop. Its stream has `ms` milliseconds to end. Only the first call counts. */
   start(ms: number): void
+  /** Called when the model has finished. Most streams end at once, so `start` is called only if the stream is open in the next task. */
+  startIfOpen(ms: number): void
   /** True when the time is up. Later events of the model must be ignored. */
   readonly expired: boolean
   /** Waits until `reading` has ended or the time is up. If `reading` threw an error, returns it. Never rejects. */
@@ -230,12 +232,14 @@ export interface StopTimer {
 
 export function createStopTimer(): StopTimer {
   let timer: NodeJS.Timeout | undefined
+  let nextTask: NodeJS.Immediate | undefined
   let finished = false
   let resolveWait: ((failure: { readonly thrown: unknown } | undefined) => void) | undefined
 
   function finish(failure?: { readonly thrown: unknown }): void {
     finished = true
-    clearTimeout(timer)
+    if (timer) clearTimeout(timer)
+    if (nextTask) clearImmediate(nextTask)
     resolveWait?.(failure)
   }
 
@@ -243,6 +247,9 @@ export function createStopTimer(): StopTimer {
     expired: false,
     start(ms: number) {
       if (!finished) timer ??= setTimeout(expire, ms)
+    },
+    startIfOpen(ms: number) {
+      if (!finished) nextTask ??= setImmediate(() => self.start(ms)) // a timer for each response would take 1 µs
     },
     waitFor: (reading: Promise<void>) =>
       new Promise<{ readonly thrown: unknown } | undefined>((resolve) => {

@@ -91,7 +91,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
         }
         stopped = signal.aborted
         if (stopped) break
-        if (event.type === 'finish') stopTimer.start(openAfterFinishMs)
+        if (event.type === 'finish') stopTimer.startIfOpen(openAfterFinishMs)
       }
     }
 
