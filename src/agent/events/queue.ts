@@ -57,23 +57,28 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/**
- * A first-in, first-out list. `Array.shift` would move all items of a long array for each item that is taken. This list moves its items
- * rarely.
- */
+/** A first-in, first-out list. It is a linked list, because `Array.shift` would move all items of a long array for each item that is taken. */
 function createFifo<T>() {
-  const all: T[] = []
-  let next = 0
+  let first: Link<T> | undefined
+  let last: Link<T> | undefined
   return {
-    isEmpty: () => next === all.length,
-    add: (item: T) => void all.push(item),
+    isEmpty: () => first === undefined,
+    add(item: T) {
+      const link = { item, next: undefined }
+      if (last) last.next = link
+      else first = link
+      last = link
+    },
     take(): T {
-      const item = all[next++] as T
-      if (next * 2 >= all.length) {
-        all.splice(0, next) // frees the taken items, even if the list is never empty
-        next = 0
-      }
+      const { item, next } = first as Link<T>
+      first = next
+      if (!next) last = undefined
       return item
     },
   }
+}
+
+interface Link<T> {
+  readonly item: T
+  next: Link<T> | undefined
 }

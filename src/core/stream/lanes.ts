@@ -68,7 +68,7 @@ export interface Lanes {
 /** Creates the lanes of one response. */
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createDeltaBuffer()
-  const open = new Set<string>()
+  let open: string | undefined // the open channel; opening a channel closes the one before
   let thinking: Lane | undefined
   let action: ActionLanes | undefined
   let channelAnswer: HeldLane | undefined
@@ -107,12 +107,12 @@ export function createLanes(settings: LaneSettings): Lanes {
    */
   function answerVerdict(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
-    if (open.has('action') || isBlank()) return 'wait'
+    if (open === 'action' || isBlank()) return 'wait'
     return action?.allowsAnswer ? 'show' : 'drop'
   }
 
   function start({ channel }: ChannelEvent) {
-    open.add(channel)
+    open = channel
     if (channel === 'action') actions++
   }
 
@@ -131,7 +131,7 @@ export function createLanes(settings: LaneSettings): Lanes {
   }
 
   function finish(channel: string, ending: LaneEnd) {
-    open.delete(channel)
+    if (open === channel) open = undefined
     if (channel === 'thinking') thinkingLane().end(ending)
     else if (channel === 'code') actionLanes().exec.endCode(ending)
     else if (channel === 'action' && actions === 1) actionLanes().end()
@@ -162,7 +162,7 @@ export function createLanes(settings: LaneSettings): Lanes {
       return take()
     },
     end(ending) {
-      for (const channel of open) finish(channel, ending)
+      if (open !== undefined) finish(open, ending)
       reconsiderAnswer()
       if (actions === 0 || (actions === 1 && isBlank())) showChannelAnswer()
       showFieldAnswer()
@@ -171,7 +171,7 @@ export function createLanes(settings: LaneSettings): Lanes {
       return take()
     },
     abort() {
-      for (const channel of open) finish(channel, 'cut')
+      if (open !== undefined) finish(open, 'cut')
       action?.finish(true)
       return take()
     },
