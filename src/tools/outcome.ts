@@ -208,10 +208,11 @@ function outputDrafts(
 export function mayHoldSources({ sources, output }: { readonly sources?: unknown; readonly output?: Json | undefined }): boolean {
   if (sources !== undefined) return true
   if (typeof output === 'string') return output.includes('"sid"')
-  return typeof output === 'object' && output !== null && (Array.isArray(output) || 'sid' in output || Object.values(output).some(isNested))
+  if (typeof output !== 'object' || output === null) return false
+  if (!isObject(output)) return true
+  for (const key in output) if (key === 'sid' || (typeof output[key] === 'object' && output[key] !== null)) return true
+  return false
 }
-
-const isNested = (value: Json) => typeof value === 'object' && value !== null
 
 const internalOutput = { visibility: 'internal' } as const
 const externalOutput = { visibility: 'external' } as const

@@ -190,7 +190,8 @@ function turnTotals(
     const block = blockAt(timeline, position) as Block // every position below `size` has a block
     if (block.turn_id !== turnId) continue
     tokens += contentTokens(block, count)
-    for (const sid of block.meta?.sources_used ?? []) cited.add(sid)
+    const used = block.meta?.sources_used
+    if (used) for (const sid of used) cited.add(sid)
   }
   return {
     tokens,

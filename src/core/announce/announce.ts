@@ -54,10 +54,12 @@ function applicationSection({ title, text }: AnnounceSection, limits: Caps): Sec
 }
 
 function box(title: string): string {
-  const width = Math.max(35, title.length + 2)
-  const edge = '═'.repeat(width)
+  const width = Math.max(shortestEdge.length, title.length + 2)
+  const edge = shortestEdge.padEnd(width, '═')
   return `╔${edge}╗\n║${` ${title}`.padEnd(width)}║\n╚${edge}╝`
 }
+
+const shortestEdge = '═'.repeat(35)
 
 function listSection(heading: string, items: readonly string[], limits: Caps): Section {
   const more = items.length - limits.announceLines
@@ -107,7 +109,7 @@ const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math
 /** A bar of ten characters. The share of filled characters is `used / max`. `used` must not be greater than `max`. */
 function bar(used: number, max: number): string {
   const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
-  return '█'.repeat(filled) + '░'.repeat(10 - filled)
+  return '██████████░░░░░░░░░░'.slice(10 - filled, 20 - filled)
 }
 
 /** Formats seconds as `42s`, `3m07s` or `2h05m`. */

@@ -29,22 +29,25 @@ export const isFinished = (status: StepStatus): boolean => status === 'done' || 
  * prompt.
  */
 export function plansOf(timeline: Timeline): readonly Plan[] {
+  const blocks = planBlocks(timeline)
+  if (blocks.length === 0) return noPlans // most conversations have no plan, and every round asks for the plans
   const newest = new Map<string, Plan>()
-  for (const block of planBlocks(timeline)) {
+  for (const block of blocks) {
     const plan = readPlan(block)
     if (plan) newest.set(plan.plan_id, plan)
   }
   return [...newest.values()]
 }
 
+const noPlans: readonly Plan[] = []
+
 export const planById = (timeline: Timeline, planId: string): Plan | undefined =>
   plansOf(timeline).find(({ plan_id }) => plan_id === planId)
 
 /** The plans that are not closed, superseded or complete. The plan that was changed last comes last. */
 export function openPlans(timeline: Timeline): readonly Plan[] {
-  return plansOf(timeline)
-    .filter((plan) => planState(plan) === 'open')
-    .sort(byTime)
+  const open = plansOf(timeline).filter((plan) => planState(plan) === 'open')
+  return open.length > 1 ? open.sort(byTime) : open
 }
 
 /**
@@ -65,6 +68,8 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
  */
 const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
 
+const noBlocks: readonly Block[] = []
+
 function planBlocks(timeline: Timeline): readonly Block[] {
   let known = planPositions.get(timeline.buffer)
   if (!known) {
@@ -75,6 +80,7 @@ function planBlocks(timeline: Timeline): readonly Block[] {
     const type = blockAt(timeline, known.searched)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
   }
+  if (known.positions.length === 0) return noBlocks
   // `positions` may contain positions that were found for a longer timeline with the same buffer. For these, `blockAt` returns undefined.
   return known.positions.flatMap((position) => blockAt(timeline, position) ?? [])
 }
