@@ -90,8 +90,10 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
     let beforeLast = backslashes // the number of backslashes directly before `last`
     const append = (piece: string) => {
       if (piece === '') return
-      beforeLast = countBackslashes(last, last.length, beforeLast)
-      pieces.push(last)
+      if (last !== '') {
+        beforeLast = countBackslashes(last, last.length, beforeLast)
+        pieces.push(last)
+      }
       last = piece
     }
     let copied = sent
