@@ -15,7 +15,9 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 export function validateChange(given: Change): Change {
   const change = parseGiven(given)
   checkTimesAndNumbers(change)
-  for (const block of blocksOfChange(change)) checkBlock(block)
+  const blocks = blocksOfChange(change)
+  if (blocks.length === 0) return change
+  for (const block of blocks) checkBlock(block)
   return stripStaleHidingFields(change)
 }
 
