@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { Archive, ConversationInfo } from '../agent/archive.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
-import type { ConversationList, ConversationSummary } from '../core/api/conversation.ts'
+import type { ConversationList, ConversationSummary, FileSummary } from '../core/api/conversation.ts'
 import type { PromptView } from '../core/api/report.ts'
 import { Failure } from '../core/failure.ts'
+import { localScope } from '../core/scope.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
+import { fileSummaries } from '../core/view/file-summaries.ts'
 
 /** The stored conversations of a local data folder or of a server. */
 export interface ConversationClient {
@@ -26,6 +28,9 @@ export interface ConversationClient {
   turnLog(id: string, turnId: string): Promise<TurnLog>
   /** The prompt of one round, as the model read it. */
   prompt(id: string, turnId: string, iteration: number): Promise<PromptView>
+  /** The files that users attached, and the files that the agent made for users. */
+  files(id: string): Promise<readonly FileSummary[]>
+  readFile(file: FileSummary): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -48,6 +53,12 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
     timeline: (id) => archive.timeline(id),
     turnLog: (id, turnId) => archive.turnLog(id, turnId),
     prompt: (id, turnId, iteration) => archive.prompt(id, turnId, iteration),
+    files: async (id) => fileSummaries((await archive.timeline(id)).blocks),
+    async readFile({ rn, filename }) {
+      const file = await archive.file(rn, localScope)
+      if (!file) throw new Failure('blob.missing', `the bytes of ${filename} are not stored`)
+      return file.read()
+    },
     close,
   }
 }
@@ -70,6 +81,8 @@ export function remoteConversationClient(client: Client): ConversationClient {
     timeline: (id) => client.timeline(id),
     turnLog: (id, turnId) => client.turnLog(id, turnId),
     prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),
+    files: async (id) => (await client.files(id)).files,
+    readFile: async ({ rn }) => new Uint8Array(await (await client.resource(rn)).arrayBuffer()),
     close: async () => {},
   }
 }

@@ -10,6 +10,7 @@ import { costCommand } from './commands/cost.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
+import { filesCommand } from './commands/files.ts'
 import { forkCommand } from './commands/fork.ts'
 import { importCommand } from './commands/import.ts'
 import { listCommand } from './commands/list.ts'
@@ -61,6 +62,7 @@ export async function main(
     runCommand(context, exit),
     serveCommand(context),
     listCommand(context),
+    filesCommand(context),
     forkCommand(context),
     renameCommand(context),
     exportCommand(context),

@@ -104,4 +104,5 @@ async function listFiles({ session, screen }: Chat): Promise<void> {
   const blocks = (await timelineIfExists(session.conversations, session.conversation.id))?.blocks ?? []
   const files = new Set(blocks.flatMap(({ meta, path }) => (meta?.rn !== undefined && path !== undefined ? [path] : [])))
   screen.printLine(files.size === 0 ? 'no files yet' : [...files].map((path) => `  ${plainLine(path)}`).join('\n'))
+  if (files.size > 0) screen.printLine(`to save the files that the agent made: daybook files ${session.conversation.id} --save .`)
 }

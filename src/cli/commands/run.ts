@@ -61,8 +61,12 @@ async function run(
     const print = json ? jsonPrinter(context) : turnPrinter(context, quiet === true)
     const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
     if (json) printLine(terminal, JSON.stringify(resultLine(turn, session.conversation.id)))
-    else if (!quiet && isStored(settings))
-      terminal.errors.write(`\nto continue: daybook run "…" --conversation ${session.conversation.id}\n`)
+    else if (!quiet && isStored(settings)) {
+      const { id } = session.conversation
+      terminal.errors.write(`\nto continue: daybook run "…" --conversation ${id}\n`)
+      const made = turn?.files.length ?? 0
+      if (made > 0) terminal.errors.write(`to save its ${made === 1 ? 'file' : 'files'}: daybook files ${id} --save .\n`)
+    }
     if (endSignal) return exitCodeOf(endSignal)
     return isSuccess(turn) ? 0 : 1
   } finally {

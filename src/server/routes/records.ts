@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { FileList, type FileSummary } from '../../core/api/conversation.ts'
+import { FileList } from '../../core/api/conversation.ts'
 import { PromptView } from '../../core/api/report.ts'
-import { type Block, readDigest } from '../../core/block/index.ts'
+import { fileSummaries } from '../../core/view/file-summaries.ts'
 import { blocksFor, requireOperator } from '../auth/viewer.ts'
 import { publicBlock } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
@@ -78,9 +78,7 @@ export function recordRoutes({ agent: { archive }, settings }: ServerParts): App
       }),
       async (c) => {
         const timeline = await archive.timeline(conversationKeyOf(c))
-        const blocks = blocksFor(c.get('caller'), timeline.blocks, settings)
-        const files = new Map(blocks.flatMap((block) => fileSummaries(block).map((file) => [file.logical_path, file])))
-        return c.json({ files: [...files.values()] }, 200)
+        return c.json({ files: [...fileSummaries(blocksFor(c.get('caller'), timeline.blocks, settings))] }, 200)
       },
     )
     .openapi(
@@ -97,25 +95,4 @@ export function recordRoutes({ agent: { archive }, settings }: ServerParts): App
         return c.json(await archive.prompt(conversationKeyOf(c), turn, iteration), 200)
       },
     ) as App
-}
-
-/** The summary of the file in a block. Empty if the file has no resource name (`rn`), because clients can then not download it. */
-function fileSummaries(block: Block): readonly FileSummary[] {
-  const { meta, path, ts, turn_id } = block
-  if (meta?.rn === undefined || path === undefined) return []
-  const digest = readDigest(block) ?? readDigest({ ...block, mime: 'application/json', text: meta.digest ?? '' })
-  const size = digest?.size_bytes ?? block.blob?.size ?? 0
-  return [
-    {
-      rn: meta.rn,
-      filename: path.split('/').at(-1) ?? path,
-      mime: digest?.mime ?? block.mime ?? 'application/octet-stream',
-      size_bytes: size,
-      turn_id,
-      logical_path: path,
-      ts,
-      ...(digest?.description !== undefined && { description: digest.description }),
-      origin: block.type.startsWith('user.') ? 'user' : 'artifact',
-    },
-  ]
 }
