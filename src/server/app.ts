@@ -39,7 +39,9 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const app = createRoutes()
   app.onError((error, c) => {
     const problem = problemOf(error)
-    if (problem.status >= 500) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
+    // a shutdown is planned, and load balancers ask again and again whether the server is ready
+    const isFault = problem.status >= 500 && problem.code !== 'server.draining'
+    if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
     return problemResponse(c, problem, errorHeaders(error, nowMs()))
   })
   app.notFound(() => {

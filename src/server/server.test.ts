@@ -157,7 +157,7 @@ describe('a server', () => {
 
   it('answers 503 to new connections until running turns have ended', async () => {
     const work = pausedTool()
-    const { client, server } = await openServer({
+    const { client, server, lines } = await openServer({
       replies: [reply.call('paused.work'), reply.answer('Done.')],
       tools: [work.tool],
       server: { drainMs: 60_000 },
@@ -172,5 +172,6 @@ describe('a server', () => {
     work.finish()
     await drained
     await expect(get('/ready')).rejects.toThrow('fetch failed')
+    expect(lines.filter((entry) => entry.includes('"level":"error"'))).toEqual([]) // a planned shutdown is not an error
   })
 })

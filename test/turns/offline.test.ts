@@ -171,7 +171,9 @@ describe('the offline model in an agent', () => {
     const { ask: send } = setUp()
     expect((await send('  ')).answer).toContain('I did not find a question')
     expect((await send('Hello!')).answer).toContain('Hello!')
-    expect((await send('What can you do?')).answer).toContain('DAYBOOK_MODEL=')
+    const abilities = await send('What can you do?')
+    expect(abilities.answer).toContain('DAYBOOK_MODEL=')
+    expect(abilities.followups).toEqual([]) // it does not suggest the question that was just asked
     const { answer, exitReason } = await send('Who won the world cup in 1998?')
     expect(exitReason).toBe('complete')
     expect(answer).toMatch(/I can not answer .*offline model[\s\S]*ANTHROPIC_API_KEY/)

@@ -35,7 +35,7 @@ export function cannedReply(intent: Intent, { documents, announce }: Situation):
     case 'farewell':
       return answer('A farewell.', 'Goodbye! Everything we did stays in this conversation.')
     case 'abilities':
-      return answer('They ask what I can do.', abilities, starters)
+      return answer('They ask what I can do.', abilities, names.length > 0 ? starters : [])
     case 'date':
       return announce.date === undefined ? undefined : answer('The date is announced.', `Today is ${announce.date} (UTC).`)
     default:
