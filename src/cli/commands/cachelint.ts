@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { lintAgent } from '../../agent/prompts/lint.ts'
 import { cacheReport } from '../../core/cache/cache-report.ts'
-import { type CacheBudget, type CacheFinding, defaultCacheBudget, lintCacheReport } from '../../core/cache/lint.ts'
+import { type CacheBudget, type CacheFinding, defaultCacheBudget, hasHitRate, lintCacheReport } from '../../core/cache/lint.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { bookkeeping } from '../../wiring.ts'
 import { loadAgentModule } from '../agent-module.ts'
@@ -24,7 +24,10 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
     .option('--misses <n>', 'how many avoidable misses are allowed', wholeNumber, defaultCacheBudget.misses)
     .option('--round-parts <n>', 'how many parts a round may add', wholeNumber, defaultCacheBudget.roundParts)
     .action(async (id: string | undefined, { agent, ...budget }: CacheBudget & { agent?: string }) => {
-      const inAgent = await lintAgent(agent === undefined ? () => ({}) : loadAgentModule(agent))
+      if (id === undefined && agent === undefined) {
+        command.error('error: there is nothing to check; name a conversation, or a file with an agent after --agent')
+      }
+      const inAgent = agent === undefined ? [] : await lintAgent(loadAgentModule(agent))
       const inConversation = id === undefined ? [] : await lintConversation(context, id, budget)
       const findings = [...inAgent, ...inConversation]
       const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))
@@ -32,12 +35,19 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
       if (findings.length === 0) print('nothing found')
       else exit(1)
     })
-  return withExamples(command, [['daybook cachelint costs --hit-rate 90%', 'a check for continuous integration']])
+  return withExamples(command, [
+    ['daybook cachelint --agent ./agent.ts', ''],
+    ['daybook cachelint costs --hit-rate 90%', 'a check for continuous integration'],
+  ])
 }
+
+const unknownCache = 'the hit rate is not checked, because it is not known how the provider of this model caches'
 
 function lintConversation(context: CommandContext, id: string, budget: CacheBudget): Promise<readonly CacheFinding[]> {
   return withJournal(context, id, (journal) => {
-    return lintCacheReport(cacheReport(journal, { rulesOf: bookkeeping.rulesOf, count: roughTokens }), budget)
+    const report = cacheReport(journal, { rulesOf: bookkeeping.rulesOf, count: roughTokens })
+    if (!hasHitRate(report)) context.terminal.errors.write(`${unknownCache}\n`)
+    return lintCacheReport(report, budget)
   })
 }
 

@@ -107,9 +107,20 @@ it('replay finds no difference with the agent that recorded the conversation', a
   })
 })
 
+it('cachelint does not check the hit rate of a model whose cache is not known', async () => {
+  for (const prompt of ['Hello.', 'Thanks.']) expect((await daybook('run', prompt, '--conversation', 'offline')).exitCode).toBe(0)
+  expect(await daybook('cachelint', 'offline')).toEqual({
+    exitCode: 0,
+    text: 'the hit rate is not checked, because it is not known how the provider of this model caches\nnothing found',
+  })
+})
+
 it('cachelint exits with 1 for a date in the texts and for an avoidable miss, and with 0 within the budget', async () => {
   await record()
-  expect(await daybook('cachelint')).toEqual({ exitCode: 0, text: 'nothing found' })
+  expect(await daybook('cachelint')).toEqual({
+    exitCode: 2,
+    text: 'error: there is nothing to check; name a conversation, or a file with an agent after --agent',
+  })
   expect(await daybook('cachelint', 'c')).toMatchObject({ exitCode: 1, text: expect.stringContaining('avoidable miss') })
   expect(await daybook('cachelint', 'c', '--misses', '1', '--hit-rate', '10%')).toEqual({ exitCode: 0, text: 'nothing found' })
   const file = join(folder, 'dated.mjs')

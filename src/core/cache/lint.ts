@@ -124,11 +124,16 @@ const longRoundFinding =
     words: `${row.reach} parts since the call before, at most ${roundParts} are safe: show fewer images at once`,
   })
 
+/** Whether the hit rate says anything: it is known how the provider of a model caches, or the provider has read from a cache. */
+export const hasHitRate = ({ rows, billed }: CacheReport): boolean =>
+  billed.read > 0 || rows.some(({ predicted }) => predicted !== undefined)
+
 /**
  * A finding if the hit rate is too low. It needs at least two calls, because the first call of a conversation finds nothing in the cache.
  */
-function hitRateFindings({ rows, hitRate }: CacheReport, budget: CacheBudget): readonly CacheFinding[] {
-  if (rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
+function hitRateFindings(report: CacheReport, budget: CacheBudget): readonly CacheFinding[] {
+  const { rows, hitRate } = report
+  if (!hasHitRate(report) || rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`
   return [
     {
