@@ -30,13 +30,15 @@ const advice: Readonly<Record<string, string>> = {
   'conversation.exists': 'choose another name with --as',
   'conversation.busy': 'if it is a chat, close it; if it is a server, use it with --server <address>',
   'turn.missing': 'daybook show <conversation> lists its turns',
-  'token.refused': 'give another one with --token or DAYBOOK_TOKEN',
+  'token.refused': 'give a valid one with --token or DAYBOOK_TOKEN',
   'store.damaged': 'import an exported copy into another folder with --data',
 }
 
 function withAdvice(code: string, message: string): string {
   const more = advice[code]
-  return `${code}: ${message}${more === undefined || message.includes(more) ? '' : `; ${more}`}`
+  return more === undefined || message.includes(more)
+    ? `${code}: ${message}`
+    : `${code}: ${message.endsWith('.') ? message.slice(0, -1) : message}; ${more}`
 }
 
 const codeOf = (error: unknown) =>

@@ -11,9 +11,12 @@ let busy = false
 
 const make = (tag, className, words = '') => Object.assign(document.createElement(tag), { className, textContent: words })
 
+const needsToken = `This server needs an access token, and this page can not send one. Use daybook chat --server ${location.origin} --token <token>, or a client of your own.`
+
 async function api(path, options = {}) {
   const response = await fetch(`/v1${path}`, options)
   if (response.ok) return response.status === 204 ? undefined : response.json()
+  if (response.status === 401) throw new Error(needsToken)
   const body = await response.json().catch(() => ({}))
   const issues = (body.issues ?? []).map(({ where, message }) => `${where}: ${message}`)
   throw new Error([body.title ?? `The server answered ${response.status}.`, ...issues].join(' '))
@@ -59,6 +62,27 @@ function add(turn, element) {
   return element
 }
 
+let listing
+
+/** The files of the conversation. Turns that are shown at the same time share one request. */
+function listFiles() {
+  if (listing?.id !== conversation) {
+    listing = { id: conversation, files: api(`/conversations/${conversation}/files`).then(({ files: found }) => found) }
+    setTimeout(() => {
+      listing = undefined
+    }, 300)
+  }
+  return listing.files
+}
+
+async function showAttachments(turnId, prompt) {
+  const attached = (await listFiles()).filter(({ logical_path: path }) => path.startsWith(`fi:${turnId}.user.attachments/`))
+  for (const { filename, rn } of attached) prompt.append(fileLink(filename, rn, 'attached'))
+}
+
+const fileLink = (filename, rn, className) =>
+  Object.assign(make('a', className, `${filename} ↓`), { href: `/v1/resources/${encodeURIComponent(rn)}?download`, download: filename })
+
 function setBusy(now) {
   busy = now
   find('stop').hidden = !now
@@ -67,7 +91,9 @@ function setBusy(now) {
 }
 
 const handlers = {
-  'chat.start': ({ data }, turn) => add(turn, make('div', 'prompt', data.message)),
+  'chat.start': ({ data, conversation: { turn_id: turnId } }, turn) => {
+    showAttachments(turnId, add(turn, make('div', 'prompt', data.message))).catch(showError)
+  },
   'chat.delta': ({ delta, extra, event }, turn) => {
     if (delta.marker !== 'answer' && delta.marker !== 'thinking') return
     const key = `${delta.marker} ${event.agent} ${extra.attempt}`
@@ -96,9 +122,9 @@ const handlers = {
   'react.plan': ({ data }, turn) => {
     if (!data.plan) return
     turn.plan?.remove()
-    const steps = data.plan.steps.map(
-      (step, index) => `${{ done: '✓', failed: '✗', in_progress: '…' }[data.plan.status[index + 1]] ?? '□'} ${step}`,
-    )
+    const open = data.plan.current // a closed plan has no running or waiting steps
+    const marks = { done: '✓', failed: '✗', in_progress: open ? '…' : '·' }
+    const steps = data.plan.steps.map((step, index) => `${marks[data.plan.status[index + 1]] ?? (open ? '□' : '·')} ${step}`)
     turn.plan = add(turn, make('div', 'tool', steps.join('\n')))
   },
   'chat.complete': ({ data }, turn) => {
@@ -121,9 +147,8 @@ const handlers = {
   },
   'chat.files': ({ data }, turn) => {
     for (const { filename, rn } of data.items) {
-      const link = Object.assign(make('a', '', `${filename} ↗`), { href: `/v1/resources/${encodeURIComponent(rn)}`, target: '_blank' })
       const row = make('p', '')
-      row.append(link)
+      row.append(fileLink(filename, rn, ''))
       add(turn, row)
     }
   },
@@ -216,7 +241,19 @@ function leave() {
 }
 
 function showChosen() {
-  find('chosen').replaceChildren(...[...files.files].map(({ name }) => make('li', '', name)))
+  const items = [...files.files].map((file) => {
+    const button = Object.assign(make('button', '', `${file.name} ×`), { type: 'button', title: 'Do not send this file' })
+    button.onclick = () => {
+      const kept = new DataTransfer()
+      for (const each of files.files) if (each !== file) kept.items.add(each)
+      files.files = kept.files
+      showChosen()
+    }
+    const item = make('li', '')
+    item.append(button)
+    return item
+  })
+  find('chosen').replaceChildren(...items)
 }
 
 async function send(mode) {
