@@ -103,6 +103,14 @@ it('exits with 1 when the turn failed, and says why', async () => {
   expect(JSON.parse(output.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', ok: false, exit_reason: 'error' })
 })
 
+it('says what to do when a turn has a limit of cost and the price of its model is not known', async () => {
+  line.setReplies(reply.answer('Never sent.'))
+  line.settings = { ...line.settings, 'budget.money': 1 }
+  const { exitCode, errors } = await line.run('run', 'Hello.')
+  expect(exitCode).toBe(1)
+  expect(errors).toContain('remove the limit budget.money (DAYBOOK_BUDGET_MONEY), or choose a model whose price is known\n')
+})
+
 it('lists the files that the turn made, and not the attachments that it read', async () => {
   line.settings = {}
   writeFileSync(join(line.folder, 'a.csv'), 'a,b\n1,2\n')

@@ -35,6 +35,8 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   ])
 }
 
+const unpricedAdvice = 'remove the limit budget.money (DAYBOOK_BUDGET_MONEY), or choose a model whose price is known'
+
 async function run(
   command: Command,
   context: CommandContext,
@@ -60,6 +62,7 @@ async function run(
   try {
     const print = json ? jsonPrinter(context) : turnPrinter(context, quiet === true)
     const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
+    if (turn?.exitReason === 'unpriced') terminal.errors.write(`\n${unpricedAdvice}\n`)
     if (json) printLine(terminal, JSON.stringify(resultLine(turn, session.conversation.id)))
     else if (!quiet && isStored(settings)) {
       const { id } = session.conversation
