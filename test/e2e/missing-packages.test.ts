@@ -54,7 +54,7 @@ it('a server without its packages says in one line which one is missing', async 
 })
 
 it('doctor names every package that is not installed', async () => {
-  const line = /^✗ packages +(.*)$/m.exec((await daybook('doctor')).text)?.[1] ?? ''
+  const line = /^! packages +(.*)$/m.exec((await daybook('doctor')).text)?.[1] ?? ''
   for (const name of Object.keys(optionalDependencies)) expect(line).toContain(name)
   expect(line).toMatch(/npm install.*Node 24/)
 })

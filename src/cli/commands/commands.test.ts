@@ -91,7 +91,7 @@ it('says that a port is in use and what to do', async () => {
   const { port } = other.address() as AddressInfo
   expect(await line.run('serve', '--port', String(port))).toMatchObject({ exitCode: 1, text: expect.stringMatching(/EADDRINUSE.*--port/) })
   line.environment.DAYBOOK_PORT = String(port)
-  expect((await line.run('doctor')).text).toMatch(/^✗ port .*EADDRINUSE: .*--port$/m)
+  expect((await line.run('doctor')).text).toMatch(/^! port .*EADDRINUSE: .*--port$/m)
   other.close()
 })
 

@@ -42,7 +42,7 @@ it('counts blobs that belong to no entry and their size, and changes nothing', a
   const before = filesIn(data())
   const { exitCode, text } = await line.run('doctor')
   expect(exitCode).toBe(0)
-  expect(text).toMatch(/^✗ blobs +2 \(1,202 bytes\) belong to no entry, 1 more \(3 bytes\) may still get one: daybook doctor --sweep /m)
+  expect(text).toMatch(/^! blobs +2 \(1,202 bytes\) belong to no entry, 1 more \(3 bytes\) may still get one: daybook doctor --sweep /m)
   expect(filesIn(data())).toEqual(before)
 })
 
@@ -111,7 +111,7 @@ it('checks only programs that Daybook uses', async () => {
 
 it('names the key variables of every provider that needs a key, and the models that need none', async () => {
   const { text } = await line.run('doctor')
-  const advice = /^✗ model keys +none set: (.*)$/m.exec(text)?.[1] ?? ''
+  const advice = /^! model keys +none set: (.*)$/m.exec(text)?.[1] ?? ''
   expect(advice).toMatch(/^offline, .*\bollama\/….* need none; /)
   expect(modelKeys.length).toBeGreaterThan(0)
   for (const { provider, variables, required } of modelKeys) {

@@ -24,8 +24,8 @@ export function doctorCommand(context: CommandContext, exit: (code: number) => v
       const settings = await context.settings()
       if (sweep) printLine(terminal, sweepReport(await sweepUnreferencedBlobs(settings)))
       const checks = await Promise.all(runChecks(settings, terminal.environment))
-      for (const { name, ok, found, advice } of checks) {
-        const mark = ok ? style.success('✓') : style.failure('✗')
+      for (const { name, ok, required, found, advice } of checks) {
+        const mark = ok ? style.success('✓') : required ? style.failure('✗') : style.bold('!')
         printLine(terminal, `${mark} ${name.padEnd(16)} ${ok || advice === undefined ? found : `${found}: ${advice}`}`.trimEnd())
       }
       exit(checks.some(({ ok, required }) => required && !ok) ? 1 : 0)
