@@ -4,7 +4,7 @@ var warn = process.emitWarning
 var major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(
-    `daybook needs Node 24 or newer; this is ${process.version}. \`npm install node@24\` gives it to the commands that npx runs in this folder.`,
+    `daybook needs Node 24 or newer; this is ${process.version}. Install it, then run npm install again: npm skips packages under an older Node.`,
   )
   process.exitCode = 1
 } else {
