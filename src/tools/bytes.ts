@@ -36,8 +36,8 @@ class InflateLimitError extends Error {}
 const headBytes = 512
 
 /**
- * Measures the inflated data. Keeps only its first bytes in memory. Fails with `too_much` when there are more than `maxBytes` bytes. The
- * sizes that an archive declares are not used, because they may be false.
+ * Inflates data and returns its size, checksum and first bytes. Only the first bytes are kept in memory. Fails with `too_much` when there
+ * are more than `maxBytes` bytes. The sizes that an archive declares are not used, because they may be false.
  */
 export async function measureInflated(
   inflate: Inflate | InflateRaw,

@@ -2,7 +2,10 @@ import type { Parameter, Tool } from './tool.ts'
 
 const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
 
-/** The list of tools in the system text. Equal tools give equal bytes, because a changed system text makes the cached prompt useless. */
+/**
+ * The list of tools in the system text. The same tools must always give exactly the same text, because the provider can not use its cache
+ * when the system text has changed.
+ */
 export function catalogText(tools: readonly Tool[]): string {
   const ids = new Set(tools.map(({ id }) => id))
   const listed = tools.map((tool) => (tool.id.startsWith('react.') ? withExistingNames(tool, (id) => ids.has(id)) : tool))

@@ -15,7 +15,7 @@ export interface CallRecord {
   readonly outcome: Outcome
 }
 
-/** The calls of a turn that are not yet written to the folder `tool_calls/`. */
+/** Collects the calls of a turn that are not yet written to the folder `tool_calls/`. `drain` returns them and empties the log. */
 export interface CallLog {
   add(record: CallRecord): void
   drain(): readonly CallRecord[]
@@ -50,7 +50,9 @@ export async function flushContext(
   for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
 
-/** Whether the context files have been written before. Then every later turn updates them, even if it uses no file. */
+/**
+ * Whether an earlier turn has written the context files. If so, every later turn updates them when it ends, even a turn that uses no file.
+ */
 export const hasContext = async ({ runtime }: Pick<Workspace, 'runtime'>): Promise<boolean> =>
   (await runtime.stat('timeline.json')) !== undefined
 
@@ -73,7 +75,8 @@ type Replacer = (this: unknown, key: string, value: unknown) => unknown
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
 /**
- * Leaves out the fields that tell where files are hosted. The model must not learn these fields, and its programs read the context files.
+ * Leaves out the fields that tell where files are hosted. Programs of the model read the context files, and the model must not learn these
+ * fields.
  */
 function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value

@@ -24,7 +24,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /** The id in the form `namespace.name`. */
   readonly id: string
   readonly description: string
-  /** Any Standard Schema. The model must write the parameters in the order of its fields. */
+  /** Any Standard Schema. The model must write the parameters in the order of the fields of this schema. */
   readonly params: Schema
   /** The parameters for the model. Needed only for a schema that can not describe itself as JSON Schema. */
   readonly parameters?: readonly Parameter[]
@@ -47,7 +47,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   readonly exec?: true
   readonly returns?: string
   readonly constraints?: readonly string[]
-  /** The value may be a promise. */
+  /** Runs one call of the tool. Returns the result or a promise of it. */
   run(params: OutputOf<Schema>, call: Call): Returned
 }
 
@@ -139,7 +139,7 @@ function runValidated<Schema extends StandardSchemaV1>(
   return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
 }
 
-/** Uses `await` and not `.then()`, because a promise may have a `then` of its own that returns another value. */
+/** Uses `await` and not `returned.then(outcomeOf)`. A class may define a method `then` whose return value is not a promise. */
 const awaitOutcome = async (returned: PromiseLike<unknown>): Promise<Outcome> => outcomeOf(await returned)
 
 const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>

@@ -14,8 +14,8 @@ const contentPrefixLength = 100
 const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
 
 /**
- * The parameters that the call block contains. Long texts, lists and objects are shortened, because the timeline would otherwise contain
- * them twice. The entry with the response contains the complete parameters.
+ * The parameters as the call block in the timeline shows them. Long texts, lists and objects are shortened, because the model's response is
+ * stored too. The journal entry with this response contains the complete parameters.
  */
 export function displayParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   return !writingTools.test(toolId) && isShort(params, limits) ? params : shortenParams(toolId, params, origin)
@@ -27,8 +27,8 @@ interface CallOrigin {
 }
 
 /**
- * Shortens the parameters and always copies them. `displayParams` skips this for short parameters. Exported for the test that compares both
- * functions.
+ * Shortens the parameters. It always makes a copy, even of short parameters. `displayParams` avoids the copy for short parameters. A test
+ * compares the results of both functions, so this one is exported.
  */
 export function shortenParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   const isWriter = writingTools.test(toolId)

@@ -18,7 +18,7 @@ export interface Invocation {
 interface InvokeLimits {
   /** How many milliseconds a tool may take to stop after its signal has fired. */
   readonly stopGraceMs: number
-  /** How many bytes the result may have. The output of a larger one becomes a file. */
+  /** How many bytes the result may have. If the result has more, its output is stored as a file. */
   readonly maxResultBytes: number
 }
 

@@ -5,15 +5,19 @@ import { toLogical } from '../core/path/physical.ts'
 import { failed } from './outcome.ts'
 import type { Call, MadeArtifact, Outcome } from './tool.ts'
 
-/** How many bytes of a large result are stored as a file. A stream is not read further, and a larger value is an error. */
+/**
+ * The maximum size of the file in which a large result is stored. If a stream is longer, the file has only its first bytes. If any other
+ * value is larger, the call fails.
+ */
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 
-/** How much of a large result the result itself shows. */
+/** How many characters of a large result the model sees. The complete result is in the file. */
 const PREVIEW_CHARS = 4_000
 
 /**
- * Limits what a tool returned to `maxBytes`. An outcome within the limit is returned unchanged. The output of a larger one becomes a file of
- * the turn, and the result shows its beginning. A stream is read here, and not further than needed.
+ * Makes sure that the output of an outcome has at most `maxBytes` bytes. A larger output is stored as a file of the turn, and the new
+ * output is its beginning and the path of the file. If the output is a stream, it is read, but at most `MAX_FILE_BYTES` bytes of it. A long
+ * error message is shortened.
  */
 export function limitOutcome(outcome: Outcome, call: Call, maxBytes: number): Outcome | Promise<Outcome> {
   const { output, error } = outcome
@@ -28,7 +32,8 @@ const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function'
 
 /**
- * Whether a value has at most `limit` bytes when it is written as JSON, by a rough count. Looks at no more of the value than needed.
+ * Whether a value has at most `limit` bytes when it is written as JSON. The size is estimated, and the function stops as soon as the limit
+ * is exceeded.
  */
 function isWithin(value: unknown, limit: number): boolean {
   if (typeof value === 'string') return value.length * 3 <= limit || Buffer.byteLength(value) <= limit
@@ -39,7 +44,7 @@ function isWithin(value: unknown, limit: number): boolean {
   while (open.length > 0 && left >= 0) {
     const next = open.pop()
     const depth = (depths.pop() ?? 0) + 1
-    if (depth > maximumJsonDepth) return true // too deep for the journal, or a cycle. Making its blocks reports this
+    if (depth > maximumJsonDepth) return true // the value is too deep for the journal, or contains itself. `resultDrafts` will report this
     if (typeof next === 'string') left -= Buffer.byteLength(next) + 3
     else if (typeof next !== 'object' || next === null) left -= 2
     else if (ArrayBuffer.isView(next)) left -= next.byteLength * 3
@@ -76,8 +81,9 @@ function withShortError({ error, ...outcome }: Outcome, maxBytes: number): Outco
 async function storeOutput(outcome: Outcome, output: Json, call: Call): Promise<Outcome> {
   if (!isWithin(output, MAX_FILE_BYTES)) return tooLarge
   const text = typeof output === 'string' ? output : jsonText(output)
-  if (text === undefined) return outcome // it can not be written as JSON. Making its blocks reports this
-  return withFile(outcome, { bytes: Buffer.from(text), mime: 'text/plain' }, call, '') // as JSON it would be parsed to be checked
+  if (text === undefined) return outcome // the output can not be written as JSON. `resultDrafts` will report this
+  // The file gets the extension `.txt`, because `examine` would parse the whole text of a `.json` file.
+  return withFile(outcome, { bytes: Buffer.from(text), mime: 'text/plain' }, call, '')
 }
 
 function jsonText(value: Json): string | undefined {
@@ -88,7 +94,7 @@ function jsonText(value: Json): string | undefined {
   }
 }
 
-/** Reads a stream of texts or bytes. If it has more than `MAX_FILE_BYTES`, it is stopped. */
+/** Reads a stream of texts or bytes. Stops the stream after `MAX_FILE_BYTES` bytes. */
 async function readStream(outcome: Outcome, stream: AsyncIterable<unknown>, call: Call, maxBytes: number): Promise<Outcome> {
   const pieces: Uint8Array[] = []
   let size = 0
@@ -111,7 +117,10 @@ interface LargeContent {
   readonly mime: string
 }
 
-/** The outcome with its output as a file of the turn. If the agent has a workspace, programs find the file there too. */
+/**
+ * Stores the output as a file of the turn, and returns the outcome with this file. If the agent has a workspace, the file is also written
+ * there, so that programs can read it.
+ */
 async function withFile(outcome: Outcome, { bytes, mime }: LargeContent, call: Call, rest: string): Promise<Outcome> {
   const { turnId, callId } = call.origin
   const extension = mime === 'text/plain' ? 'txt' : 'bin'

@@ -26,7 +26,10 @@ import type { Outcome, ToolError } from './tool.ts'
  */
 export type Returned = unknown
 
-/** A return value or an error, with an explicit `ok`. Some tools set the flag `managed` in the error. It is not stored. */
+/**
+ * A return value or an error, with an explicit `ok`. Some tools set a flag `managed` in the error. Daybook does not use this flag and
+ * removes it.
+ */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
@@ -111,9 +114,9 @@ function withoutManagedFlag(value: unknown, depth = 0): unknown {
 const createOutcome = (outcome: Outcome): Outcome => Object.assign(Object.create(outcomePrototype), outcome)
 
 /**
- * The blocks of an outcome, always in this order: notices, `drafts`, artifacts and output, `after`. The digests of all artifacts come
- * before the content of the first one. So the prompt can show them under one heading. Errors of exec tools get no notice, because these
- * tools report errors in their output. Throws when the output is not JSON.
+ * The blocks of an outcome, in this order: its `notices`, its `drafts`, its artifacts and its output, then its blocks `after`. The digests
+ * of all artifacts come before the content of the first artifact, so that the prompt can show the digests under one heading. The error of
+ * an exec tool gets no notice, because exec tools report errors in their output. Throws when the output is not JSON.
  */
 export function resultDrafts(
   origin: BlockOrigin,
@@ -134,11 +137,15 @@ export function resultDrafts(
   ]
 }
 
-/** Whether the output gets a digest block. Built-in tools and exec tools make their own result blocks. */
+/**
+ * Whether a digest block is put before the output. Built-in tools and exec tools get no digest block, because they describe their results
+ * themselves.
+ */
 const hasMetadata = (toolId: string, exec: boolean) => !exec && !toolId.startsWith('react.')
 
 /**
- * Whether the output introduces the artifacts and must come before them. Other output, such as the summary of a patch, comes after them.
+ * Whether the output comes before the artifacts. This is so when it is a text or declares files, because it then introduces the artifacts.
+ * Any other output, such as the result of `react.patch`, comes after them.
  */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
 
@@ -164,8 +171,8 @@ function artifactDrafts(origin: BlockOrigin, delivered: readonly DeliveredArtifa
 }
 
 /**
- * Whether the artifact could not be delivered. Failed artifacts come first, because the prompt shows the status of the first artifact as
- * the status of the call.
+ * Whether the artifact could not be delivered. The digests of such artifacts come first, because the prompt shows the status in the first
+ * digest as the status of the call.
  */
 const isFailed = ({ status }: Digest) => status === 'error'
 
@@ -179,8 +186,8 @@ function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: Del
 }
 
 /**
- * The blocks of the output. With `metadataFor`, which is a tool id, a successful output gets a digest block before it. The outputs of the
- * other tools, which are built in or run programs, are internal: they repeat files, paths and memory.
+ * The blocks of the output. `metadataFor` is the id of the tool if a digest block comes before a successful output. It is undefined for
+ * built-in tools and exec tools. Their output is internal, because it repeats content of files, paths and notes.
  */
 function outputDrafts(
   origin: BlockOrigin,
@@ -202,8 +209,8 @@ function outputDrafts(
 }
 
 /**
- * Whether an outcome may contain source rows. This is a fast check. Most results are texts or flat objects without a `sid`, and then
- * nothing is parsed.
+ * Whether an outcome may contain source rows, which are objects with the fields of a source, such as `sid` and `url`. This is a fast check.
+ * Most outputs are texts or flat objects without a `sid`, and they are then not parsed.
  */
 export function mayHoldSources({ sources, output }: { readonly sources?: unknown; readonly output?: Json | undefined }): boolean {
   if (sources !== undefined) return true

@@ -38,7 +38,7 @@ interface UnboundReference {
   readonly suggested_ref?: string
 }
 
-/** The largest total size of the contents of all references of a call. */
+/** The limit for the sum of the sizes of all contents that the references of one call name. */
 const maxBoundBytes = 32 * 1024 * 1024
 
 function createBinder(tool: Tool, call: Call) {
@@ -56,7 +56,10 @@ function createBinder(tool: Tool, call: Call) {
     return boundBytes > maxBoundBytes ? { ok: false, path: resolution.path, problem: 'refs_too_large' } : resolution
   }
 
-  /** Replaces the references in a value, one after the other. So the size limit is checked before the next content is read. */
+  /**
+   * Replaces the references in a value. They are replaced one after the other, so that the size limit is checked before the next content is
+   * read.
+   */
   async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
     const address = acceptsReferences(tool.id, at) ? parseReference(value) : undefined
     if (address !== undefined) return bindOne(address, at)
@@ -108,7 +111,7 @@ function misplacedProblem(content: ReferenceContent, at: readonly string[], tool
 const takesText = (tool: Tool, at: readonly string[]): boolean =>
   tool.takesText?.(at) ?? (at.length === 1 && tool.parameters.find(({ name }) => name === at[0])?.type === 'string')
 
-/** The value that replaces a reference. JSON is parsed if the parameter does not require a text. */
+/** The value that replaces a reference. If the content is JSON, it is parsed, except for a parameter that must be a text. */
 function toParamValue(content: ReferenceContent, isText: boolean): unknown {
   if (content.kind === 'rows') return isText ? JSON.stringify(content.rows) : content.rows
   if (content.kind === 'bytes') return content.bytes
@@ -116,16 +119,19 @@ function toParamValue(content: ReferenceContent, isText: boolean): unknown {
 }
 
 /**
- * Whether the reference is the whole content of a file that `react.write` writes. Then the bytes are copied. Parsing JSON and writing it
- * again would change it.
+ * Whether the reference is the whole parameter `content` of `react.write`. The bytes of the file are then copied. If JSON were parsed and
+ * written again, its spacing and long numbers would change.
  */
 const isCopy = (toolId: string, at: readonly string[]) => toolId === 'react.write' && at.length === 1 && at[0] === 'content'
 
-/** The bytes of a file, the text of a block, or the rows of sources. */
+/** The value that `react.write` gets for such a reference: the bytes of a file, the text of a block, or the rows of sources. */
 const toCopy = (content: ReferenceContent): unknown =>
   content.kind === 'rows' ? content.rows : (content.bytes ?? (content.kind === 'text' ? content.text : undefined))
 
-/** A visible artifact with the same file name, to suggest to the model. Often only the turn in the address is wrong. */
+/**
+ * The path of a visible artifact that has the same file name as a reference without content. It is suggested to the model, which often
+ * names only the wrong turn.
+ */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
   const name = address.split('/').at(-1) ?? ''
   if (name === '' || !address.includes('/')) return undefined
@@ -171,13 +177,13 @@ const missingSourcesWarning = (sids: readonly number[]): Notice => ({
   missing_sids: sids,
 })
 
-/** Matches `ref:` and an address. A sentence that begins with `ref:` does not match. */
+/** Matches `ref:` followed by a logical or physical path. An ordinary sentence that begins with `ref:` does not match. */
 const referencePattern =
   /^ref:\s*((?:conv:)?(?:fi|ar|tc|so|su|ws|ks|sk|skill):\S[^\n]*|(?:[A-Za-z0-9_-]+\/)?(?:files|outputs|attachments)\/[^\n]+)$/
 
 const maxReferenceLength = 4_096
 
-/** The address of a reference. Undefined for any other value. */
+/** The path in a reference. Undefined when the value is not a reference. */
 function parseReference(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith('ref:') || value.length > maxReferenceLength) return undefined
   return referencePattern.exec(value)?.[1]?.trim()

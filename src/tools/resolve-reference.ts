@@ -25,15 +25,15 @@ export type ReferenceProblem =
   | 'renderer_content_ref_not_text'
   | 'ref_not_text'
 
-/** The content at an address, or the reason why it can not be used. */
+/** The content that a reference names, or the reason why it can not be used. */
 export type ReferenceResolution =
   | {
       readonly ok: true
       readonly path: string
       readonly content: ReferenceContent
-      /** True when the address names no turn, as in `files/…`. Then it belongs to the current turn. */
+      /** True when the reference names no turn, as in `files/…`. The path is then in the current turn. */
       readonly shorthand: boolean
-      /** SIDs in the address that the pool does not have. */
+      /** SIDs in the reference that the pool does not have. */
       readonly missing: readonly number[]
     }
   | { readonly ok: false; readonly path: string; readonly problem: ReferenceProblem }
@@ -53,7 +53,10 @@ export function contentSize(content: ReferenceContent): number {
   return content.rows.reduce((sum, { text = '', content: page = '' }) => sum + text.length + page.length, 0)
 }
 
-/** Finds the content at an address. Content that the model does not see in its prompt is not returned. */
+/**
+ * Finds the content that a reference names. `address` is the reference without `ref:`. Content that the model does not see in its prompt is
+ * not returned.
+ */
 export async function resolveReference(address: string, call: Call): Promise<ReferenceResolution> {
   const { path, shorthand } = normalizeAddress(address, call)
   const parsed = path === undefined ? undefined : parsePath(path)
@@ -71,7 +74,10 @@ export async function resolveReference(address: string, call: Call): Promise<Ref
 
 const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
 
-/** The logical path of an address. An address such as `files/x` belongs to the current turn. A physical path is converted. */
+/**
+ * The logical path of a reference. An address such as `files/x` names a file of the current turn. A physical path is converted to a logical
+ * path.
+ */
 function normalizeAddress(
   address: string,
   { timeline, origin, conversationId }: Call,
@@ -97,8 +103,8 @@ function isInternal(timeline: Timeline, path: string): boolean {
 }
 
 /**
- * Reads the file from the workspace, because the timeline may contain only a preview. For an earlier turn, it reads the file from the
- * version that the turn left.
+ * Reads the complete file, because its block in the timeline may contain only a preview. A file of the current turn is read from the
+ * workspace. A file of an earlier turn is read from the version that this turn published.
  */
 async function fileAt(file: FilePath, path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
   const physical = toPhysical(path)

@@ -11,7 +11,8 @@ import type { Outcome } from './tool.ts'
 // file replaces the numbers of the tool by SIDs before a result is shown. Otherwise a citation could lead to a source of another result.
 
 /**
- * Parses the source rows of an outcome. If the tool gave no `sources`, rows in its output are used. Rows without an address are left out.
+ * Parses the source rows of an outcome. A source row is an object with a `sid` and an address, such as a URL. If the outcome has no
+ * `sources`, the rows are searched in its output. Rows without an address are left out.
  */
 export function withParsedSources(outcome: Outcome): Outcome {
   const given: unknown = outcome.sources
@@ -21,8 +22,8 @@ export function withParsedSources(outcome: Outcome): Outcome {
 }
 
 /**
- * The items of an output that consists of source rows. Otherwise all objects with a `sid` in the output, if one of them is a source row. If
- * the output is JSON text, it is parsed.
+ * Finds the source rows in an output. If the output itself is a list or object of source rows, its items are returned. Otherwise all
+ * objects with a `sid` are returned, at any depth, if at least one of them is a source row. An output that is JSON text is parsed first.
  */
 function rowsIn(output: Json | undefined): readonly unknown[] {
   const value = typeof output === 'string' ? parseJson(output) : output
@@ -31,7 +32,10 @@ function rowsIn(output: Json | undefined): readonly unknown[] {
   return sourceRowsIn(numbered).length > 0 ? numbered : []
 }
 
-/** All objects with a `sid`, at any depth. If an object is the value of a key that is a URL, the object gets this URL. */
+/**
+ * All objects with a `sid`, at any depth. In an object such as `{ "https://a.org": { "sid": 1 } }`, the inner object gets the key as its
+ * `url`.
+ */
 function numberedObjects(root: Json | undefined): readonly object[] {
   const found: object[] = []
   const seen = new Set<object>() // the value may contain itself
@@ -47,7 +51,10 @@ function numberedObjects(root: Json | undefined): readonly object[] {
   return found
 }
 
-/** The items of a list or of an object. If a key of the object is a URL, its item gets this URL. */
+/**
+ * The items of a list, or the values of an object. In an object such as `{ "https://a.org": { "sid": 1 } }`, the value gets the key as its
+ * `url`.
+ */
 function itemsOf(output: Json | undefined): readonly unknown[] {
   if (!isObject(output)) return Array.isArray(output) ? output : []
   return Object.entries(output).map(([key, row]) =>
@@ -56,8 +63,8 @@ function itemsOf(output: Json | undefined): readonly unknown[] {
 }
 
 /**
- * The rows with an address. If a row with an address and a row without one have the same number, this number is removed, because a citation
- * may mean either row.
+ * Parses the rows and leaves out those without an address. If a row that is left out and another row have the same number, the number is
+ * removed from the other row. A citation with this number could mean the row that is left out.
  */
 function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
   const parsed = rows.flatMap((row) => parseToolSource(row) ?? [])
@@ -69,14 +76,17 @@ function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
 
 /** The SIDs of the sources of one tool result. */
 export interface PoolNumbers {
-  /** The rows with their SIDs. */
+  /** The source rows of the tool, with SIDs instead of the numbers that the tool gave. */
   readonly sources: readonly IncomingSource[]
-  /** Maps a number that the tool gave to a SID. A number that the tool gave to two different sources is not in the map. */
+  /** Maps a number that the tool gave to the SID. A number that the tool gave to two different sources is not in the map. */
   readonly bySid: ReadonlyMap<number, number>
   readonly byKey: ReadonlyMap<string, number>
 }
 
-/** Finds the SIDs that the sources of an outcome have in the pool or will get. Undefined when the tool returned no rows. */
+/**
+ * The SIDs of the sources of an outcome. A source that is not in the pool yet gets the SID that it will have. Undefined when the tool
+ * returned no source rows.
+ */
 export function poolNumbersOf({ sources }: Pick<Outcome, 'sources'>, pool: SourcePool): PoolNumbers | undefined {
   if (sources === undefined) return undefined
   const { sids } = mergeSources(pool, sources)
@@ -101,8 +111,9 @@ function renumberRow(row: IncomingSource, sid: number, bySid: PoolNumbers['bySid
 }
 
 /**
- * Replaces the numbers of the tool by SIDs in the citations of a text. Citations of unknown numbers are removed, also in code. Source rows
- * that the text contains as JSON are changed in place, because parsing and writing JSON again would change values such as long numbers.
+ * Replaces the numbers that the tool gave to its sources by SIDs, in all citations of a text. A citation with a number that is not in the
+ * map is removed, even inside code. In JSON text, the values of `sid`, `sids` and `sources_used` are also replaced. The JSON is not parsed
+ * for this, because parsing and writing it again would change values such as long numbers.
  */
 export function renumberText(text: string, numbers: PoolNumbers): string {
   const cited = rewriteSids(text, numbers.bySid, 'any')
@@ -115,12 +126,12 @@ export function renumberText(text: string, numbers: PoolNumbers): string {
 const sidInText = /("sid"\s*:\s*)"?(\d{1,15})\b"?/g
 const listInText = /("(?:sids|sources_used)"\s*:\s*)\[([\s\d,"]*)\]/g
 
-/** An outcome before or after its files were stored and hosted. */
+/** An outcome before its files are stored and hosted (`artifacts`), or afterwards (`delivered`). */
 type AnyOutcome = Outcome & Pick<DeliveredOutcome, 'delivered'>
 
 /**
- * Replaces the numbers of the tool by SIDs in an outcome: in its rows, in every `sid` of the output and in every citation. The content of
- * artifacts is changed later, when they are delivered.
+ * Replaces the numbers that the tool gave to its sources by SIDs: in `sources`, in every `sid` of the output, and in every citation. The
+ * content of `artifacts` is not changed. `deliver` changes it later.
  */
 export function withPoolNumbers<T extends AnyOutcome>(outcome: T, numbers: PoolNumbers): T {
   const { output, error, notices, drafts, after, artifacts, delivered } = outcome
@@ -137,7 +148,10 @@ export function withPoolNumbers<T extends AnyOutcome>(outcome: T, numbers: PoolN
   }) as T
 }
 
-/** Copies an outcome with other parts. The copy keeps the prototype by which outcomes are recognised. */
+/**
+ * Copies an outcome and replaces some of its fields. The copy has the same prototype, because `outcomeOf` recognises outcomes by their
+ * prototype.
+ */
 const withParts = <T extends object>(outcome: T, parts: Partial<T>): T =>
   Object.assign(Object.create(Object.getPrototypeOf(outcome)), outcome, parts)
 
@@ -147,7 +161,7 @@ interface Content {
   readonly meta?: Meta
 }
 
-/** Replaces the numbers in the text of a block or artifact, in its note, and in the list of sources in its `meta`. */
+/** Replaces source numbers by SIDs in the text and the note of a block or artifact, and in the list `sources_used` of its `meta`. */
 function renumberContent<T extends Content>(content: T, numbers: PoolNumbers): T {
   const { text, meta } = content
   const cited = meta?.sources_used && renumberList(meta.sources_used, numbers)
@@ -168,7 +182,9 @@ const renumberList = (sids: readonly unknown[], { bySid }: PoolNumbers): readonl
   ...new Set(sids.flatMap((sid) => bySid.get(sidOf(sid) ?? 0) ?? [])),
 ]
 
-/** Replaces the numbers in a JSON value: in citations, in the `sid` of each object, and in lists of numbers. */
+/**
+ * Replaces source numbers by SIDs in a JSON value: in citations, in the `sid` of each object, and in the lists `sids` and `sources_used`.
+ */
 function renumberJson(root: Json, numbers: PoolNumbers): Json {
   const seen = new Map<object, Json>() // the value may contain itself
 
@@ -203,8 +219,8 @@ function renumberJson(root: Json, numbers: PoolNumbers): Json {
 }
 
 /**
- * The SID for an object with a `sid`. If the object has a URL or is the value of a key that is a URL, the URL decides. Otherwise its number
- * decides.
+ * The SID for an object with a `sid`. If the object has a URL, or is the value of a key that is a URL, the source with this URL is looked
+ * up. Otherwise the number in `sid` is looked up.
  */
 function sidInPool(row: { readonly [field: string]: unknown }, key: string | undefined, { bySid, byKey }: PoolNumbers): number | undefined {
   const url = addressOf(row) ?? (isWebAddress(key) ? key : undefined)
@@ -212,8 +228,8 @@ function sidInPool(row: { readonly [field: string]: unknown }, key: string | und
 }
 
 /**
- * A key may contain citations, so two keys may become equal when their numbers are replaced. The later one gets a suffix. Otherwise its
- * value would replace the other.
+ * Makes a key unique by a suffix, such as `name (2)`. A key may contain citations, so two keys may become equal when numbers are replaced
+ * by SIDs. Without the suffix, one value would overwrite the other.
  */
 function uniqueKey(key: string, taken: ReadonlyMap<string, unknown>): string {
   for (let number = 2, unique = key; ; unique = `${key} (${number++})`) if (!taken.has(unique)) return unique

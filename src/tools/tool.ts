@@ -23,8 +23,9 @@ export interface Tool {
   /** The parameters in the order in which the model must write them. */
   readonly parameters: readonly Parameter[]
   /**
-   * Whether the model must keep the order of the parameters. With `hard`, a call with another order is rejected: the user sees its content
-   * while the model writes it, and the parameters before the content decide where. With `soft`, the model gets a warning.
+   * Whether the model must keep the order of the parameters. With `soft`, a call with another order gets a warning. With `hard`, it is
+   * rejected. `hard` is for tools whose content the user sees while the model writes it: where the content is shown depends on parameters
+   * that must come before it.
    */
   readonly order: 'hard' | 'soft'
   readonly strategy: Strategy
@@ -80,7 +81,7 @@ export interface Call {
   readonly scope: Scope
   /** Reads the whole journal of this conversation, including blocks that are no longer visible. */
   readonly records: Records
-  /** The files of the conversation on this machine. The first call opens the workspace. */
+  /** The files of the conversation on this machine. The first time that this function is called, it opens the workspace. */
   workspace(): Promise<Workspace>
   readonly blobs: Pick<BlobStore, 'get' | 'put'>
   /**
@@ -105,8 +106,8 @@ export interface VisiblePrompt {
   points(): CachePoints
   readonly tokens: TokenCounter
   /**
-   * The maximum number of tokens after a block that `react.hide` may hide. If more tokens follow, hiding would cost too much of the
-   * provider's cache.
+   * `react.hide` may hide a block only if at most this many tokens follow after it in the prompt. If more tokens follow, the provider would
+   * have to process all of them again, because its cache ends at the changed block.
    */
   readonly editableTailTokens: number
 }
@@ -126,8 +127,8 @@ export interface Outcome {
   /** Other changes of the timeline, such as `blocks.hidden`. */
   readonly changes?: readonly Change[]
   /**
-   * The web pages that the tool found. The `sid` of a row is the number that the tool gave to it. The runtime replaces it by the SID, also
-   * in the output and in its citations.
+   * The web pages that the tool found. The `sid` of each row is a number that the tool has chosen. Daybook replaces this number by the SID,
+   * in the rows, in the output and in all citations.
    */
   readonly sources?: readonly IncomingSource[]
 }

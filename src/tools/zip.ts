@@ -4,8 +4,8 @@ import { bufferOf, hasBytesAt, inflateSmall, viewOf } from './bytes.ts'
 //
 //   local header, data   local header, data   …   directory   end record
 //
-// If the directory and the local headers differ, the directory counts, as in most programs. `attachments/office.ts` checks whether an
-// archive is dangerous.
+// If the directory and a local header differ, the values in the directory are used, as in most programs. This file does not check whether
+// an archive is dangerous. `attachments/office.ts` does.
 
 export interface ZipEntry {
   readonly name: string
@@ -44,7 +44,7 @@ interface ZipEnd {
   readonly split: boolean
 }
 
-/** Finds the last end record. Undefined when the bytes do not end like an archive. */
+/** Finds the last end record. Undefined when there is no end record at the end of the bytes. */
 export function findZipEnd(bytes: Uint8Array): ZipEnd | undefined {
   const view = viewOf(bytes)
   const buffer = bufferOf(bytes)
@@ -74,9 +74,7 @@ export function readZip(bytes: Uint8Array): readonly ZipEntry[] | undefined {
   return entries.length === end.entryCount ? entries : undefined
 }
 
-/**
- * Reads the directory, entry by entry. It stops where the directory is damaged, so there may be fewer entries than the end record declares.
- */
+/** Reads the directory, entry by entry. It stops at the first damaged entry, so it may yield fewer entries than the end record declares. */
 export function* zipEntries(bytes: Uint8Array, end: ZipEnd): Generator<ZipEntry> {
   const view = viewOf(bytes)
   for (let at = end.directoryOffset, count = 0; count < end.entryCount; count++) {

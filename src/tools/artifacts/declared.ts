@@ -14,7 +14,10 @@ export type DeclaredFile =
   | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
   /** The tool has already hosted the file, so the runtime only records it. `handles` tell where it is hosted. */
   | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
-  /** The row does not name a file of the workspace. */
+  /**
+   * The row does not name a file of the workspace, so nothing is stored. If the row is external, a notice tells the model that the file was
+   * not hosted.
+   */
   | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
 
 type DeclaredRow = { readonly [key: string]: unknown }

@@ -33,20 +33,20 @@ export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'tim
   readonly conversationId: string
   /** Files of these media types become sources. */
   readonly eligibleMimes: readonly string[]
-  /** The SIDs of the sources that the tool returned. Undefined when it returned none. */
+  /** The SIDs of the sources that the tool returned. Undefined when the tool returned no sources. */
   readonly numbers?: PoolNumbers | undefined
-  /** True for an exec tool. It reports broken files in its own output, so no notice is added. */
+  /** True for an exec tool. An exec tool reports invalid files in its own output, so `deliver` adds no notice about them. */
   readonly exec: boolean
   /** Reports hosting errors to the operator. The model does not read them, because they may contain names of buckets and folders. */
   onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** Larger files of the workspace count as missing. */
+/** A file of the workspace with more bytes is treated like a file that does not exist. */
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
  * Checks and stores the files that a tool made, and hosts the external ones. If hosting fails, the agent can still use the file, and the
- * model gets a notice. A broken file becomes internal.
+ * model gets a notice. A file that fails the check, such as an empty file, is stored as internal, and its digest has the status `error`.
  */
 export async function deliver(origin: BlockOrigin, toolId: string, outcome: Outcome, context: DeliveryContext): Promise<DeliveredOutcome> {
   const { artifacts = [], ...rest } = outcome
@@ -119,17 +119,20 @@ async function deliverArtifact(
   }
 }
 
-/** The model sees a PDF that is for the user, because it must know how the PDF looks. It does not see an internal PDF. */
+/** An external PDF is sent to the model, because the model must know how the PDF looks to the user. An internal PDF is not sent. */
 const pdfMime = 'application/pdf'
 
-/** The beginning of a text file. The `text` of a patch is a diff, so the bytes of the patched file are used. */
+/**
+ * The beginning of the text of a file, for the row of the file in the pool. If the artifact is a patch, its `text` is a diff. The bytes of
+ * the patched file are then used.
+ */
 function snippetOf(made: MadeArtifact, payload: Payload, bytes: Uint8Array | undefined): string | undefined {
   const patched = made.isPatch && bytes !== undefined && isTextMime(contentMime(made)) ? decodeText(bytes) : undefined
   const text = oneLine((made.isPatch ? patched : payload.text) ?? '', caps.sourceSnippet)
   return text === '' ? undefined : text
 }
 
-/** The complete content of an artifact: what the tool returned, or else the file in the workspace. */
+/** The complete content of an artifact. If the tool returned neither bytes nor text, the file is read from the workspace. */
 async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Promise<Uint8Array | undefined> {
   if (made.bytes !== undefined) return made.bytes
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
@@ -137,8 +140,9 @@ async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Prom
 }
 
 /**
- * Replaces the numbers of the tool by SIDs in the citations of an artifact. This changes its text and also its file, which may be read
- * later. If the tool returned no sources, the artifact is not changed.
+ * A tool numbers its sources itself and cites them by these numbers. This function replaces the numbers by SIDs in all citations of an
+ * artifact. It also changes the file in the workspace, because the agent may read it later. If the tool returned no sources, nothing is
+ * changed.
  */
 async function renumberArtifact(returned: MadeArtifact, context: DeliveryContext) {
   const bytes = await artifactBytes(returned, context)
@@ -206,8 +210,8 @@ const notHostedNotice = (toolId: string, path: string): Notice => ({
 })
 
 /**
- * The `meta` of a hosted file. The hosting fields are stored only in `meta`. `keeps` makes the store keep the hosted blob as long as the
- * block.
+ * The `meta` of a hosted file. Only `meta` contains the hosting fields. If the block does not refer to the hosted blob already, `keeps`
+ * refers to it. The store keeps this blob as long as the block.
  */
 function hostingMeta({ key, hosted_uri, rn, blob }: HostingHandles, payload: Payload): Meta {
   const isKept = [payload.blob, ...(payload.meta?.keeps ?? [])].some((each) => each?.sha256 === blob.sha256)
@@ -236,7 +240,7 @@ function assembleArtifact(
   return { digest, mime, ...payload, meta: { ...facts, ...meta, ...handles } as Meta }
 }
 
-/** Makes a source of an external file, so that an answer can embed the file by its SID. */
+/** Makes a source of an external file. An answer can then embed the file by its SID, as in `[[S:3]]`. */
 function fileSources(
   { artifact_path, physical_path, size_bytes }: Digest,
   mime: string,

@@ -5,14 +5,17 @@ import type { Workspace } from '../../ports/workspace.ts'
 import type { Call } from '../tool.ts'
 import { historyOf } from './history.ts'
 
-/** A file as its turn left it: its bytes, or why they can not be read. */
+/**
+ * The bytes of a file as they were at the end of its turn, or why they can not be read. `missing`: the version of the turn does not contain
+ * the file. `unavailable`: the version can not be fetched.
+ */
 export type LeftFile = Uint8Array | 'missing' | 'unavailable'
 
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * The file in the version of an earlier turn. Undefined when the turn has no version or the agent has no workspace. Then the journal
- * contains the content of the file.
+ * Reads a file in `files/` of an earlier turn from the version that this turn published. Undefined when the turn has no version or the
+ * agent has no workspace. The caller then looks for the content in the journal.
  */
 export async function readLeftFile({ turn, area, rel }: FilePath, call: Call): Promise<LeftFile | undefined> {
   const history = historyOf(call)
@@ -46,7 +49,7 @@ export async function readSafely({ files }: Workspace, physical: string): Promis
   }
 }
 
-/** Whether no file has this path. False for a file that can not be read. */
+/** Whether there is no file at this path. False for a file that exists but is not safe to open, such as a link. */
 export async function isAbsent({ files }: Workspace, physical: string): Promise<boolean> {
   try {
     return (await files.stat(physical)) === undefined

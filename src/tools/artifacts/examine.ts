@@ -3,7 +3,8 @@ import { decodeText, extensionOf } from '../mime.ts'
 import { readSmallEntry, readZip } from '../zip.ts'
 
 /**
- * The result of checking a file that a tool made. With a problem, the artifact counts as failed. A warning is only written into its digest.
+ * The result of checking a file that a tool made. If there is a `problem`, the digest of the artifact gets the status `error`. A `warning`
+ * is written into the digest and has no other effect.
  */
 interface Examination {
   readonly problem?: ArtifactProblem
@@ -67,7 +68,7 @@ function jpegProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   return hasBytesAt(bytes, 0, '\xff\xd8\xff') ? undefined : 'jpeg_invalid'
 }
 
-/** Looks for the two marks of a PDF in the same places as viewers: in the first and in the last kilobyte. */
+/** Looks for `%PDF-` in the first kilobyte and for `%%EOF` in the last kilobyte. PDF viewers look for them in the same places. */
 function isPdf(bytes: Uint8Array): boolean {
   const text = (from: number, to?: number) => Buffer.from(bytes.subarray(from, to)).toString('latin1')
   return text(0, 1024).includes('%PDF-') && text(-1024).includes('%%EOF')

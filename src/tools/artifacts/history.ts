@@ -55,11 +55,11 @@ export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<U
   }
 }
 
-/** The logical paths of files of this turn that a block records. */
+/** The logical paths under which a block stores a file of the given turn. */
 export const recordedPathsOf = (block: Block, turnId: string): readonly string[] =>
   filePathsOf(block).filter((path) => isFileOf(path, turnId))
 
-/** All logical paths under which a block records a file. */
+/** All logical paths under which a block stores a file: its own path, the path in its digest, and the physical path in its `meta`. */
 function filePathsOf(block: Block): readonly string[] {
   const artifactPath = readDigest(block)?.artifact_path
   const physical = block.meta?.physical_path
@@ -73,7 +73,7 @@ function isFileOf(path: string, turnId: string): boolean {
   return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turnId && parsed.conversationId === undefined
 }
 
-/** The complete content of a file, as a block records it. */
+/** The complete content of a file, and the block that stores it. */
 export type RecordedContent = { readonly block: Block } & (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'blob'; readonly blob: BlobRef }
@@ -81,8 +81,8 @@ export type RecordedContent = { readonly block: Block } & (
 )
 
 /**
- * The complete contents that the blocks at one path record, newest first. Previews and diffs are left out. If the result of a patch is not
- * stored, the list ends before the patch, because older content is outdated.
+ * Goes through the blocks at one path from the newest to the oldest, and yields the complete content that each block stores. Previews and
+ * diffs are skipped. It stops at a patch whose result is not stored, because blocks before the patch have the text without the patch.
  */
 export function* recordedContents(blocks: readonly Block[]): Generator<RecordedContent> {
   for (let at = blocks.length - 1; at >= 0; at--) {
@@ -93,7 +93,10 @@ export function* recordedContents(blocks: readonly Block[]): Generator<RecordedC
   }
 }
 
-/** The complete content that a block records. A blob in `keeps` is complete, even if the block shows only a part. */
+/**
+ * The complete content that a block stores. Undefined when the block stores only a part. A blob in `keeps` is always complete, even if the
+ * text of the block is only a preview.
+ */
 function recordedContentOf(block: Block): RecordedContent | undefined {
   const { base64, text, mime = '' } = block
   const blob = block.meta?.keeps?.[0] ?? block.blob

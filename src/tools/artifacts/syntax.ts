@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { extensionOf } from '../mime.ts'
 
-/** Longer texts are not checked. */
+/** Texts with more characters are not checked. */
 const maxCheckedLength = 1_000_000
 
 type SyntaxCheck = (text: string) => string | undefined | Promise<string | undefined>
@@ -101,7 +101,10 @@ function awaitVerdict(worker: Worker): Promise<Verdict> {
   })
 }
 
-/** Elements whose content is not markup. If one is not closed, the rest of the page becomes its content. */
+/**
+ * Elements whose content a browser does not parse as markup. If the closing tag is missing, the browser treats the rest of the page as
+ * their content.
+ */
 const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 
 /** The first comment or element of `rawTextElements` that is not closed. Other errors are not reported, because browsers tolerate them. */
@@ -133,7 +136,8 @@ const openingBrackets: ReadonlyMap<string, string> = new Map([
   ['}', '{'],
 ])
 
-// Matches a comment, a triple-quoted string, a one-line string or a bracket. A string that is closed has its closing quotes in a group.
+// Matches a comment, a triple-quoted string, a one-line string or a bracket. For a string that is closed, group 2 or 4 captures the closing
+// quotes.
 const pythonTokens = /#[^\n]*|("""|''')(?:\\[\s\S]|(?!\1)[^\\])*(\1)?|(["'])(?:\\[\s\S]|(?!\3)[^\\\n])*(\3)?|[()[\]{}]/g
 
 /** Checks only brackets and quotes, because most broken patches break these. */

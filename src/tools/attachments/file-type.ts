@@ -134,13 +134,13 @@ const textMimeByExtension: ReadonlyMap<string, string> = new Map([
 /** The media type of a text file, judged by its name. */
 export const textMime = (name: string): string => textMimeByExtension.get(extensionOf(name)) ?? 'text/plain'
 
-/** Text that a browser or PHP would run if it opened the file. */
+/** Matches text that makes the file dangerous: a browser would run the file as a page, or a web server as a PHP program. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i
 
 /** A second format in which the same bytes can be opened. This is possible because some programs do not read a file from its beginning. */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'
-  if (own === 'pdf') return undefined // the text of a PDF may contain any of these texts
+  if (own === 'pdf') return undefined // a harmless PDF may contain the text of a web page or of a program
   const buffer = bufferOf(bytes)
   if (buffer.includes('%PDF-')) return 'a PDF document'
   return programMarkers.test(buffer.toString('latin1')) ? 'a program or a web page' : undefined

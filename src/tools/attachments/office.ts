@@ -39,7 +39,10 @@ function hasMacros(entries: readonly Entry[], types: string): boolean {
   return /macroEnabled|vbaProject|macrosheet/i.test(types) || entries.some(({ name }) => /vbaProject|vbaData|macrosheets\//i.test(name))
 }
 
-/** The format of a document, judged by the type of its main part. Undefined when this part does not exist. */
+/**
+ * The format of a document. The manifest `[Content_Types].xml` declares it as the type of the main part. Undefined when this part does not
+ * exist.
+ */
 function officeKindOf(entries: readonly Entry[], types: string): OfficeKind | undefined {
   const names = new Set(entries.map(({ name }) => name.toLowerCase()))
   for (const [element] of types.matchAll(/<Override\b[^<>]{1,2000}>/g)) {
@@ -51,7 +54,7 @@ function officeKindOf(entries: readonly Entry[], types: string): OfficeKind | un
   return undefined
 }
 
-/** An entry whose local header agrees with the directory. */
+/** An entry of the archive whose local header has the same name and compression method as its row in the ZIP directory. */
 interface Entry extends ZipEntry {
   readonly packed: Uint8Array
   readonly end: number
@@ -111,7 +114,10 @@ const damagedContents = refusal('damaged', 'is damaged: its content does not mat
 const zipBomb = refusal('too_much_inside', 'unpacks to far more than its size, and is not opened')
 const nestedArchive = refusal('archive', 'contains an archive, and archives are not opened. Send the files themselves')
 
-/** Entries that inflate to fewer bytes may have any compression ratio, because even a short file of spaces has a high one. */
+/**
+ * The compression ratio is checked only for entries that inflate to more bytes than this. Even a short, harmless file of spaces has a high
+ * ratio.
+ */
 const minBombBytes = 1024 * 1024
 
 /** Inflates every entry once and discards the data. Returns the first problem, or undefined. */

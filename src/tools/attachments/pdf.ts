@@ -7,7 +7,10 @@ const tooMuchInside = (what: string) => refusal('too_much_inside', `contains mor
 const protectedPdf = refusal('encrypted', 'is protected. Remove the protection and send the document again')
 const unreadablePdf = refusal('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
 
-/** Checks a PDF without parsing it. Names in a PDF can be encoded, so these checks can miss a problem. The parser has limits of its own. */
+/**
+ * Searches the bytes of a PDF for problems, without parsing the PDF. The search can miss a problem, because a PDF can write names in an
+ * encoded form. The parser that reads the PDF later has limits of its own.
+ */
 export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal | undefined {
   const text = bufferOf(bytes).toString('latin1')
   const end = text.lastIndexOf('%%EOF')
@@ -45,7 +48,7 @@ export async function checkPages(
   }
 }
 
-/** Counts matches, but stops at `limit` + 1. */
+/** Counts matches. Stops counting when there are more than `limit`. */
 function countMatches(text: string, pattern: RegExp, limit: number): number {
   let count = 0
   for (const _ of text.matchAll(pattern)) if (++count > limit) break

@@ -14,7 +14,7 @@ const MiB = 1024 * 1024
 
 /** Limits for one message and for each file. Names that end in `Bytes` count bytes; the other limits count pixels, pages and so on. */
 export interface AttachmentLimits {
-  /** For the text and all files of one message together. */
+  /** The size of the text and all files of one message together. */
   readonly messageBytes: number
   readonly files: number
   readonly imageBytes: number
@@ -108,7 +108,7 @@ export function safeName(name: string): string {
   return unsafeReason(plain) === undefined ? plain : 'attachment'
 }
 
-/** A longer extension counts as part of the name. */
+/** If the text after the last dot has more bytes, it is not an extension. The suffix is then put at the end of the name. */
 const maxExtensionBytes = 32
 
 /**

@@ -17,7 +17,7 @@ export function contractRefusal(toolId: string, problems: readonly ContractProbl
   return failed(code, notice.message, { notices: [notice], details: { error } })
 }
 
-/** This text does not say that the tool ran, because the tool may still reject its parameters. */
+/** This text does not say that the tool ran. When the notice is made, the tool has not started, and it may still reject its parameters. */
 const callContinued = 'This did not stop the call.'
 
 const maxListed = 20
@@ -34,7 +34,7 @@ export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[
   })
 }
 
-/** Tells the model that the program got another name, in the folder of the current turn. */
+/** Tells the model that its program got another file name, in the folder of the current turn. */
 export const programNameNotice = (toolId: string, { original, normalized }: PathRewrite): Notice =>
   violation('exec_path_rewritten', {
     problem: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
@@ -44,8 +44,8 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
   })
 
 /**
- * Tells the model where relative paths in its program lead. The program itself is not changed, because a text that looks like a path may be
- * data.
+ * Tells the model which files the relative paths in its program name. The paths in the program are not changed, because a text that looks
+ * like a path may be data.
  */
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned

@@ -39,7 +39,10 @@ export function withContract(tool: Tool): Tool {
 
 const ownParam = (params: Params, name: string): unknown => (Object.hasOwn(params, name) ? params[name] : undefined)
 
-/** Runs the tool and adds the notices to its outcome. They are added even if the tool throws, because a changed path may be the cause. */
+/**
+ * Runs the tool and adds the notices to its outcome. If the tool throws, the notices are added to the failed outcome, because a changed
+ * path may be the cause of the error.
+ */
 function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, call: Call): Outcome | Promise<Outcome> {
   const withNotices = (outcome: Outcome): Outcome => ({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
   const failedCall = (error: unknown) => failed('tool_call_error', messageForModel(error), { notices })
@@ -59,7 +62,8 @@ function movedProgramName(name: unknown, scope: TargetScope): PathRewrite | unde
 }
 
 /**
- * Relative paths in the program that are not files of the contract or folders of such files. The model may mean files of an earlier turn.
+ * Relative paths in the program that are neither files of the contract nor folders of such files. With such a path, the model may mean a
+ * file of an earlier turn, but the program runs in the folder of the current turn.
  */
 function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonly ContractedFile[]): readonly PathRewrite[] {
   const isDeclared = (path: string) => files.some(({ filename }) => `${filename}/`.startsWith(`${path}/`))
@@ -89,8 +93,8 @@ const programRefusal = (code: string, message: string): Outcome =>
   failed(code, message, { notices: [{ code: `protocol_violation.${code}`, message }] })
 
 /**
- * Matches a path below the folder of the turn, such as `files/a`. It does not match inside a longer path (`turn_1/files/a`) and not where
- * the program joins paths (`root / "files/a"`).
+ * Matches a path such as `files/a`, which is relative to the folder of the turn. It does not match inside a longer path (`turn_1/files/a`),
+ * and not where the program joins paths (`root / "files/a"`).
  */
 const relativePath = /(?<![\w./\\~-])(?<!\/\s{0,8}["'`])(?:files|outputs|attachments)\/[^\s"'`\\<>|*?,;:()[\]{}$]*/g
 

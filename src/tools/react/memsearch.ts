@@ -15,7 +15,7 @@ export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
 }
 
-/** A memory search. The limits of the tool have been applied to its numbers. */
+/** What to search for. `topK` and `days` are already within the limits of the tool. */
 export interface MemoryQuery {
   /** The text to search for. Undefined when the model wants an overview of the most important messages. */
   readonly query: string | undefined
@@ -60,7 +60,10 @@ const shownParams = z.object({
   to: z.string().optional().describe('before this time (ISO 8601)'),
 })
 
-/** Accepts any text as a target, so that the tool itself can reject it. Its error lists the allowed targets. */
+/**
+ * Accepts any text as a target. Otherwise the schema would reject an unknown target. The tool rejects it with an error that lists the
+ * allowed targets.
+ */
 const acceptedParams = shownParams.extend({ targets: z.array(z.string()).optional() })
 
 /** The tool `react.memsearch`: searches earlier turns. An agent has this tool only if the application supplies a search. */

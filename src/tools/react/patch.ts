@@ -25,7 +25,10 @@ const shownParams = z.object({
   kind: z.enum(kinds).default('display').describe('display: shown in place; file: the patched file is handed over'),
 })
 
-/** Accepts any text as channel and kind, so that the tool itself can reject it. Its error lists the allowed values. */
+/**
+ * Accepts any text as channel and kind. Otherwise the schema would reject an unknown value. The tool rejects it with an error that lists
+ * the allowed values.
+ */
 const acceptedParams = shownParams.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
 
 /** The tool `react.patch`: applies a unified diff to a text file, completely or not at all. */
@@ -60,7 +63,10 @@ export const patchTool = defineTool({
   },
 })
 
-/** The new text of the file, and the diff or text that the timeline shows. */
+/**
+ * The new text of the patched file. `shown` is the text of the block in the timeline: the diff, or the whole text if the model replaced all
+ * of it.
+ */
 interface Edit {
   readonly ok: true
   readonly text: string
@@ -98,8 +104,9 @@ async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Pro
 }
 
 /**
- * The artifact of a patched file. Its digest describes the patch. The digest is external if the file is hosted, otherwise internal.
- * `visibility` is the visibility of the file, which a patch does not change.
+ * The artifact of a patched file. Its text is the patch, and its digest describes the patch. The digest is external only if the patched
+ * file is hosted. The field `visibility` of the artifact is the visibility of the patched file: external if the file is hosted, otherwise
+ * the same as before the patch.
  */
 async function artifactOf(
   { logical, physical, from }: PatchTarget,
@@ -155,7 +162,7 @@ interface PatchTarget {
   readonly physical: string
   readonly logical: string
   readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
-  /** The path that the text was read from. It is a path of an earlier turn if the current turn has no file with this name. */
+  /** The path that the text was read from. It belongs to an earlier turn if the current turn does not have the file yet. */
   readonly from: string
   readonly text: string
   /** Whether the file begins with a byte order mark. `text` does not contain it. */
@@ -164,7 +171,7 @@ interface PatchTarget {
 
 const maxTargetBytes = 10 * 1024 * 1024
 
-/** Finds the file to patch. A file of an earlier turn is not changed: the patched text is written to the current turn. */
+/** Finds the file to patch. A file of an earlier turn is not changed. Instead, the patched text becomes a file of the current turn. */
 async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const named = parseTargetPath(dropOwnConversation(path.normalize('NFC'), call.conversationId), turns)
@@ -211,7 +218,8 @@ async function readTarget(
     )
   const from = filePath(earlier.turn, earlier.area, earlier.rel)
   const pulled = `${earlier.turn}/${earlier.area}/${earlier.rel}`
-  const isPulled = (await files.stat(pulled))?.readOnly === true // pulled files are read-only; others may exist only on this machine
+  // A pulled file is read-only. Any other file of an earlier turn is not used, because it may exist on this machine only.
+  const isPulled = (await files.stat(pulled))?.readOnly === true
   const old = isPulled ? await files.read(pulled, { maxBytes: maxTargetBytes }) : undefined
   if (old !== undefined) return decodeTarget(target, from, old)
   return failed('patch_requires_pull', `${from} has not been pulled in this turn. Pull it first, then send the patch again.`, {

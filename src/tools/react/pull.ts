@@ -107,7 +107,7 @@ const exactFileReasons = {
   attachments: 'attachment_pulls_require_exact_file_ref',
 } as const
 
-/** Removes duplicates. Two spellings of one path count as one request. */
+/** Removes duplicates. Two paths that are written differently but name the same file are duplicates. */
 function withoutDuplicates(requests: readonly PullRequest[]): readonly PullRequest[] {
   return [...new Map(requests.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
 }
@@ -131,7 +131,7 @@ function pulledRow(turnId: string, { ref, files }: Hydration['present'][number])
   }
 }
 
-/** The list of the files in a folder, for a result: the first files, and the number of the others. */
+/** The files in a folder, for the result of a tool: the paths of the first files, and the number of the files that are not listed. */
 export function fileTree(rels: readonly string[]) {
   const shown = rels.slice(0, MAX_TREE_FILES)
   return { tree: [...shown], tree_truncated: rels.length > MAX_TREE_FILES, omitted_files: rels.length - shown.length }

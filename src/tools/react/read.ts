@@ -99,7 +99,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   async function readSources(path: string, sids: readonly number[], request: ReadRequest): Promise<void> {
     const { files, contents } = findSources(path, sids, call, request.maxSymbols)
     for (const file of files) await showFile(await findFile(file, call), request, file)
-    const { maxSymbols: _applied, ...rest } = request // `findSources` has already cut the rows
+    const { maxSymbols: _applied, ...rest } = request // `findSources` has already applied `maxSymbols`
     for (const content of contents) show(content, rest)
   }
 

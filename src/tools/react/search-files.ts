@@ -133,7 +133,7 @@ function readItem(logical: string | undefined, line: number): { readonly read_it
   return logical === undefined ? {} : { read_item: { path: logical, line_start: Math.max(1, line - 4), line_count: 9 } }
 }
 
-/** The first `maxBytes` bytes of a text file, decoded. Undefined for a binary file, a link, a pipe or a file that is too large. */
+/** Reads a text file and decodes its first `maxBytes` bytes. Undefined for a binary file, a link, a pipe or a file that is too large. */
 async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
   try {
     const bytes = size > 16 * MAX_BYTES ? undefined : await files.read(path)

@@ -12,7 +12,7 @@ export interface KnowledgeSearch {
   search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
 }
 
-/** A knowledge search. The limits of the tool have been applied to its numbers. */
+/** What to search for. `maxHits` is already within the limit of the tool. */
 export interface KnowledgeQuery {
   readonly query: string
   /** The search covers only items below this `ks:` path. */

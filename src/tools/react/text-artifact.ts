@@ -10,7 +10,7 @@ import type { Call, Outcome } from '../tool.ts'
 
 // Code that `react.write` and `react.patch` share: the audience, digest fields and notices of a text artifact.
 
-/** Where the user sees the text while the model writes it. `internal`: the user does not see it. */
+/** The lane in which the user sees the text while the model writes it. With `internal`, the user does not see the text. */
 export const channels = ['canvas', 'timeline_text', 'internal'] as const
 /** How the user gets the text: shown in the conversation, or hosted as a file. */
 export const kinds = ['display', 'file'] as const
@@ -47,7 +47,7 @@ export function textFacts(text: string, mime: string, { visiblePrompt }: Pick<Ca
 
 type Rewrite = NonNullable<(Target & { readonly ok: true })['rewrite']>
 
-/** The notice that the path was changed. `consequence` is the part of the sentence before the new path. */
+/** The notice that the path was changed. `consequence` is the text before the new path in the message, such as `it was written to`. */
 export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, consequence: string): readonly Notice[] {
   if (!rewrite?.notify) return []
   const { original, normalized } = rewrite
@@ -68,7 +68,8 @@ function jsonCitations(value: unknown): readonly number[] {
 }
 
 /**
- * Reads only the usual form: `citations:` at the start of a line, and below it `sids: [1, 2]` or a list with dashes. It takes linear time.
+ * Reads citations without a YAML parser, in linear time. It finds only this form: `citations:` at the start of a line, and below it `sids:
+ * [1, 2]` or a list with dashes.
  */
 function yamlCitations(text: string): readonly number[] {
   const sids: number[] = []

@@ -16,7 +16,10 @@ const shownParams = z.object({
   kind: z.enum(kinds).default('display').describe('shown in place, or handed over as a file'),
 })
 
-/** Accepts any text as channel and kind, so that the tool itself can reject it. Its error lists the allowed values. */
+/**
+ * Accepts any text as channel and kind. Otherwise the schema would reject an unknown value. The tool rejects it with an error that lists
+ * the allowed values.
+ */
 const acceptedParams = shownParams.extend({
   content: z.unknown().optional(),
   channel: z.string().default('canvas'),

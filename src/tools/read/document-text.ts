@@ -9,8 +9,8 @@ import type { ReadLimits } from './window.ts'
 type BinaryContent = Extract<PathContent, { kind: 'binary' }>
 
 /**
- * Replaces a PDF by its text, page by page, for a model that can not read PDFs. If no text can be extracted, the result says why. Other
- * content, and PDFs above the size limits, are returned unchanged.
+ * Replaces a PDF by its text, page by page, for a model that can not read PDFs. If no text can be extracted, the result says why. A PDF
+ * above the size limits is returned unchanged, and so is content that is not a PDF.
  */
 export async function extractDocumentText(
   content: PathContent,

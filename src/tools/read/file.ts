@@ -90,7 +90,7 @@ async function fromBytes(info: FileInfo, bytes: Uint8Array, { blobs }: Call): Pr
   return isVisualMime(info.mime) ? { ...described, kind: 'binary', blob } : { ...described, kind: 'opaque', size: bytes.length, blob }
 }
 
-/** The stored digest. For a file without a digest, a new one. */
+/** Adds a new digest if the file has none. */
 function withDigest(info: FileInfo, size: number): FileInfo & { readonly digest: string } {
   if (info.digest !== undefined) return { ...info, digest: info.digest }
   const physical_path = toPhysical(info.path)
@@ -98,8 +98,8 @@ function withDigest(info: FileInfo, size: number): FileInfo & { readonly digest:
 }
 
 /**
- * If exactly these bytes are hosted, adds the fields that tell where. A block with such fields refers to the blob that was hosted, so the
- * hashes can be compared.
+ * Adds the hosting fields if exactly these bytes are hosted. A block with hosting fields refers to the hosted blob, so the hash of the
+ * bytes is compared with the hash of this blob.
  */
 function withHosting(content: PresentContent, bytes: Uint8Array, blocks: readonly Block[]): PresentContent {
   const hosted = blocks.filter(isHosted)
@@ -118,8 +118,8 @@ function hostingMeta(block: Block): { readonly hosting?: Meta } {
 }
 
 /**
- * The bytes of a file of the current turn. `missing` when a program has deleted the file from `files/`. Undefined when the journal has to
- * be read instead: the agent has no workspace, or the file is too large or not safe to open.
+ * The bytes of a file of the current turn. `missing` when a program has deleted the file from `files/`. Undefined when the agent has no
+ * workspace, or when the file is too large or not safe to open. The caller then reads the journal.
  */
 async function readLocal({ area }: FilePath, path: string, call: Call): Promise<LeftFile | undefined> {
   const workspace = await workspaceIfAny(call)

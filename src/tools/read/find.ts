@@ -11,7 +11,7 @@ import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
 import type { Call } from '../tool.ts'
 
-/** The content at a logical path. Other functions decide how much of it the model sees. */
+/** The content at a logical path. `window.ts` and `reveal.ts` decide how much of it the model sees. */
 export type PathContent =
   | (ContentInfo & {
       readonly kind: 'text'
@@ -24,7 +24,7 @@ export type PathContent =
       readonly from?: BlobRef
     })
   | (ContentInfo & { readonly kind: 'binary'; readonly blob: BlobRef })
-  /** Bytes that no model can read. */
+  /** Bytes in a format that is not sent to models, such as a ZIP archive. */
   | (ContentInfo & { readonly kind: 'opaque'; readonly size: number; readonly blob?: BlobRef })
   | { readonly kind: 'missing'; readonly path: string; readonly status: MissingStatus }
 
@@ -70,7 +70,7 @@ export async function findRecord(path: string, turn: string | undefined, call: C
   return missingContent(path, 'turn_log_missing')
 }
 
-/** The newest complete content at a path. Digests are skipped. Several notices of one call become one text. */
+/** The newest complete content at a path. Digests are skipped. If the path has several notices, their texts are joined. */
 async function recordContent(path: string, { blocks }: Extract<Resolution, { status: 'blocks' }>, call: Call): Promise<PathContent> {
   const notices = blocks.filter(({ type }) => type === 'react.notice')
   if (notices.length > 1) return textContent(path, notices.at(-1), notices.map(({ text = '' }) => text).join('\n\n'))
@@ -93,8 +93,8 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
 
 /**
- * The text of a call with complete parameters. If the block has shortened parameters, the complete ones are read from the response of the
- * model.
+ * The text of a tool call with complete parameters. If the parameters in the block are shortened, the complete parameters are read from the
+ * response of the model.
  */
 async function fullCallText(block: Block, call: Call): Promise<string> {
   const shown = readToolCall(block)
@@ -107,7 +107,7 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
   return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: reading.decision.params, ts: shown.ts })
 }
 
-/** The path at which the model can find a visible block. */
+/** The path that is reported to the model as the place where a block is visible. For a block of a tool call, it is the path of the call. */
 export const visiblePathOf = (block: Block): string =>
   block.call_id === undefined ? (block.path ?? block.turn_id) : toolPath(block.turn_id, block.call_id, 'call')
 
@@ -137,7 +137,10 @@ interface SourceContents {
   readonly contents: readonly PathContent[]
 }
 
-/** The content of source rows. Rows that are not files become one text. Long page texts are cut, but no row is left out. */
+/**
+ * The content of the sources with these SIDs. Sources that are files are returned in `files`. All other sources become one text. With
+ * `maxSymbols`, the text of each source is cut to an equal share, but no source is left out.
+ */
 export function findSources(path: string, sids: readonly number[], { timeline }: Call, maxSymbols?: number): SourceContents {
   const { rows, missing: unknown } = selectSources(timeline.sources, sids)
   const files = rows.flatMap((row) => sourceFile(row) ?? [])

@@ -49,7 +49,10 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
 
-/** The content at an `sk:` path. The sources of the skill will be added to `pool`, so the numbers in its citations are replaced by SIDs. */
+/**
+ * The content at an `sk:` path. The sources of the skill will be added to `pool`. The numbers in the skill's citations are replaced by the
+ * SIDs that these sources get.
+ */
 export async function findSkill(path: string, skills: Skills | undefined, call: Call, pool: SourcePool): Promise<PathContent> {
   const skill = await tryRead('skills', async () => skills?.read(path, call), call)
   if (!skill || skill === readFailed) return missingContent(path, 'skill_missing')

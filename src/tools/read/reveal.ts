@@ -33,7 +33,7 @@ export function revealContent(
   return { ...digest, row: { ...row, status: 'too_large_for_visible_context_bytes' }, content: marker }
 }
 
-/** Files up to this size are shown. The renderer of the prompt leaves out larger ones. */
+/** The number of bytes up to which a file is shown to the model. A larger file would be left out when the prompt is rendered. */
 const maxShownBytes = (mime: string, { bytes }: ReadLimits) =>
   Math.min(bytes, mime.startsWith('image/') ? caps.imageBytes : caps.documentBytes)
 
@@ -68,8 +68,8 @@ function revealText(
 }
 
 /**
- * Describes bytes that no model can read: their type and size. The heading of the block shows the logical and the physical path. If the
- * bytes are lost, the digest tells the size.
+ * Describes a file that no model can read by its type and size. The paths are not part of the text, because the heading of the block shows
+ * them. If the bytes are no longer stored, the size is read from the digest.
  */
 function describeOpaque(content: Extract<PathContent, { kind: 'opaque' }>, origin: BlockOrigin): Pick<ReadResult, 'row' | 'content'> {
   const { path, mime, blob, digest } = content
@@ -112,7 +112,9 @@ function physicalPathMeta(path: string): Meta {
   return physical === undefined ? {} : { physical_path: physical }
 }
 
-/** The row of one path in the result of a read. Without `status`, the complete content follows. */
+/**
+ * The row of one path in the result of `react.read`. If `status` is undefined, a block with the complete content follows after the result.
+ */
 export interface StatusRow {
   readonly path: string
   readonly status?:
@@ -131,7 +133,7 @@ export interface StatusRow {
   readonly line_count?: number
   readonly text_symbols?: number
   readonly read_range?: { readonly [key: string]: number }
-  /** The path of the block that already shows the content. The result lists it outside of the row. */
+  /** The path of the block that already shows the content. It is left out of the row and listed in `visible_context_refs` of the result. */
   readonly visibleAt?: string
 }
 

@@ -10,7 +10,10 @@ import type { Call } from '../tool.ts'
 
 // Before `react.read` appends a block, it looks for a block that already shows the same bytes, or the same text in the same form.
 
-/** The visible block that already shows the content of `draft`. With `byPath`, any visible block at the path counts. */
+/**
+ * The visible block that already shows the content of `draft`. If `byPath` is true, any visible block with the path of `draft` is returned,
+ * whatever its content is.
+ */
 export function findVisibleCopy(draft: Draft, byPath: boolean, { timeline, visiblePrompt }: Call): Block | undefined {
   const { shown } = visiblePrompt.slice()
   const position = positionsAt({ shown }, draft.path ?? '').findLast((at) => {
@@ -23,7 +26,10 @@ export function findVisibleCopy(draft: Draft, byPath: boolean, { timeline, visib
   return position === undefined ? undefined : shown[position]?.block
 }
 
-/** How to reveal a hidden block that shows the content of `draft`. Undefined when there is no such block or it must stay hidden. */
+/**
+ * Plans to make a hidden block with the content of `draft` visible again. Undefined when there is no such block. Also undefined when the
+ * block is in the cached part of the prompt, because revealing it would make the cached prompt useless.
+ */
 export function planRevealOf(draft: Draft, { timeline, visiblePrompt }: Call): RevealPlan | undefined {
   const isCurrent = (block: Block) =>
     shownTypes.has(block.type) &&
@@ -37,8 +43,8 @@ const isSameText = (block: Block, { text }: Draft, timeline: Timeline) =>
   text !== undefined && block.text === text && isShownWhole(block, text, timeline)
 
 /**
- * Whether the prompt shows the whole text of a block. A result of an earlier read counts as whole, because it was cut in the same way as
- * the new one.
+ * Whether the prompt shows the whole text of a block. A result of an earlier `react.read` always counts as whole. Both reads cut the text
+ * at the same limits, so equal texts mean that the model sees the same part.
  */
 function isShownWhole(block: Block, text: string, timeline: Timeline): boolean {
   if (block.type !== 'react.tool.result') return text.length <= caps[textCaps[block.type] ?? 'stageText']
@@ -46,7 +52,10 @@ function isShownWhole(block: Block, text: string, timeline: Timeline): boolean {
   return text.length <= caps.sourceRows && rowSids(parseJson(text)).length > 0
 }
 
-/** The limits of block types whose renderers do not use `stageText`. */
+/**
+ * The names of the limits in `caps` for block types that do not use the limit `stageText`. The prompt shows at most so many characters of a
+ * block.
+ */
 const textCaps: { readonly [T in BlockType]?: keyof Caps } = {
   'user.prompt': 'userText',
   'user.followup': 'userText',

@@ -22,7 +22,10 @@ interface TextView {
   readonly range?: { readonly [key: string]: number }
 }
 
-/** Characters that are reserved for the header and footer of a part, without the path, which they contain twice. */
+/**
+ * How many characters are reserved for the header and the footer of a shown part. They also contain the path twice, and its length is not
+ * included.
+ */
 const labelLength = 700
 
 /** Applies the requested range and the limits to a text. */
@@ -62,7 +65,10 @@ function lineWindow(
   return labelLines(body, { text, path, lines, first, requested: requested.length, isRange: range !== undefined, numbering })
 }
 
-/** Makes the longest body that fits into the limits of characters and tokens. `makeBody` makes a body of at most `room` characters. */
+/**
+ * Makes the longest body that fits into the limits of characters and tokens. The body is the text between the header and the footer.
+ * `makeBody(room)` makes a body of at most `room` characters.
+ */
 function withinLimits<T extends { readonly text: string }>(
   symbols: number,
   limits: ReadLimits,
@@ -138,7 +144,10 @@ function labelLines({ text: body, count, partialLine }: LinesBody, position: Lin
 /** The offset at which the line with this index begins. */
 const offsetOf = (lines: readonly string[], index: number) => lines.slice(0, index).reduce((sum, line) => sum + line.length + 1, 0)
 
-/** The numbering that the call for the next part must repeat. Without it, lines are numbered. */
+/**
+ * The parameter `line_numbers` for the call that reads the next part. It is needed only if the lines are not all numbered, which is the
+ * default for a part.
+ */
 const numberingItem = (numbering: Numbering) => (numbering === 'disabled' || numbering === 'sparsed' ? { line_numbers: numbering } : {})
 
 const readCall = (path: string, item: object) => `react.read(${JSON.stringify({ paths: [path], items: [item] })})`
