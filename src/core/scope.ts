@@ -5,6 +5,9 @@ export interface Scope {
   readonly user: string
 }
 
+/** A text that identifies a user across all tenants and projects. */
+export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
+
 /** The scope of a single user who runs Daybook locally. */
 export const localScope: Scope = { tenant: 'local', project: 'default', user: 'local' }
 

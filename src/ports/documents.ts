@@ -3,7 +3,14 @@
  * document can not be read.
  */
 export interface DocumentReader {
-  pdf(bytes: Uint8Array, options?: { readonly maxPages?: number }): Promise<PdfText>
+  pdf(bytes: Uint8Array, options?: PdfOptions): Promise<PdfText>
+}
+
+/** Options of `DocumentReader.pdf`. */
+export interface PdfOptions {
+  readonly maxPages?: number
+  /** The user whose document it is, as `userKey` returns it. A reader may let users take turns. */
+  readonly user?: string
 }
 
 /** The text of a PDF, and how many pages the PDF has. With `maxPages`, `text` may have fewer items than the PDF has pages. */

@@ -35,11 +35,31 @@ describe('the PDF reader', () => {
     expect((await reader.pdf(pdf(['well']))).text).toEqual(['well'])
   })
 
-  it('reads concurrent requests one after the other, each with its own result', async () => {
+  it('reads concurrent requests, each with its own result', async () => {
     const bytes = (name: string) => pdf([name])
     const [a, broken, b] = await Promise.allSettled([reader.pdf(bytes('a')), reader.pdf(Buffer.from('x')), reader.pdf(bytes('b'))])
     expect([a, b]).toMatchObject([{ value: { text: ['a'] } }, { value: { text: ['b'] } }])
     expect(broken.status).toBe('rejected')
+  })
+
+  it('reads the document of a user while another user has many slow documents', async () => {
+    const hasty = createPdfReader({ timeoutMs: 1_500 })
+    const slow = pdf(['x'], { contents: Buffer.alloc(300 * 1024 * 1024, '0 ') })
+    const ended: string[] = []
+    const read = (user: string, bytes: Uint8Array) =>
+      hasty
+        .pdf(bytes, { user })
+        .then(
+          () => 'read',
+          () => 'failed',
+        )
+        .then((outcome) => void ended.push(`${user}: ${outcome}`))
+    const all = [...Array.from({ length: 3 }, () => read('eve', slow)), read('ann', pdf(['well']))]
+    await all.at(-1)
+    expect(ended.filter((outcome) => outcome === 'eve: failed').length).toBeLessThanOrEqual(1)
+    expect(ended.at(-1)).toBe('ann: read')
+    await Promise.all(all)
+    await hasty.close()
   })
 
   it('ends the thread of a document that takes too long, and starts another for the next', async () => {

@@ -1,22 +1,35 @@
 import { Worker } from 'node:worker_threads'
 import { Failure } from '../../core/failure.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
+import { createFairQueue } from './fair-queue.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
-/** A reader that works in a thread of its own. `close` ends the thread. */
+/** A reader that works in threads of its own. `close` ends the threads. */
 export interface PdfReader extends DocumentReader {
   close(): Promise<void>
 }
 
 /**
- * Reads PDF documents in a worker thread, one at a time. If a hostile document takes too much time or memory, only this thread is ended.
- * The thread starts with the first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow` or
+ * Reads PDF documents in worker threads, each of which reads one document at a time. If a hostile document takes too much time or memory,
+ * only its thread is ended. A user never has all threads, so that the documents of other users need not wait for hostile ones. A thread
+ * starts with its first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow` or
  * `reader_missing` as `details.reason`.
  */
-export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): PdfReader {
+export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads = 2 } = {}): PdfReader {
+  const readers = Array.from({ length: threads }, () => createThreadReader(timeoutMs, idleMs))
+  const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
+  return {
+    pdf: (bytes, { maxPages = 500, user = '' } = {}) => enqueue(user, (reader) => reader.read({ bytes: Uint8Array.from(bytes), maxPages })), // the thread takes over the copy
+    async close() {
+      await Promise.all(readers.map((reader) => reader.end()))
+    },
+  }
+}
+
+/** One thread, which is started when it is needed. */
+function createThreadReader(timeoutMs: number, idleMs: number) {
   let thread: Worker | undefined
   let idleTimer: NodeJS.Timeout | undefined
-  let last: Promise<unknown> = Promise.resolve()
 
   async function end(): Promise<void> {
     const ending = thread
@@ -25,27 +38,20 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
     await ending?.terminate()
   }
 
-  async function readPdf(request: PdfRequest): Promise<PdfText> {
+  async function read(request: PdfRequest): Promise<PdfText> {
     clearTimeout(idleTimer)
     thread ??= startThread()
     const response = await sendRequest(thread, request, timeoutMs).catch(async (error: unknown) => {
       await end() // the thread is still busy, or it is dead
       throw error
     })
-    thread.unref() // an idle thread does not keep the process alive
+    thread?.unref() // an idle thread does not keep the process alive
     idleTimer = setTimeout(() => void end(), idleMs).unref()
     if (!response.ok) throw unreadable(response.reason, response.message)
     return { pages: response.pages, text: response.text }
   }
 
-  return {
-    pdf(bytes, { maxPages = 500 } = {}) {
-      const reading = last.then(() => readPdf({ bytes: Uint8Array.from(bytes), maxPages }))
-      last = reading.catch(() => {}) // if this document fails, the next one is read anyway
-      return reading
-    },
-    close: end,
-  }
+  return { read, end }
 }
 
 /** Starts pdf-thread.ts (or .js in the build) as a thread. The thread gets no environment variables and no Node options of this process. */

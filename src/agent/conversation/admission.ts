@@ -1,4 +1,5 @@
 import type { Attachment, BlobRef } from '../../core/block/index.ts'
+import { parseConversationKey, userKey } from '../../core/scope.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { ingest } from '../../tools/attachments/ingest.ts'
@@ -56,11 +57,18 @@ export function createAdmission({ store, documents, policy, onProblem }: Admissi
     }
   }
 
-  async function admitAfter(before: Promise<void> | undefined, message: IncomingMessage, done: () => void): Promise<AdmittedMessage> {
+  async function admitAfter(before: Promise<void> | undefined, conversationId: string, message: IncomingMessage): Promise<AdmittedMessage> {
+    const done = enqueue(conversationId)
     await before
     try {
       if (message.uploads.length === 0) return { ...withoutFiles, done }
-      const { attachments, written } = await ingest(message, { blobs: store.blobs, releaseBlobs, documents, policy, report })
+      const { attachments, written } = await ingest(message, {
+        blobs: store.blobs,
+        releaseBlobs,
+        documents: documents && forUser(documents, userKey(parseConversationKey(conversationId).scope)),
+        policy,
+        report,
+      })
       const releaseWritten = async () => {
         if (written.length > 0) await releaseBlobs(written).catch((error: unknown) => report('attachment clean-up', error))
       }
@@ -75,9 +83,14 @@ export function createAdmission({ store, documents, policy, onProblem }: Admissi
     admit(conversationId, message) {
       const before = pending.get(conversationId)
       if (!before && message.uploads.length === 0) return withoutFiles
-      return admitAfter(before, message, enqueue(conversationId))
+      return admitAfter(before, conversationId, message)
     },
   }
 }
+
+/** A reader that reads documents of this user. */
+const forUser = (documents: DocumentReader, user: string): DocumentReader => ({
+  pdf: (bytes, options) => documents.pdf(bytes, { ...options, user }),
+})
 
 const withoutFiles: AdmittedMessage = { attachments: [], releaseBlobs: async () => {}, done: () => {} }

@@ -1,4 +1,4 @@
-import { parseConversationKey, type Scope } from '../../core/scope.ts'
+import { parseConversationKey, type Scope, userKey } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
 
 /** Limits how many turns a user may start per minute and run at the same time. */
@@ -112,9 +112,6 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
     },
   }
 }
-
-/** A text that identifies a user across all tenants and projects. */
-export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
 
 export const tooMany = (title: string, seconds: number): RequestProblem =>
   new RequestProblem(429, 'request.too_many', title, { headers: { 'retry-after': String(seconds) } })

@@ -1,5 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import { caps } from '../../core/render/caps.ts'
+import { userKey } from '../../core/scope.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
 import { fetchBlob } from '../artifacts/history.ts'
 import type { Call } from '../tool.ts'
@@ -16,14 +17,14 @@ export async function extractDocumentText(
   content: PathContent,
   documents: DocumentReader,
   limits: ReadLimits,
-  { blobs }: Call,
+  { blobs, scope }: Call,
 ): Promise<PathContent> {
   if (content.kind !== 'binary' || !isDocument(content.mime) || content.blob.size > Math.min(limits.bytes, caps.documentBytes))
     return content
   const bytes = await fetchBlob(content.blob.sha256, blobs)
   if (!bytes) return content
   const { path, mime, digest, hosting, blob } = content
-  const text = await documentText(bytes, documents, content)
+  const text = await documentText(bytes, documents, content, userKey(scope))
   return {
     kind: 'text',
     path,
@@ -40,9 +41,9 @@ export async function extractDocumentText(
 /** Whether a model may need the extracted text of a file of this type. */
 const isDocument = (mime: string | undefined): boolean => mime === 'application/pdf'
 
-async function documentText(bytes: Uint8Array, documents: DocumentReader, content: BinaryContent): Promise<string> {
+async function documentText(bytes: Uint8Array, documents: DocumentReader, content: BinaryContent, user: string): Promise<string> {
   try {
-    const extracted = await documents.pdf(bytes)
+    const extracted = await documents.pdf(bytes, { user })
     return extracted.text.every((page) => page.trim() === '')
       ? noTextNotice('its pages hold no text, perhaps pictures of it', content)
       : formatPages(extracted, content)

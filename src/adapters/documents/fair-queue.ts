@@ -1,0 +1,48 @@
+/** Runs a job as soon as a worker is free and it is the turn of its user. Resolves with the result of the job. */
+export type Enqueue<Worker> = <T>(user: string, job: (worker: Worker) => Promise<T>) => Promise<T>
+
+/** A job whose promise never rejects. */
+type Job<Worker> = (worker: Worker) => Promise<void>
+
+/**
+ * A queue for several users. Each worker does one job at a time. The users take turns, so a user with many jobs does not delay the others
+ * by all of them. A user has at most `maxPerUser` workers at the same time.
+ */
+export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: number): Enqueue<Worker> {
+  const idle = [...workers]
+  /** The waiting jobs of each user. The user who waits longest since the last turn comes first. */
+  const waiting = new Map<string, readonly Job<Worker>[]>()
+  const running = new Map<string, number>()
+
+  function startJobs(): void {
+    for (const [user, jobs] of [...waiting]) {
+      const count = running.get(user) ?? 0
+      if (idle.length === 0) return
+      if (count < maxPerUser) startJob(user, jobs, count)
+    }
+  }
+
+  function startJob(user: string, [job, ...others]: readonly Job<Worker>[], count: number): void {
+    const worker = idle.pop()
+    if (!job || worker === undefined) return // not reached: a user in `waiting` has a job, and a worker is idle
+    waiting.delete(user)
+    if (others.length > 0) waiting.set(user, others) // the user is now the last one
+    running.set(user, count + 1)
+    void job(worker).then(() => finish(user, worker))
+  }
+
+  function finish(user: string, worker: Worker): void {
+    idle.push(worker)
+    const count = (running.get(user) ?? 1) - 1
+    if (count > 0) running.set(user, count)
+    else running.delete(user)
+    startJobs()
+  }
+
+  return (user, job) =>
+    new Promise((resolve, reject) => {
+      const own: Job<Worker> = (worker) => job(worker).then(resolve, reject)
+      waiting.set(user, [...(waiting.get(user) ?? []), own])
+      startJobs()
+    })
+}
