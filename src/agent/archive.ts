@@ -1,14 +1,16 @@
 import type { PromptView } from '../core/api/report.ts'
+import type { Block } from '../core/block/index.ts'
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { parseConversationKey, type Scope } from '../core/scope.ts'
+import { toLogical } from '../core/path/physical.ts'
+import { conversationKey, parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { checkImportedBundle, nameInBundle } from '../core/timeline/import-rules.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
-import type { Timeline } from '../core/timeline/timeline.ts'
+import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { titleProblem } from '../core/title.ts'
 import type { ByteRange } from '../ports/blobs.ts'
@@ -72,8 +74,14 @@ export interface Archive {
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
-/** A hosted file. `read` returns its bytes. `stream` yields them in pieces. */
-export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array>; stream(range?: ByteRange): AsyncIterable<Uint8Array> }
+/** A hosted file. */
+export interface DownloadableFile extends HostedFile {
+  read(): Promise<Uint8Array>
+  /** Yields the bytes in pieces. */
+  stream(range?: ByteRange): AsyncIterable<Uint8Array>
+  /** The blocks of the conversation that have the resource name of this file, oldest first. They tell whether users may see the file. */
+  blocks(): Promise<readonly Block[]>
+}
 
 interface ArchiveParts {
   readonly store: ConversationStore
@@ -139,6 +147,20 @@ export function createArchive(parts: ArchiveParts): Archive {
     return head(key)
   }
 
+  /**
+   * Most files have a block with their own path. A file that a tool has hosted may have a block with another path. This block may be in a
+   * later turn.
+   */
+  async function blocksOfFile({ rn, owner, conversationId, turnId, physicalPath }: HostedFile): Promise<readonly Block[]> {
+    const key = conversationKey(owner, conversationId)
+    const named = async (blocks: Promise<readonly Block[]>) => (await blocks).filter(({ meta }) => meta?.rn === rn)
+    const path = toLogical(physicalPath)
+    const atPath = path === undefined ? [] : await named(store.findByPath(key, path))
+    if (atPath.length > 0) return atPath
+    const ofTurn = await named(store.findByTurn(key, turnId))
+    return ofTurn.length > 0 ? ofTurn : named(store.loadVisible(key).then((saved) => (saved ? blocksOf(saved.timeline) : [])))
+  }
+
   function setTitle(title: string): Change {
     const problem = titleProblem(title)
     if (problem !== undefined) throw new Failure('change.invalid', `the title ${problem}`)
@@ -192,7 +214,8 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)
-      return file && hosting ? { ...file, read: () => hosting.read(file), stream: (range) => hosting.stream(file, range) } : undefined
+      if (!file || !hosting) return undefined
+      return { ...file, read: () => hosting.read(file), stream: (range) => hosting.stream(file, range), blocks: () => blocksOfFile(file) }
     },
   }
 }

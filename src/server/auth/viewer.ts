@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { DownloadableFile } from '../../agent/archive.ts'
 import type { Block } from '../../core/block/index.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { blocksForUser } from '../../core/view/user-blocks.ts'
@@ -46,6 +47,18 @@ async function* filterEvents(events: AsyncIterable<TurnEvent>, filter: ReturnTyp
 /** The blocks that the caller may see. An operator gets all blocks unchanged. A user gets them without internal content. */
 export const blocksFor = (caller: Caller, blocks: readonly Block[], { userThinking }: ViewSettings): readonly Block[] =>
   isOperator(caller) ? blocks : blocksForUser(blocks, { thinking: userThinking })
+
+/**
+ * Whether the caller may download a file. A user may download it if users see a block with its name. A tool may host a file again under the
+ * same name and declare it as internal, so the newest visibility counts. It is not in blocks that only repeat what the agent has read. A
+ * file without any block is for operators: its tool call has not ended, or a tool has hosted it without declaring it.
+ */
+export async function mayDownload(caller: Caller, file: Pick<DownloadableFile, 'blocks'>, settings: ViewSettings): Promise<boolean> {
+  if (isOperator(caller)) return true
+  const blocks = await file.blocks()
+  if (blocks.findLast(({ meta }) => meta?.visibility !== undefined)?.meta?.visibility === 'internal') return false
+  return blocksFor(caller, blocks, settings).some(({ meta }) => meta?.rn !== undefined)
+}
 
 /**
  * Throws a problem if the caller is not an operator. Call it before looking up the conversation, so that a user does not learn whether it

@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { DownloadableFile } from '../../agent/archive.ts'
+import { mayDownload } from '../auth/viewer.ts'
 import { downloadBody } from '../download.ts'
 import { type App, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import { filePolicy } from '../headers.ts'
@@ -11,12 +12,12 @@ import { problems } from './openapi.ts'
 /** Media types that a browser may show. Files of other types are downloaded. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
-/** The route of files, by resource name. Callers can read only their own files. */
-export function resourceRoutes({ agent: { archive }, log }: ServerParts, downloads: StreamQuota): App {
+/** The route of files, by resource name. Callers can read only their own files, and users no internal files. */
+export function resourceRoutes({ agent: { archive }, log, settings }: ServerParts, downloads: StreamQuota): App {
   return createRoutes().openapi(route, async (c) => {
-    const { scope } = c.get('caller')
-    const file = await archive.file(c.req.valid('param').rn, scope)
-    if (!file) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
+    const caller = c.get('caller')
+    const file = await archive.file(c.req.valid('param').rn, caller.scope)
+    if (!file || !(await mayDownload(caller, file, settings))) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
     const { sha256, size } = file.blob
     const tag = `"${sha256}"`
     const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = c.req.header()
@@ -35,7 +36,7 @@ export function resourceRoutes({ agent: { archive }, log }: ServerParts, downloa
     if (c.req.method === 'HEAD') return c.body(null, 200, headers)
     const body = await downloadBody(file.stream(range === 'all' ? undefined : range), {
       onError: (error) => log('error', 'download.failed', { request_id: c.get('requestId'), error }),
-      onEnd: downloads.acquire(scope),
+      onEnd: downloads.acquire(caller.scope),
     })
     if (range === 'all') return c.body(body, 200, headers)
     const { start, end } = range

@@ -1,9 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
+import { requireOperator } from '../auth/viewer.ts'
 import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
-import { json } from './openapi.ts'
+import { json, problems } from './openapi.ts'
 
-/** Routes for operators: health, readiness and metrics. If the server uses tokens, `/metrics` needs one. */
+/** Health, readiness and metrics. Without a token, everyone may ask for the first two. Metrics are about all users, so they are for operators. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
   const check = shareFor(checkMs, () => archive.check())
   return createRoutes()
@@ -36,10 +37,13 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
       createRoute({
         method: 'get',
         path: '/metrics',
-        summary: 'Counters, gauges and histograms in the text format of Prometheus',
-        responses: { 200: { description: 'the metrics', content: { 'text/plain': { schema: z.string() } } } },
+        summary: 'Counters, gauges and histograms in the text format of Prometheus; for operators',
+        responses: { 200: { description: 'the metrics', content: { 'text/plain': { schema: z.string() } } }, ...problems(401, 403) },
       }),
-      (c) => c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
+      (c) => {
+        requireOperator(c)
+        return c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+      },
     ) as App
 }
 
