@@ -13,7 +13,7 @@ export function compactionResponse({ parts }: Pick<ModelRequest, 'parts'>): stri
   return /^context_for_suffix:/m.test(prompt) ? prefixSummary(facts) : historySummary(facts, previous)
 }
 
-/** The parts of a conversation that a summary is made of, oldest first. */
+/** The texts and paths in a conversation from which the summary is made, oldest first. */
 interface ConversationFacts {
   readonly requests: readonly string[]
   readonly answers: readonly string[]
@@ -63,7 +63,10 @@ function reminder({ requests, answers, paths }: ConversationFacts): readonly str
   ]
 }
 
-/** The summary of earlier turns. In each section, the lines of the previous summary come first, and the latest 24 lines are kept. */
+/**
+ * The summary of earlier turns. In each section, the lines of the previous summary come before the new lines. If a section has more than 24
+ * lines, only the last 24 are used.
+ */
 function historySummary(facts: ConversationFacts, previous: string): string {
   const { requests, answers, notes } = facts
   const previousLines = (section: string) => [...sectionOf(previous, section).matchAll(/^- (.+)$/gm)].map(([, line]) => line as string)

@@ -10,8 +10,8 @@ export interface ModelCall {
 }
 
 /**
- * The input tokens of a call, by how they are charged. No token is counted twice. `cost` is the number of uncached tokens that would cost
- * as much as all of them.
+ * The input tokens of a call, divided by their price. Each token is counted once, as `uncached`, `cacheRead` or `cacheWrite`. `cost` is the
+ * price of all tokens together, where an uncached token costs 1.
  */
 export interface Bill {
   readonly uncached: number
@@ -68,14 +68,17 @@ export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'sy
   }
 }
 
-/** The token counts of all beginnings of a request. Element `i` is the number of tokens in the first `i` segments. */
+/** Element `i` of the list is the number of tokens in the first `i` segments. The first element is 0, and the last is the total. */
 export function runningTotals(segments: readonly Segment[]): readonly number[] {
   const totals = [0]
   for (const { tokens } of segments) totals.push((totals.at(-1) as number) + tokens)
   return totals
 }
 
-/** A node in a tree of beginnings of prompts. The edges on the way from the root to the node are the segments of one beginning. */
+/**
+ * A node in a tree of prefixes, which are beginnings of prompts. Each edge is a segment. The edges from the root to a node are the segments
+ * of one prefix.
+ */
 export interface PrefixNode {
   readonly next: Map<string, PrefixNode>
   /** When the cache entry that ends at this node expires, in seconds. Undefined when no cache entry ends at this node. */
@@ -84,7 +87,7 @@ export interface PrefixNode {
 
 export const createPrefixTree = (): PrefixNode => ({ next: new Map(), expiresAt: undefined })
 
-/** The nodes of all beginnings of the segments, shortest first. Creates missing nodes. */
+/** The nodes of all prefixes of these segments, shortest prefix first. Nodes that do not exist yet are created. */
 export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
   let node = root
   return segments.map(({ content }) => {
@@ -102,8 +105,9 @@ export interface LayeredCall extends ModelCall {
 }
 
 /**
- * The lowest cost that any choice of marks could reach. Each token of the repeated parts is written once and read in every later call. All
- * other tokens are uncached. This ideal cache has no expiry, no minimum length and no limit on the look-back.
+ * The cost with an ideal cache, which no choice of marks can go below. Each token of the repeated parts is written once and read in every
+ * later call. All other tokens are uncached. The ideal cache has no expiry and no minimum length, and it finds an entry however far it is
+ * before a mark.
  */
 export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)

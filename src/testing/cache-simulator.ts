@@ -26,9 +26,12 @@ export interface CacheSimulatorOptions {
   readonly minimumTokens: number
   readonly ttlSeconds: number
   readonly count: TokenCounter
-  /** Only for `anthropic`: how many parts a read checks from a mark backwards, including the marked part. Default: 20. OpenAI checks 1. */
+  /**
+   * Only for `anthropic`: how many parts are checked for a cache entry, from a mark backwards and including the marked part. Default: 20.
+   * Set it to 1 to simulate models of OpenAI that have marks.
+   */
   readonly lookBack?: number
-  /** Only for `prefix`: the number of tokens in a block of the cache. Default: 128. */
+  /** Only for `prefix`: the cache stores prompts in blocks of this many tokens. Default: 128. */
   readonly blockTokens?: number
 }
 
@@ -72,7 +75,7 @@ export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimul
 }
 
 const maxMarks = 4
-/** How many parts a read checks from a mark backwards, including the marked part. */
+/** How many parts are checked for a cache entry, from a mark backwards and including the marked part. */
 const defaultLookBack = 20
 
 function createMarkCache(options: {
@@ -169,7 +172,10 @@ function sharedTokens(one: readonly Segment[], other: readonly Segment[], count:
   return tokens
 }
 
-/** The text with which both contents begin. It is empty for an image or document, because the cache compares these only as a whole. */
+/**
+ * The longest beginning that both contents have in common. It is empty for an image or document, because the cache compares these only as a
+ * whole.
+ */
 function sharedText(one: string, other: string): string {
   if (one.startsWith('\u0000')) return ''
   let length = 0

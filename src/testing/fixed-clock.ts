@@ -7,8 +7,8 @@ export interface FixedClock extends Clock {
 }
 
 /**
- * A clock whose time changes only when a test calls `set` or `advance`. Its random values come from a counter, so that every run is the
- * same.
+ * A clock whose time changes only when a test calls `set` or `advance`. Its random values come from a counter, so they are the same in
+ * every run.
  */
 export function createFixedClock(start = '2026-01-01T00:00:00.000Z'): FixedClock {
   let time = Date.parse(start)

@@ -86,8 +86,8 @@ export const keepFolders = (workspaces: Workspaces): Workspaces => ({
 })
 
 /**
- * Freezes a value, so that a test fails when a listener modifies an event. Without the harness, events are not frozen, because this takes
- * time.
+ * Freezes a value, so that a test fails when a listener modifies an event. Only the harness freezes events. In production this would take
+ * too much time.
  */
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return

@@ -18,18 +18,18 @@ import { join, relative } from 'node:path'
 import type { UnsafeFileReason } from '../ports/files.ts'
 
 /**
- * A path that a hostile program could create for tools to use. `reads`, `writes` and `asFolder` are the reasons for which a use is
- * rejected. A use without a reason is allowed.
+ * A path that a hostile program could create to mislead tools. A tool may read or write it, or use it as a folder. `reads`, `writes` and
+ * `asFolder` tell why each use must be rejected. Undefined means that the use is allowed.
  */
 export interface HostileThing {
   readonly what: string
   /** The path relative to OUT_DIR, the folder in which programs of the agent run. */
   readonly path: string
-  /** The reason for which reading the file, or its size, is rejected. */
+  /** Why reading the file or its size must be rejected. */
   readonly reads: UnsafeFileReason | undefined
-  /** The reason for which writing or removing the file is rejected. */
+  /** Why writing or removing the file must be rejected. */
   readonly writes: UnsafeFileReason | undefined
-  /** The reason for which listing or replacing the path as a folder is rejected. */
+  /** Why listing or replacing the path as a folder must be rejected. */
   readonly asFolder: UnsafeFileReason | undefined
 }
 
@@ -38,7 +38,10 @@ export interface HostilePlace {
   readonly things: readonly HostileThing[]
   /** The content of the files outside OUT_DIR to which links point. A tool that returns this text has followed a link. */
   readonly secret: string
-  /** Reads the files outside OUT_DIR. A test calls it before and after, to check that no file was changed. */
+  /**
+   * The path and content of each file outside OUT_DIR. A test calls this before and after it uses a tool, to check that the tool changed no
+   * file.
+   */
   outside(): Readonly<Record<string, string>>
   /** The folder with the files outside OUT_DIR. The caller must remove it. */
   readonly outsideFolder: string
@@ -145,7 +148,10 @@ function canMake(path: string, minor: string): boolean {
   }
 }
 
-/** Creates a socket file. The server creates it in another folder, and it is then moved. Otherwise closing the server would remove it. */
+/**
+ * Creates a socket file. The server creates the file in another folder, and then the file is moved to `path`. Without the move, closing the
+ * server would remove the file.
+ */
 async function plantSocket(path: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'daybook-socket-'))
   const server = createServer()
@@ -170,7 +176,10 @@ function plantMisplaced(at: At): readonly HostileThing[] {
   ]
 }
 
-/** Creates files with names that the disk allows and Daybook must reject. Also returns paths at which no file can exist. */
+/**
+ * Creates files whose names the disk allows but Daybook must reject. The returned list also has paths that no file can have, such as a name
+ * of 256 characters.
+ */
 function plantNames(at: At): readonly HostileThing[] {
   const onDisk = ['a\nb', 'a\\b', 'a:b', 'evil\u202etxt.exe', 'zero\u200bwidth', 'e\u0301', '%2e%2e', 'a%2fb', 'git~1']
   for (const name of onDisk) writeFileSync(at(name), 'a file')

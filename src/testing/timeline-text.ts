@@ -32,8 +32,8 @@ export interface TimelineExpectation {
 }
 
 /**
- * Asserts that a timeline has these blocks in this order. Blocks with metadata of results are skipped. Each line is the type of a block, or
- * `type: start of content`.
+ * Asserts that a timeline has these blocks in this order. Blocks that only describe a tool result, with its type and tool, are skipped.
+ * Each line is the type of a block, or its type and the start of its content.
  *
  *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
  */

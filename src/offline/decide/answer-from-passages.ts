@@ -8,13 +8,16 @@ interface LocatedPassage extends Passage {
   readonly document: OpenDocument
 }
 
-/** The share of the question's words that the best passage must contain. With a smaller share there is no answer. */
+/** The best passage must contain at least this share of the words of the question. Otherwise the question is not answered from passages. */
 const minCoverage = 0.3
-/** Other passages are quoted too, if their score is at least this share of the best score. */
+/** Another passage is quoted too if its score is at least this share of the best passage's score. */
 const nearBest = 0.75
 const maxQuotes = 3
 
-/** Quotes the passages that answer the question, and says where they are. Undefined when no passage answers it. */
+/**
+ * Quotes the passages that answer the question, with the name and place of each in its document. Undefined when no passage answers the
+ * question.
+ */
 export function answerFromPassages(question: string, documents: readonly OpenDocument[]): string | undefined {
   const passages = documents.flatMap((document) => document.passages.map((passage): LocatedPassage => ({ ...passage, document })))
   const ranked = rankPassages(question, passages)

@@ -32,12 +32,12 @@ export function answerFromTable(
 }
 
 /**
- * The query that a question asks of the table of a document. Undefined when the document has no table, or when the question is about
- * another document. With several documents, these questions are about another document:
+ * The query that a question asks of the table of a document. Undefined when the document has no table, or when the question seems to be
+ * about another document. This is assumed in these cases:
  *
- * - a question with names that are not in the table
- * - a question how many there are of something that the table does not mention
- * - a question without a value of the table, if another document has a word that the table lacks
+ * - there are several documents, and the question contains a name that is not in the table
+ * - there are several documents, and the question is like "how many cats", but the table does not contain the word "cats"
+ * - the question contains no value of the table, and a document without a table contains a word of the question that the table lacks
  */
 function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
   const query = document.table && readQuestion(question, document.table)
@@ -114,11 +114,11 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
 const execTool = 'exec_tools.execute_code_javascript'
 
 /**
- * The call of a program that computes the answer from all rows, even if the file is too long to read. Undefined in these cases:
+ * The decision to run a program that computes the answer from all rows, even if the file is too long to read. Undefined in these cases:
  *
  * - programs can not run
  * - the question is not about exactly one table that was attached in this turn
- * - a program has already run for this message. If it failed, the answer is computed from the visible rows
+ * - a program has already run for this message. If this program failed, the answer is computed from the rows that the prompt shows
  */
 export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
   const { turnId, announce, calls } = situation

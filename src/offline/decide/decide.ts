@@ -30,7 +30,7 @@ export async function decide(situation: Situation, open: (document: Document) =>
 
 const isPersonal = ({ request, notes }: Situation) => notes.length > 0 || /\b(?:my|me|i|mein\w*|ich|mir)\b/i.test(request)
 
-/** The steps of the plan. Empty when one document has to be read for an answer, because this needs no plan. */
+/** The steps of the plan. Empty when the answer needs at most one document that is not read yet, because a plan is then not necessary. */
 function plannedSteps(intent: Intent, situation: Situation, documents: readonly Document[]): readonly string[] {
   const unread = unreadDocuments(documents, situation)
   const read = unread.length > 0 ? [`Read ${unread.map(({ name }) => name).join(', ')}`] : []
@@ -79,8 +79,8 @@ function findAnswer(situation: Situation, documents: readonly OpenDocument[]): s
 }
 
 /**
- * The decision when no document answers the request. It searches the knowledge space, then answers from notes, or says which documents were
- * searched.
+ * The decision when no document answers the request. The offline model first searches the knowledge space. If this does not help, it
+ * answers from its notes, or tells the user which documents it has searched.
  */
 function withoutDocuments(situation: Situation, opened: readonly OpenDocument[] = []): Decision {
   const { request } = situation

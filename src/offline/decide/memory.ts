@@ -8,7 +8,8 @@ import { answer, type Decision, escapeMarkup } from './decision.ts'
 import { canCall, wasCalled } from './plan.ts'
 
 /**
- * Calls `react.write` with a note, tagged as preference (P), decision (D) or fact (S). In the round after the note is written, it answers.
+ * The decision for a request such as "remember that …". The first round calls `react.write` with a note, tagged as preference (P), decision
+ * (D) or fact (S). The next round answers that the note is written.
  */
 export function remember(situation: Situation, what: string): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
@@ -57,7 +58,10 @@ function searchMemory(about: string): Decision {
   }
 }
 
-/** The notes that contain at least half of the question's words. If there are none, an earlier user message that does. */
+/**
+ * The notes that contain at least half of the question's words. If there is no such note, an earlier message of the user that contains half
+ * of them. Messages that end with a question mark are not used.
+ */
 export function findRemembered(situation: Situation, about: string): string | undefined {
   const question = withoutAskingWords(about)
   const statements = situation.earlier.filter((text) => !text.trim().endsWith('?'))

@@ -10,8 +10,9 @@ import { foldCase, wordsOf } from '../text/words.ts'
 const maxDocuments = 8
 
 /**
- * The documents that a request is about. These are the documents that it names, or else those attached to it, or else the newest
- * attachments. If the request says "the PDF" or "the CSV", attachments of other types are left out.
+ * The documents that a request is about. If the request contains names of documents, these are returned. Otherwise the attachments of the
+ * current turn are returned, or all attachments if this turn has none. If the request says "the PDF" or "the CSV", attachments of other
+ * types are left out. Pages of the knowledge space that the prompt shows are added, if the knowledge space was searched for this request.
  */
 export function relevantDocuments({ documents, request, turnId, calls }: Situation): readonly Document[] {
   const readable = documents.filter(isReadable)
@@ -44,7 +45,10 @@ export function unreadDocuments(documents: readonly Document[], { calls }: Situa
   return documents.filter((document) => !tried.has(document.path) && (isPdf(document) ? !document.part : document.windows.length === 0))
 }
 
-/** File names that are also common words in requests. Such a word in a request does not mean the file. */
+/**
+ * File names that are also common words in requests. If a request contains such a word without the file extension, it does not mean the
+ * file.
+ */
 const genericNames = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
 
 /** Whether the request contains the name of the file, with or without its extension. */
@@ -61,7 +65,7 @@ const normalizeWords = (text: string) =>
     .map(({ text: word }) => foldCase(word))
     .join(' ')
 
-/** A document with the part of its content that the prompt shows, cut into passages. */
+/** A document whose visible content, the part that the prompt shows, is cut into passages. */
 export interface OpenDocument extends Document {
   readonly passages: readonly Passage[]
   readonly table: Table | undefined
@@ -75,8 +79,8 @@ export interface OpenDocument extends Document {
 const maxPages = 200
 
 /**
- * Makes passages of the content that the prompt shows. A CSV or TSV file also gets a table, if its first line is in the prompt. If there is
- * no content, `problem` says why.
+ * Cuts the content that the prompt shows into passages. A CSV or TSV file also gets a table, if the prompt shows its first line. If the
+ * prompt shows no content, `problem` says why.
  */
 export async function openDocument(
   document: Document,
@@ -108,8 +112,8 @@ const unopened = (document: Document): OpenDocument => ({
 })
 
 /**
- * The rows of a table as passages. Column names are not used as headings. Otherwise every row would match a question that contains the name
- * of a column.
+ * The rows of a table as passages. The column names are not added as headings. Otherwise a question with the name of a column would match
+ * every row.
  */
 function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))

@@ -11,7 +11,10 @@ export const canCall = ({ tools, announce, calls }: Situation, toolId: string): 
 
 export const wasCalled = ({ calls }: Situation, toolId: string): boolean => calls.some((call) => call.toolId === toolId)
 
-/** The call that makes a plan. Undefined when there is only one step, or when a tool was already called. */
+/**
+ * The decision to make a plan. Undefined when there are fewer than two steps, when a tool was already called, or when too few rounds are
+ * left.
+ */
 export function makePlan(situation: Situation, steps: readonly string[]): Decision | undefined {
   const { calls, announce } = situation
   if (steps.length < 2 || calls.length > 0 || announce.roundsLeft < steps.length + 2 || !canCall(situation, 'react.plan')) return undefined
@@ -24,7 +27,7 @@ export function makePlan(situation: Situation, steps: readonly string[]): Decisi
   }
 }
 
-/** The call that closes the plan of this turn. Undefined when there is no open plan. */
+/** The decision to close the plan of this turn. Undefined when this turn has no open plan. */
 export function closePlan(situation: Situation): Decision | undefined {
   const { plan } = situation.announce
   const planned = situation.calls.some(({ toolId, params }) => toolId === 'react.plan' && params?.mode === 'new')
@@ -40,7 +43,10 @@ export function closePlan(situation: Situation): Decision | undefined {
   }
 }
 
-/** The notes for a tool call. They list the plan up to the step that starts with `verb`. If there is no such step, they are `otherwise`. */
+/**
+ * The notes for a tool call. They list the steps of the plan up to the step that starts with `verb`, such as `Read`. The steps before it
+ * are marked as done. Without such a step, the notes are the text `otherwise`.
+ */
 export function planProgress(plan: AnnouncePlan | undefined, verb: string, otherwise: string): string {
   const current = plan?.steps.findIndex(({ text }) => text.startsWith(verb)) ?? -1
   if (!plan || current < 0) return otherwise

@@ -9,14 +9,15 @@ import type { OpenDocument } from './open-documents.ts'
 import { canCall, wasCalled } from './plan.ts'
 
 /**
- * The maximum number of windows of one text in the prompt. More windows would fill the context. A window is what one `react.read` shows.
+ * The prompt may show at most this many windows of one document. A window is the part of a document that one `react.read` shows. More
+ * windows would fill the context.
  */
 const maxWindows = 4
 
 /**
- * The next call that shows more of documents that the prompt shows only in part. Without an answer so far, it searches long texts and reads
- * the lines around the matches, or else the next window. All rows of a table are read even if there is an answer, because a sum over some
- * rows is wrong.
+ * The decision to read more of a document that the prompt shows only in part. If there is no answer so far, the model searches the document
+ * and reads the lines around the matches. If this is not possible, it reads the next window. A table is read further even if there is an
+ * answer, because a sum over some of its rows is wrong.
  */
 export function readMore(situation: Situation, documents: readonly OpenDocument[], hasAnswer: boolean): Decision | undefined {
   const long = hasAnswer || situation.announce.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
@@ -47,8 +48,8 @@ const maxMatches = 12
 const maxMatchesRead = 3
 
 /**
- * Searches a long text for the words of the request, then reads the lines around the best matches. Undefined when this is done or
- * impossible.
+ * The decision to search a long text for the words of the request, or to read the lines around the best matches. Undefined when both calls
+ * were made, or when the text can not be searched.
  */
 function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
   const physical = toPhysical(document.path)
@@ -60,7 +61,10 @@ function searchText(situation: Situation, document: OpenDocument): Decision | un
 const folderOf = (physical: string) => physical.slice(0, physical.lastIndexOf('/'))
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** Searches for the words of the request that the visible text does not contain. Words that it contains would probably match everywhere. */
+/**
+ * Searches for the words of the request that do not occur in the visible text. A word that occurs there would probably match in the whole
+ * document.
+ */
 function startSearch({ request }: Situation, { name, passages }: OpenDocument, physical: string): Decision | undefined {
   const wanted = contentWords(request).filter(({ stem }) => stem.length >= 3)
   const visible = new Set(passages.flatMap(({ text }) => contentWords(text).map(({ stem }) => stem)))
@@ -117,7 +121,10 @@ function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
 
 const maxKnowledgePages = 2
 
-/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space, or when both steps are done. */
+/**
+ * The decision to search the knowledge space, or to read the best pages that were found. Undefined when there is no knowledge space, or
+ * when both calls were made.
+ */
 export function searchKnowledge(situation: Situation): Decision | undefined {
   const { calls, request } = situation
   if (!canCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined

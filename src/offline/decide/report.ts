@@ -21,8 +21,8 @@ export function reportSteps(situation: Situation, intent: ReportIntent): readonl
 }
 
 /**
- * Writes the report. Then renders it as PDF or DOCX, if the user wants this and a tool can do it. Then answers with the outline of the
- * report.
+ * The next decision for a report: first write the report to a file, then render it as PDF or DOCX, then answer with the outline of the
+ * report. The report is rendered only if the user asks for it and the agent has a tool for it.
  */
 export function deliverReport(situation: Situation, intent: ReportIntent, documents: readonly OpenDocument[]): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
@@ -47,7 +47,9 @@ function writeReport(situation: Situation, intent: ReportIntent, documents: read
   }
 }
 
-/** Calls the tool that renders the report. It passes only parameters that the tool has, in the order of the tool's parameters. */
+/**
+ * Calls the tool that renders the report. The call has only parameters that the tool accepts, in the order in which the tool lists them.
+ */
 function renderReport(situation: Situation, { format }: ReportIntent, tool: string): Decision {
   const given: JsonObject = {
     path: `outputs/report.${format}`,
@@ -87,14 +89,20 @@ const reportAsAnswer = (documents: readonly OpenDocument[], { about }: ReportInt
 
 const maxPoints = 5
 
-/** A short outline of each document for an answer. It has the size or the sections, and then quotes, or the figures of a table. */
+/**
+ * An answer with a short outline of each document. For a text, it has the number of pages or the names of the sections, and quotes. For a
+ * table, it has the number of rows, the columns and figures.
+ */
 export function outlineOf(documents: readonly OpenDocument[]): string {
   return readableOf(documents)
     .map((document) => joinParagraphs([`### ${mention(document)}`, overview(document), mainPoints(document, '')]))
     .join('\n\n')
 }
 
-/** The outline for a file. The headings are file names, not citations, because the file is also read outside of the conversation. */
+/**
+ * The outline for a file. The headings are file names and not citations, because people also read the file outside of the conversation,
+ * where a citation is not replaced by a name.
+ */
 function fileOutlineOf(documents: readonly OpenDocument[], about: string): string {
   return readableOf(documents)
     .map((document) => {

@@ -39,7 +39,10 @@ interface DocumentState {
   part?: BinaryPart
 }
 
-/** Every file that was attached, read or written, oldest first. Content that was later hidden is left out. */
+/**
+ * Every file that was attached, read or written, oldest first. If the content of a file was hidden later, the file is listed without
+ * content.
+ */
 export function collectDocuments(entries: readonly PromptEntry[], sources: readonly CitableSource[]): readonly Document[] {
   const states = new Map<string, DocumentState>()
   let turnId = ''
@@ -63,7 +66,8 @@ export function collectDocuments(entries: readonly PromptEntry[], sources: reado
 }
 
 /**
- * Whether a path is the path of an attachment. Summaries and the pool also contain paths of attachments whose turn is no longer visible.
+ * Whether a path is the path of an attachment. This check is for paths in summaries and in the pool, which also name attachments of turns
+ * that the prompt no longer shows.
  */
 const isAttachment = (path: string) => /^fi:[\w-]+\.user\.attachments\/[^…]+$/.test(path)
 
@@ -88,8 +92,8 @@ function hideContent(state: DocumentState, mime: string | undefined): void {
 }
 
 /**
- * Adds a window of text to a document. It replaces an earlier window that starts at the same line. A window with the whole text replaces
- * all others.
+ * Adds a window of text to a document. If an earlier window starts at the same line, the new window replaces it. If the new window has the
+ * whole text, it replaces all other windows.
  */
 function showContent(state: DocumentState, body: string): void {
   const window = parseWindow(withoutPayloadHeader(body))
@@ -120,11 +124,13 @@ interface TextWindow {
   readonly first: number
   /** How many lines the file has. */
   readonly total: number
-  /** The parameter for `react.read` that shows the lines after this window. Undefined at the end of the file. */
+  /** The item for the parameter `items` of `react.read` that shows the lines after this window. Undefined at the end of the file. */
   readonly next: JsonObject | undefined
 }
 
-/** Parses the result of `react.read`. The result is the whole text, or a window whose first lines say where it is. */
+/**
+ * Parses the result of `react.read`. The result is the whole text, or a window with a header such as `[READ RANGE]` that tells its lines.
+ */
 function parseWindow(body: string): TextWindow {
   const head =
     /^\[READ (?:RANGE|PREVIEW)\]\npath: .*\n(?:lines: \[(\d+)-\d+\]\/(\d+)\npartial_line: \w+|symbols: \[(\d+)-\d+\]\/(\d+))\n/.exec(body)
@@ -147,8 +153,8 @@ function wholeText(body: string): TextWindow {
 }
 
 /**
- * The parameter for `react.read` in the last line of a window. Undefined when it is invalid: the last line may be text of the file that
- * only looks like such a line.
+ * Reads the item for the next `react.read` in the last line of a window. Undefined when the line can not be parsed. The last line may also
+ * be a line of the file that only looks like such a call.
  */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)

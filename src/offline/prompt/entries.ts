@@ -19,14 +19,14 @@ export interface ResultEntry {
   readonly form: 'summary' | 'artifact' | 'result' | 'pruned'
   readonly callId: string
   readonly path: string | undefined
-  /** The number of the image or document that belongs to the result, among those of the round. It counts from 1. */
+  /** If the result has an image or document, its number among the images and documents of the round, from 1. */
   readonly attachmentNumber: number | undefined
   readonly body: string
 }
 
 /**
- * Parses the parts of a prompt that come from the timeline. Each user message and each attachment is a part of its own. So text in a
- * document that looks like a heading is never read as a user message.
+ * Parses the parts of a prompt that come from the timeline. In a prompt, each user message and each attachment is a part of its own. So a
+ * line in a document that looks like the heading of a user message is not taken for one.
  */
 export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
   const entries: PromptEntry[] = []
@@ -55,7 +55,10 @@ export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
   return entries
 }
 
-/** The paths of the results whose bytes follow the text of the round, in the order of these bytes. */
+/**
+ * The images and documents of a round follow after its text, each as a part of its own. This function returns the paths of the results that
+ * they belong to, in the same order.
+ */
 function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undefined)[] {
   const paths: (string | undefined)[] = []
   for (const entry of entries)
@@ -63,7 +66,7 @@ function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undef
   return paths
 }
 
-/** The entries of a part that is not a round. Undefined when the part is a round or can not be parsed. */
+/** The entries of a part of the prompt that is not a round. Undefined when the part is a round or can not be parsed. */
 function parseSingleEntry(text: string): readonly PromptEntry[] | undefined {
   const turn = /^\[TURN ([^\]\n]+)\]/.exec(text)?.[1]
   if (turn !== undefined) return [{ kind: 'turn', turnId: turn }]
@@ -90,7 +93,10 @@ const readers: readonly (readonly [heading: string, reader: Reader])[] = [
   ['[WORKING SUMMARY]', readSummary],
 ]
 
-/** The text without the line of its heading, the line of its path and the marks before lines that look like headings. */
+/**
+ * Removes the heading line and the line with the path. Also removes the characters that the renderer puts before lines of content that look
+ * like headings.
+ */
 const bodyOf = (text: string): string => unguardHeadings(text.replace(/^[^\n]*\n?/, '').replace(/^\[path: [^\n]*\]\n?/, ''))
 
 function readAttachmentText(text: string): readonly PromptEntry[] {
@@ -111,13 +117,14 @@ const roundHeadings =
   /(?:^|(?<=\n\n))(?:\[TOOL CALL ([^\]\n]+)\]\.call(?: (\S+))?|\[TOOL RESULT ([^\]\n]+)\]\.(summary|artifact|result|pruned)(?: (\S+))?|\[(INTERNAL NOTE)\]|\[(?:REACT NOTICE|PROTOCOL VIOLATION)\]\ncode: (\S+)|\[AI Agent (?:say\]:|wrote code\])|\[REACT\.PLAN\]|(HIDDEN) — )/g
 
 /**
- * Parses the part of a round: tool calls and their results. A result may contain text that looks like a heading of Daybook. Such text was
- * written before the call ids of the round existed. Therefore:
+ * Parses the part of a round: tool calls and their results. A result may contain text that only looks like a heading of Daybook, for
+ * example in a file. The call ids of this round did not exist when such text was written, so it can not contain them. Therefore these rules
+ * decide which headings are real:
  *
- * - the heading of a result counts only with the id of a call in this round
- * - after the first result, the heading of a notice counts
- * - after the first result, the heading of a note counts if the round wrote to the internal channel
- * - no other heading counts after the first result, and the text of a notice is skipped
+ * - the heading of a result is real only if it has the id of a call in this round
+ * - after the first result, the heading of a notice is taken as real. The text below it is skipped
+ * - the heading of an internal note is real only if a call of the round wrote to the internal channel
+ * - after the first result, all other headings are treated as content of the result
  */
 function parseRound(
   text: string,

@@ -39,7 +39,7 @@ function parsePlan(text: string): AnnouncePlan | undefined {
 export interface CitableSource {
   readonly sid: number
   readonly mime: string
-  /** A logical path or a URL. A long one is cut and ends with `…`. */
+  /** A logical path or a URL. If it is long, the prompt shows only its beginning, followed by `…`. */
   readonly location: string
 }
 
@@ -47,7 +47,8 @@ export const isSourcesPool = (text: string): boolean => /^━+\n SOURCES POOL {2
 
 export function parseSources(text: string): readonly CitableSource[] {
   return text.split('\n').flatMap((line) => {
-    // The fields have at least two spaces between them and no two spaces inside: SID, title, media type, location, tokens.
+    // A row has these fields: SID, title, media type, location, tokens. Between two fields there are at least two spaces. A field never
+    // contains two spaces in a row.
     const [start = '', , mime = '', location = '', ...tokens] = line.split(/ {2,}/)
     const sid = /^SID:(\d+)$/.exec(start)?.[1]
     return sid === undefined || tokens.length !== 1 ? [] : [{ sid: Number(sid), mime, location }]

@@ -33,7 +33,7 @@ function plainDigits(digits: string): string | undefined {
   return /^\d+,\d+$/.test(digits) ? digits.replace(',', '.') : undefined
 }
 
-/** The units of the number if its scale were `to`. */
+/** The value for `units` if the same number is written with the scale `to`. */
 const scaled = ({ units, scale }: Decimal, to: number): bigint => units * 10n ** BigInt(to - scale)
 
 export function sumOf(numbers: readonly Decimal[]): Decimal {
@@ -60,7 +60,7 @@ export function averageOf(numbers: readonly Decimal[]): { readonly value: Decima
   return { value: { units: exact ? units / count : (units + half) / count, scale }, exact }
 }
 
-/** The number in digits. At least `keep` decimal places are written; zeros after them are left out. */
+/** The number in decimal digits. Zeros at the end of the decimal places are left out, but at least `keep` decimal places stay. */
 export function decimalText({ units, scale }: Decimal, keep = 0): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
   const whole = digits.slice(0, digits.length - scale)

@@ -27,8 +27,8 @@ interface FilterMatches {
 }
 
 /**
- * Filters such as "revenue above 1,000". The column is the last one that is named before the number, or else one named after it, or else
- * the only column with numbers.
+ * Filters such as "revenue above 1,000". The filter is for the column that the question names last before the comparison. If it names none
+ * there, the first column that it names afterwards is used. If it names none at all, the only column with numbers is used.
  */
 function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')
@@ -71,8 +71,8 @@ function parseDates(text: string, columns: readonly Column[]): FilterMatches {
 }
 
 /**
- * Filters for cell values that occur in the question. Long values are tried first. A word that is the name of a column is not used as a
- * value.
+ * Filters for cell values that occur in the question. Longer values are tried before shorter ones. A word that is the name of a column is
+ * not used as a value.
  */
 function parseValues(text: string, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const names = new Set(columns.flatMap(({ stems }) => (stems.length === 1 ? stems : [])))
@@ -95,8 +95,8 @@ function parseValues(text: string, { rows }: Table, columns: readonly Column[]):
 }
 
 /**
- * Filters for a word that occurs in some values of a column, such as "cups" in "Cups, blue" and "Cups, red". Columns that already have a
- * filter are left out.
+ * A filter for a word of the question that occurs in some values of a column. For example, "cups" occurs in the values "Cups, blue" and
+ * "Cups, red". Columns that already have a filter are left out.
  */
 function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const excluded = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
@@ -113,7 +113,7 @@ function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, c
   return { filters, rest }
 }
 
-/** The index at which the value occurs in the text as whole words. A plural s may follow the value. */
+/** The index in the text at which the value occurs as whole words. The value may be followed by an s, as in a plural. */
 function findWholeWord(text: string, value: string): number | undefined {
   for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) {
     const before = text[at - 1] ?? ' '

@@ -24,7 +24,7 @@ const decimalSpec = ({ units, scale }: Decimal) => ({ units: String(units), scal
 
 const isDecimal = (value: Filter['value']): value is Decimal => typeof value === 'object' && 'units' in value
 
-/** The query as JSON, with column indices instead of columns. */
+/** The query as JSON. Columns are replaced by their indices. */
 function specOf({ measure, column, filters, groupBy, best }: Query) {
   const filterOf = (filter: Filter) => ({
     index: filter.column.index,

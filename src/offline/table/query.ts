@@ -12,9 +12,9 @@ export interface Query {
   readonly column: Column | undefined
   readonly filters: readonly Filter[]
   readonly groupBy: Column | undefined
-  /** Limits the answer to the `count` highest or lowest rows or groups. */
+  /** Limits the answer to the `count` rows or groups with the highest or lowest values. */
   readonly best: { readonly count: number; readonly order: 'highest' | 'lowest' } | undefined
-  /** Words of the question that refer to nothing in the table. */
+  /** Words of the question that occur neither in the table nor in the list of usual question words. */
   readonly unknownWords: UnknownWords
 }
 
@@ -81,7 +81,10 @@ function measureRows(rows: readonly Row[], { measure, column }: Pick<Query, 'mea
   return { text: decimalText(sum, sum.scale), exact: true }
 }
 
-/** The highest or lowest rows. Rows with the same value as the last of them are included. */
+/**
+ * The rows with the `best.count` highest or lowest values. If further rows have the same value as the last of these rows, they are included
+ * too.
+ */
 function topRows(rows: readonly Row[], { best, measure }: Query, column: Column, allMatching: QueryResult): QueryResult {
   const order = best?.order === 'lowest' ? 1 : -1
   const sorted = rows
@@ -126,7 +129,7 @@ export const ProgramResult = z.object({
   exact: z.boolean(),
   /** How many rows the table has. */
   rows: z.number().int(),
-  /** How many rows meet all filters. */
+  /** How many rows of the table meet all filters. */
   matching: z.number().int(),
   /** How many rows the answer has. */
   chosen: z.number().int(),

@@ -18,8 +18,8 @@ const patterns = {
   quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
   /**
-   * Words for calculations that are not supported. A question with such a word gets no answer from the table. Otherwise it would get the
-   * result of another calculation.
+   * Words for calculations that are not supported. If a question contains such a word, the table does not answer it. Otherwise the user
+   * would get the result of a calculation that the question does not ask for.
    */
   unsupported:
     /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
@@ -56,8 +56,9 @@ export function readQuestion(question: string, table: Table): Query | undefined 
 type QueryBase = Pick<Query, 'filters' | 'groupBy' | 'best' | 'unknownWords'>
 
 /**
- * The query for "how many". "How many units were sold" and "how many cups were sold" sum the column with quantities, if there is one. "How
- * many orders" counts rows.
+ * The query for a question with "how many". It sums a column if the question names this column ("how many units were sold"). It also sums
+ * the column with quantities if the question names a value and says that it was sold or bought ("how many cups were sold"). Otherwise it
+ * counts rows ("how many orders").
  */
 function countOrSumQuery(base: QueryBase, text: string, mentioned: readonly Column[], columns: readonly Column[]): Query {
   const countedWords = wordsOf(patterns.count.exec(text) ? text.slice(text.search(patterns.count)) : text).slice(2, 4)
@@ -74,8 +75,8 @@ interface RankingOptions extends QueryBase {
 }
 
 /**
- * A query for the highest or lowest rows of a column. If a value of the requested column occurs in several rows, the query compares groups
- * of rows by their sum.
+ * The query for the highest or lowest rows of a column. A question such as "which region has the most revenue" asks for values of another
+ * column. If such a value occurs in several rows, these rows form a group, and the query compares the sums or averages of the groups.
  */
 function rankingQuery(
   text: string,
@@ -165,12 +166,15 @@ export interface UnknownWords {
   readonly names: readonly string[]
 }
 
-/** Finds the words of a question that are not known. `rest` is the question without the words that became filters. */
+/**
+ * Finds the unknown words of a question: those that are neither in the names of the columns nor usual question words. `rest` is the
+ * question without the words that became filters.
+ */
 function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
   const known = new Set([...questionWords, ...columns.flatMap(({ stems }) => stems)])
   const unknown = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))
   const [, ...words] = wordsOf(question) // the first word is left out, because it has a capital letter in any case
-  // not in German, where all nouns have a capital letter
+  // A German question has no names in this set, because all German nouns have a capital letter.
   const capitalised = new Set(germanWords.test(question) ? [] : words.filter(isName).map(({ stem }) => stem))
   const isNamed = (word: Word) => isNumber(word) || capitalised.has(word.stem)
   const asWritten = (word: Word) => words.find(({ stem }) => stem === word.stem)?.text ?? word.text

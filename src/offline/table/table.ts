@@ -81,8 +81,9 @@ function quotedAt(
 }
 
 /**
- * For each quote: the quote that closes the cell, if the cell's text contains this quote as its first one. Two quotes in a row stand for
- * one quote of the text. The quotes are looked up from the last to the first, so that a file full of quotes is read only once.
+ * Maps the index of a quote to the index of the quote that closes the cell. The key is the first quote after the opening quote of the cell.
+ * This may be the closing quote itself, or the first of two quotes in a row, which stand for one quote in the text. The quotes are visited
+ * from the last to the first, so that the time stays linear even in a file full of quotes.
  */
 function closingQuotes(text: string, delimiter: string): ReadonlyMap<number, number> {
   const closing = new Map<number, number>()
@@ -103,7 +104,7 @@ function closingQuotes(text: string, delimiter: string): ReadonlyMap<number, num
 export interface Column {
   readonly name: string
   readonly index: number
-  /** Numbers that only identify rows are of the kind `text`. */
+  /** A column of numbers that only identify rows, such as order numbers, has the kind `text`. */
   readonly kind: 'number' | 'date' | 'text'
   /** The stems of the words in the column's name. */
   readonly stems: readonly string[]
@@ -111,7 +112,9 @@ export interface Column {
 
 const isDate = (cell: string) => /^\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?$/.test(cell)
 
-/** More columns than this are not looked at. A file may have half as many columns as characters, and as many rows. */
+/**
+ * Columns after the first 200 are ignored. A hostile file could have so many columns and rows that reading all cells would take too long.
+ */
 const maxColumns = 200
 
 export function columnsOf({ columns, rows }: Table): readonly Column[] {
@@ -125,8 +128,8 @@ export function columnsOf({ columns, rows }: Table): readonly Column[] {
 }
 
 /**
- * Whether the numbers only identify rows. The sum of such numbers has no meaning. The numbers must all differ. Besides, either they are
- * consecutive, or the column has a name such as "id".
+ * Whether the numbers in a column only identify rows, so that their sum has no meaning. This is assumed if all numbers differ and, in
+ * addition, are consecutive or the column has a name such as "id".
  */
 function isIdentifier(name: string, cells: readonly string[]): boolean {
   if (!cells.every((cell) => /^\d+$/.test(cell)) || new Set(cells).size < cells.length) return false

@@ -77,7 +77,9 @@ const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|a
 /** Splits a text into sentences. A sentence that is too long is cut between words. */
 function sentencesOf(text: string): readonly string[] {
   const sentences: string[][] = []
-  let tail = '' // the last characters of the last sentence: enough for every abbreviation, and a test of all of it would be slow
+  // The last 8 characters of the last sentence. This is enough to recognise every abbreviation, and testing the whole sentence would be
+  // slow.
+  let tail = ''
   for (const piece of text.split(sentenceEnd)) {
     if (abbreviation.test(tail)) sentences.at(-1)?.push(piece)
     else if (piece.trim() === '') continue

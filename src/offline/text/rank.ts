@@ -5,7 +5,10 @@ import { contentWords, isName, isNumber, type Word } from './words.ts'
 export interface RankedPassage<P extends Passage = Passage> {
   readonly passage: P
   readonly score: number
-  /** The share of the question's words that the passage contains, from 0 to 1. The share is weighted by the weight of each word. */
+  /**
+   * How much of the question the passage contains, from 0 to 1: the sum of the weights of the words that it contains, divided by the sum of
+   * all weights.
+   */
   readonly covers: number
 }
 
@@ -13,13 +16,14 @@ export interface RankedPassage<P extends Passage = Passage> {
 const [saturation, lengthWeight, headingWeight] = [1.2, 0.6, 0.55]
 
 /**
- * Sorts passages by how well they answer the question, best first. The score is that of the ranking function BM25, with these rules:
+ * Sorts passages by how well they answer the question, best first. The score is that of the ranking function BM25, with these changes:
  *
- * - words that are rare in the passages have a higher weight
- * - numbers and names in the question have the double weight
- * - the words of a heading also count for the passages below it
+ * - the weight of a number or name in the question is doubled
+ * - a word in a heading also counts for the passages below this heading
+ * - the score is higher for passages that contain more of the question's words
  *
- * Passages with equal scores keep their order. Passages that contain no word of the question are left out.
+ * As usual in BM25, rare words have a higher weight. Passages with equal scores keep their order. Passages that contain no word of the
+ * question are left out.
  */
 export function rankPassages<P extends Passage>(question: string, passages: readonly P[]): readonly RankedPassage<P>[] {
   const terms = distinctWords(contentWords(question))
@@ -70,7 +74,7 @@ function distinctWords(words: readonly Word[]): readonly Word[] {
   return [...(first && !byStem.has(first.stem) ? [{ ...first, text: first.text.toLowerCase() }] : []), ...byStem.values()]
 }
 
-/** The passages that contain most of the frequent words of a text, at most `limit`, in the order of the text. */
+/** The passages with the most frequent words of the whole text. Returns at most `limit` passages, in the order of the text. */
 export function centralPassages<P extends Passage>(passages: readonly P[], limit: number): readonly P[] {
   const words = passages.map(({ text }) => contentWords(text))
   const frequency = countStems(words.flat()).count

@@ -43,7 +43,7 @@ export function wordsOf(text: string): readonly Word[] {
 /** The words of a text without stop words. */
 export const contentWords = (text: string): readonly Word[] => wordsOf(text).filter(({ text: word }) => !stopWords.has(foldCase(word)))
 
-/** Removes endings such as "ing" and "s". It removes only so much that different words usually keep different stems. */
+/** Removes endings such as "ing" and "s". It removes few endings, so that words with different meanings usually keep different stems. */
 function stemOf(word: string): string {
   if (word.length < 4 || /\d/.test(word)) return word
   const stem = word

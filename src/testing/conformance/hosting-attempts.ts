@@ -1,14 +1,17 @@
 import type { Scope } from '../../core/scope.ts'
 import type { HostingHandles } from '../../ports/hosting.ts'
 
-/** A handle with which a viewer tries to get a file. The attempt must fail. */
+/** An attempt of `viewer` to get a file with this handle. It must fail. */
 export interface Attempt {
   readonly what: string
   readonly handle: string
   readonly viewer: Scope
 }
 
-/** Attempts to get the file `hosted` of `owner`. All must fail. `own` is a file of `intruder` that has the same name. */
+/**
+ * Attempts to get the file `hosted`, which belongs to `owner`. All must fail. The user `intruder` has hosted the file `own`, which has the
+ * same name.
+ */
 export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }

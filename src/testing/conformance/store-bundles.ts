@@ -20,7 +20,9 @@ const picture = (id: number, text: string, turnId = 't1'): Block => ({
   base64: Buffer.from(text).toString('base64'),
 })
 
-/** The bundle of a conversation with two turns. It has compacted, hidden and inserted blocks, sources and blobs. */
+/**
+ * A bundle with many kinds of content, of a conversation with two turns. It has compacted, hidden and inserted blocks, sources and blobs.
+ */
 async function rich({ store }: Awaited<ReturnType<CreateStore>>, name = 'c1'): Promise<Bundle> {
   await writeConversation(
     store,

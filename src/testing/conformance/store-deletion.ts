@@ -5,7 +5,9 @@ import type { TestRunner } from './test-runner.ts'
 
 const large = (letter: string) => letter.repeat(10_000)
 
-/** Tests of deletions that fail, that another owner finishes, and that remove data outside of the store. */
+/**
+ * Tests of three kinds of deletions: those that fail, those that another owner finishes, and those that remove data outside of the store.
+ */
 export function describeDeletion({ describe, it, expect }: TestRunner, create: CreateStore): void {
   const failing = () => Promise.reject(new Error('the disk is gone'))
 
@@ -100,7 +102,8 @@ export function describeDeletion({ describe, it, expect }: TestRunner, create: C
       await writeConversation(store, 'c1', [appended([prompt('a new one')])])
       stuck.resolve()
       await deleting
-      expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }]) // the first owner has lost the deletion, and removes nothing more
+      // The lease of the first owner has ended, so it must not remove the new conversation.
+      expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }])
     })
 
     it('retain removes the files of idle conversations, finishes failed deletions, and goes on after a failure', async () => {

@@ -96,24 +96,24 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'blocks.appended', blocks: 'oops' }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ turn_id: 7 }, 'b_3')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // the journal already has a block with this id
-        // the first change of this append has a block with this id
+        // the first change of the same append already has a block with this id
         ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'mine')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
-        // so deep that a JSON parser could overflow the stack
+        // nested so deeply that a recursive JSON parser could overflow the stack
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }],
         ['change.invalid', responseReceived(nested(5_000))],
         ['change.invalid', responseReceived(nested(50_000))],
         ['change.invalid', responseReceived(circularObject())],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
-        // can be decoded, but encoding the bytes gives another text
+        // this base64 text can be decoded, but encoding the decoded bytes gives another text
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // not a timestamp
         ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
-        // too large for the path of a source
+        // this SID is too large for the logical path of a source
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }],
         ['blob.missing', { type: 'blocks.appended', blocks: [withFields({ blob: { sha256: 'a'.repeat(64), size: 1 } }, 'b_3')] }],
         [

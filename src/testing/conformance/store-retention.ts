@@ -144,7 +144,9 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       const bytes = (await store.findByTurn('c1', 't1'))[1]?.blob?.sha256 ?? ''
       expect(await store.retain({ historyBefore: minute(1) })).toEqual({ conversations: 0, entries: 0, blobs: 0 })
       const report = await store.retain({ historyBefore: minute(8) })
-      expect(report.entries).toBe(5) // the entries of t1, and a summary that was itself compacted; blocks of t2 are still visible
+      // The entries of t1, and the entry of a summary that was itself compacted. The entries of t2 stay, because its blocks are still
+      // visible.
+      expect(report.entries).toBe(5)
       expect(report.blobs > 0).toBe(true)
       expect(await visibleTimeline(store, 'c1')).toEqual(before)
       expect(await blobs.has(bytes)).toBe(false)

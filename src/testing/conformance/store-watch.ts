@@ -3,7 +3,7 @@ import { prompt } from '../blocks.ts'
 import { appended, type CreateStore, owner } from './store-fixture.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** Watches a conversation. `told` has every value that the listener got. */
+/** Watches a conversation. `told` is the list of all values that the listener received. */
 function watchConversation(store: ConversationStore, conversationId: string) {
   const told: (number | undefined)[] = []
   const errors: unknown[] = []
@@ -13,7 +13,7 @@ function watchConversation(store: ConversationStore, conversationId: string) {
     for (const check of waiting) check()
   }
   const unwatch = store.watch(conversationId, { onWritten, onError: (error) => void errors.push(error) })
-  /** Resolves when the listener was told this value. */
+  /** Resolves when the listener has received this value. */
   const until = (lastSeq: number | undefined) =>
     new Promise<void>((resolve) => {
       const check = () => {
@@ -77,7 +77,7 @@ export function describeWatch({ describe, it, expect }: TestRunner, create: Crea
       expect([left.told, elsewhere.told.filter((seq) => seq !== 0)]).toEqual([[], []])
       await store.append(other, [appended([prompt('a')])])
       await elsewhere.until(1)
-      await store.close() // a listener that still watches does not hinder it
+      await store.close() // `close` succeeds although a listener is still watching
     })
   })
 }

@@ -90,9 +90,10 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       const busy = { code: 'conversation.busy' }
 
       await store.claim('same process', here('a'))
-      await expect(store.claim('same process', here('b'))).rejects.toMatchObject(busy) // there may be two agents in one process
+      // The claim is refused although the process is the same, because one process may have two agents.
+      await expect(store.claim('same process', here('b'))).rejects.toMatchObject(busy)
       await store.claim('pid gone', here('a', { pid: dead }))
-      // this owner is on another host and can not look for the process
+      // this owner is on another host, where the store can not find out that the process is dead
       await expect(store.claim('pid gone', owner('b'))).rejects.toMatchObject(busy)
       await store.claim('pid gone', here('b'))
       await store.claim('pid given away', here('a', { startedAt: '1' }))

@@ -55,7 +55,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
     it('rejects replace when it would discard work of this turn, unless forced', async () => {
       const { turn } = await scene()
       await turn.checkout('replace', ['turn_1/app'])
-      await turn.checkout('replace', ['turn_2/app']) // allowed, because the turn has not changed any file of the scope itself
+      await turn.checkout('replace', ['turn_2/app']) // allowed, because this turn has not written to the scope `app` itself
       await turn.write('app/own', 'mine')
       const refused = await turn.checkout('replace', ['turn_1/app'])
       expect(refused).toMatchObject({ ok: false, code: 'nonempty' })

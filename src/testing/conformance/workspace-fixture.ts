@@ -14,7 +14,7 @@ import type {
 /** The workspaces under test on one machine. */
 export interface WorkspaceFixture {
   readonly workspaces: Workspaces
-  /** Opens the workspaces on another machine, which has the same storage but no local files yet. */
+  /** Opens the workspaces as on another machine. It can reach the same storage of versions but has no local files yet. */
   elsewhere(): Promise<Workspaces>
 }
 
@@ -27,9 +27,12 @@ export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)
 
-/** Takes the place of the journal in tests. It has the data that a workspace reads from a journal: recorded files and publish records. */
+/**
+ * Takes the place of the journal in tests. It has the two kinds of data that a workspace reads from a journal: the files that blocks store,
+ * and the records of published versions.
+ */
 export interface TestJournal extends RecordedFiles {
-  /** Records a file. In a real journal, a block with these bytes does this. */
+  /** Adds a file to this journal. In a real journal, a block stores the file. */
   record(logical: string, content: Uint8Array): void
   publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
 }
@@ -63,7 +66,7 @@ function turnOf(logical: string): string | undefined {
   return path?.space === 'fi' && path.kind === 'file' ? path.turn : undefined
 }
 
-/** Parses the source of a checkout, such as `turn_1` or `turn_1/app`. */
+/** Parses the short form of a checkout source: a turn, such as `turn_1`, or a scope of a turn, such as `turn_1/app`. */
 export function source(name: string): CheckoutSource {
   const slash = name.indexOf('/')
   return slash < 0 ? { turnId: name, rel: '' } : { turnId: name.slice(0, slash), rel: name.slice(slash + 1) }
@@ -72,7 +75,7 @@ export function source(name: string): CheckoutSource {
 /** A running turn, with the file operations that the conformance suites need. */
 export interface TestTurn {
   write(rel: string, content: string): Promise<void>
-  /** Writes a file and records it in the journal. A tool does the same. */
+  /** Writes a file and also adds it to the journal, as a tool does. `write` only writes the file, as a program does. */
   writeRecorded(rel: string, content: string): Promise<void>
   remove(rel: string): Promise<void>
   checkout(mode: CheckoutRequest['mode'], sources: readonly string[], force?: boolean): Promise<CheckoutOutcome>

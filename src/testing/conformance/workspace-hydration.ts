@@ -129,7 +129,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       await first.writeRecorded('app/a', '1')
       await first.write('app/b', '2')
       await first.publish()
-      const stranger = await openWorkspace(await create()) // has the same journal, but not the storage with the versions
+      const stranger = await openWorkspace(await create()) // this workspace has the same journal, but its storage does not have the version
       const turn = await beginTurn(stranger, 'turn_2', journal)
       await turn.write('own', 'mine')
       const pulled = await stranger.hydrate('turn_1', [files('app'), { area: 'outputs', rel: 'none' }], journal)

@@ -224,7 +224,8 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       await turn.write('app/left-by-a-program', 'x')
       await turn.write('lib/b', '2')
       const request = { at: publishTime, previous: 'turn_1' }
-      await workspace.publish('turn_2', request, journal) // its record is not in the journal: the turn goes on
+      // The record of this version is not written to the journal, so the turn can still go on.
+      await workspace.publish('turn_2', request, journal)
       await turn.remove('app/left-by-a-program')
       expect((await workspace.publish('turn_2', request, journal)).status).toBe('published')
       const other = await (await fixture.elsewhere()).open(localScope, 'c1')

@@ -102,8 +102,8 @@ const errorResponse = (status: number, type: string, message: string): ErrorResp
   body: { type: 'error', error: { type, message } },
 })
 /**
- * The errors of the API. The authentication error contains the key, unlike that of Anthropic, so that tests can check that keys are
- * removed.
+ * The errors of the API. In contrast to the real API, the authentication error contains the key, so that tests can check that Daybook
+ * removes keys from messages.
  */
 const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'authentication_error', `invalid x-api-key: ${key}`),

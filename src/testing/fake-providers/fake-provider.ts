@@ -21,7 +21,7 @@ export interface FakeProvider {
   readonly left: number
   /** How many responses ended early because the client closed the connection. */
   readonly abandoned: number
-  /** Whether the latest response has stopped without an end, because its reply has the fault `stall`. */
+  /** Whether the latest response has stopped in the middle and stays open, because its reply has the fault `stall`. */
   readonly silent: boolean
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface FakeProviderOptions {
   readonly key?: string
   /** The current time for the simulated cache, in milliseconds. Default: `Date.now`. */
   readonly now?: () => number
-  /** The length in tokens from which a prompt is cached. Default: 1,024. */
+  /** Only prompts with at least this many tokens are cached. Default: 1,024. */
   readonly minimumTokens?: number
 }
 
@@ -152,7 +152,7 @@ async function streamResponse(
     if (reply.delayMs !== undefined) await sleep(reply.delayMs)
     response.write(frame)
   }
-  // writes an SSE comment, and waits until it is sent with everything before it
+  // writes an SSE comment and waits until it is sent. Everything that was written before is then sent, too
   await new Promise((resolve) => response.write(': flushed\n\n', resolve))
   switch (reply.fault) {
     case 'stall':

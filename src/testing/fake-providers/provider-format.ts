@@ -8,13 +8,13 @@ export interface FakeReply {
   /** Reasoning that is sent before the text. */
   readonly reasoning?: string
   readonly finish?: 'stop' | 'length' | 'content_filter'
-  /** Token counts that replace those of the simulated cache. */
+  /** Token counts to report instead of the counts of the simulated cache. */
   readonly usage?: Partial<FakeUsage>
   /** The server sends this error in place of a stream. */
   readonly error?: FakeErrorKind
   /** Only with `error`: the time that the response tells the client to wait before a retry. */
   readonly retryAfterMs?: number
-  /** What goes wrong after the text. Without a fault, the response ends as usual. */
+  /** What goes wrong after the text was sent. If it is not set, the response ends as usual. */
   readonly fault?: FakeFault
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
@@ -34,7 +34,8 @@ export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
 export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
 
 /**
- * Token counts of a call. `uncached`, `cacheRead` and `cacheWrite` do not overlap. The file of each provider converts them to its own form.
+ * Token counts of a call. Each input token is counted once, as `uncached`, `cacheRead` or `cacheWrite`. The file of each provider, such as
+ * `openai.ts`, converts the counts to the fields of its API.
  */
 export interface FakeUsage {
   readonly uncached: number
@@ -57,7 +58,7 @@ export interface FakeRequest {
 
 /** The HTTP format of one provider: how to parse its requests and how to write its responses. */
 export interface ProviderFormat {
-  /** The environment variables with which a model uses the fake provider. */
+  /** The environment variables that make a model send its requests to the fake provider. */
   environment(address: string, key: string): Readonly<Record<string, string>>
   /** The API key in the headers of a request. */
   keyOf(headers: FakeRequest['headers']): string
@@ -72,7 +73,10 @@ export interface ParsedRequest {
   readonly model: string
   readonly system: string
   readonly parts: readonly Part[]
-  /** How the provider caches the prompt of this request. */
+  /**
+   * How the provider caches the prompt of this request. `marks`: at marks, and entries before a mark are found too.
+   * `marks-without-look-back`: at marks, and only entries that end at a mark are found. `prefix`: automatically, without marks.
+   */
   readonly cache: 'marks' | 'marks-without-look-back' | 'prefix'
   /** Whether the marks in the request ask for a cache entry that lives for an hour. */
   readonly long?: boolean
