@@ -10,8 +10,8 @@ export interface ModelCall {
 }
 
 /**
- * The input tokens of a call, divided by their price. Each token is counted once, as `uncached`, `cacheRead` or `cacheWrite`. `cost` is the
- * price of all tokens together, where an uncached token costs 1.
+ * The number of input tokens of a call, for each of the three prices. Each token is counted once, as `uncached`, `cacheRead` or
+ * `cacheWrite`. `cost` is the price of all tokens together, where an uncached token costs 1.
  */
 export interface Bill {
   readonly uncached: number

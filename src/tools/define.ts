@@ -139,7 +139,10 @@ function runValidated<Schema extends StandardSchemaV1>(
   return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
 }
 
-/** Uses `await` and not `returned.then(outcomeOf)`. A class may define a method `then` whose return value is not a promise. */
+/**
+ * Uses `await` and not `returned.then(outcomeOf)`. A class may define a method `then` whose return value is not a promise. `await` works
+ * with such a class, too.
+ */
 const awaitOutcome = async (returned: PromiseLike<unknown>): Promise<Outcome> => outcomeOf(await returned)
 
 const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>

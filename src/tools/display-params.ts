@@ -14,8 +14,8 @@ const contentPrefixLength = 100
 const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
 
 /**
- * The parameters as the call block in the timeline shows them. Long texts, lists and objects are shortened, because the model's response is
- * stored too. The journal entry with this response contains the complete parameters.
+ * The parameters as the call block in the timeline shows them. Long texts, lists and objects are shortened. They are not lost, because the
+ * journal entry with the model's response contains the complete parameters.
  */
 export function displayParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   return !writingTools.test(toolId) && isShort(params, limits) ? params : shortenParams(toolId, params, origin)

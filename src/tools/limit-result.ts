@@ -118,8 +118,8 @@ interface LargeContent {
 }
 
 /**
- * Stores the output as a file of the turn, and returns the outcome with this file. If the agent has a workspace, the file is also written
- * there, so that programs can read it.
+ * Stores the output as a file of the turn. Returns the outcome with this file as an artifact, and with a preview as its output. If the
+ * agent has a workspace, the file is also written there, so that programs can read it.
  */
 async function withFile(outcome: Outcome, { bytes, mime }: LargeContent, call: Call, rest: string): Promise<Outcome> {
   const { turnId, callId } = call.origin

@@ -138,8 +138,8 @@ export function resultDrafts(
 }
 
 /**
- * Whether a digest block is put before the output. Built-in tools and exec tools get no digest block, because they describe their results
- * themselves.
+ * Whether a block that describes the output is put before it (`resultMetadataBlock`). Built-in tools and exec tools get no such block,
+ * because they describe their results themselves.
  */
 const hasMetadata = (toolId: string, exec: boolean) => !exec && !toolId.startsWith('react.')
 
@@ -186,8 +186,9 @@ function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: Del
 }
 
 /**
- * The blocks of the output. `metadataFor` is the id of the tool if a digest block comes before a successful output. It is undefined for
- * built-in tools and exec tools. Their output is internal, because it repeats content of files, paths and notes.
+ * The blocks of the output. If `metadataFor` is the id of a tool, a block that describes the output is put before a successful output.
+ * `metadataFor` is undefined for built-in tools and exec tools. The output of these tools is internal, because it repeats content of files,
+ * paths and notes.
  */
 function outputDrafts(
   origin: BlockOrigin,
@@ -209,8 +210,8 @@ function outputDrafts(
 }
 
 /**
- * Whether an outcome may contain source rows, which are objects with the fields of a source, such as `sid` and `url`. This is a fast check.
- * Most outputs are texts or flat objects without a `sid`, and they are then not parsed.
+ * Whether an outcome may contain source rows, which are objects with a `sid` and a URL. This is a fast check. Most outputs are texts or
+ * flat objects without a `sid`, and they are then not parsed.
  */
 export function mayHoldSources({ sources, output }: { readonly sources?: unknown; readonly output?: Json | undefined }): boolean {
   if (sources !== undefined) return true

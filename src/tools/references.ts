@@ -129,8 +129,8 @@ const toCopy = (content: ReferenceContent): unknown =>
   content.kind === 'rows' ? content.rows : (content.bytes ?? (content.kind === 'text' ? content.text : undefined))
 
 /**
- * The path of a visible artifact that has the same file name as a reference without content. It is suggested to the model, which often
- * names only the wrong turn.
+ * For a reference whose content was not found: the path of a visible artifact with the same file name. It is suggested to the model,
+ * because the model often writes the right file name but the wrong turn.
  */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
   const name = address.split('/').at(-1) ?? ''

@@ -93,8 +93,8 @@ const isVisible = (timeline: Timeline, path: string): boolean =>
   [...blocksAtPath(timeline, path), ...digestBlocksOf(timeline, path)].some((block) => !isHidden(block))
 
 /**
- * Whether the agent made this content for itself: an internal artifact or a note. Results of tools do not count, although the user does not
- * see them.
+ * Whether the agent made this content for itself: an internal artifact or a note. False for the result of a tool (a `tc:` path), although
+ * users do not see all results.
  */
 function isInternal(timeline: Timeline, path: string): boolean {
   if (path.startsWith('tc:')) return false
@@ -103,8 +103,8 @@ function isInternal(timeline: Timeline, path: string): boolean {
 }
 
 /**
- * Reads the complete file, because its block in the timeline may contain only a preview. A file of the current turn is read from the
- * workspace. A file of an earlier turn is read from the version that this turn published.
+ * Reads the complete file, because its block in the timeline may contain only a preview. A file of an earlier turn is read from the version
+ * that the earlier turn published. A file of the current turn, or of a turn without a version, is read from the workspace.
  */
 async function fileAt(file: FilePath, path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
   const physical = toPhysical(path)

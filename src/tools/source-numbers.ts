@@ -11,8 +11,8 @@ import type { Outcome } from './tool.ts'
 // file replaces the numbers of the tool by SIDs before a result is shown. Otherwise a citation could lead to a source of another result.
 
 /**
- * Parses the source rows of an outcome. A source row is an object with a `sid` and an address, such as a URL. If the outcome has no
- * `sources`, the rows are searched in its output. Rows without an address are left out.
+ * Parses the source rows of an outcome. A source row is an object with the URL of a source and usually a number, `sid`. If the outcome has
+ * no `sources`, the rows are searched in its output. Rows without a URL are left out.
  */
 export function withParsedSources(outcome: Outcome): Outcome {
   const given: unknown = outcome.sources
@@ -63,8 +63,8 @@ function itemsOf(output: Json | undefined): readonly unknown[] {
 }
 
 /**
- * Parses the rows and leaves out those without an address. If a row that is left out and another row have the same number, the number is
- * removed from the other row. A citation with this number could mean the row that is left out.
+ * Parses the rows and leaves out those without a URL. If a row that is left out and another row have the same number, the number is removed
+ * from the other row. A citation with this number could mean the row that is left out.
  */
 function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
   const parsed = rows.flatMap((row) => parseToolSource(row) ?? [])
@@ -84,8 +84,8 @@ export interface PoolNumbers {
 }
 
 /**
- * The SIDs of the sources of an outcome. A source that is not in the pool yet gets the SID that it will have. Undefined when the tool
- * returned no source rows.
+ * The SIDs of the sources of an outcome. For a source that is not in the pool yet, it is the SID that the source will get. Undefined when
+ * the tool returned no source rows.
  */
 export function poolNumbersOf({ sources }: Pick<Outcome, 'sources'>, pool: SourcePool): PoolNumbers | undefined {
   if (sources === undefined) return undefined

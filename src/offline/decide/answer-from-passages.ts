@@ -15,8 +15,8 @@ const nearBest = 0.75
 const maxQuotes = 3
 
 /**
- * Quotes the passages that answer the question, with the name and place of each in its document. Undefined when no passage answers the
- * question.
+ * Quotes the passages that answer the question. Each quote has the name of the document and the place in it, such as the page. Undefined
+ * when no passage answers the question.
  */
 export function answerFromPassages(question: string, documents: readonly OpenDocument[]): string | undefined {
   const passages = documents.flatMap((document) => document.passages.map((passage): LocatedPassage => ({ ...passage, document })))

@@ -93,7 +93,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       // The claim is refused although the process is the same, because one process may have two agents.
       await expect(store.claim('same process', here('b'))).rejects.toMatchObject(busy)
       await store.claim('pid gone', here('a', { pid: dead }))
-      // this owner is on another host, where the store can not find out that the process is dead
+      // this claim comes from another host, where the store can not find out that the process is dead
       await expect(store.claim('pid gone', owner('b'))).rejects.toMatchObject(busy)
       await store.claim('pid gone', here('b'))
       await store.claim('pid given away', here('a', { startedAt: '1' }))

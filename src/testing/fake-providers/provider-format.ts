@@ -74,8 +74,11 @@ export interface ParsedRequest {
   readonly system: string
   readonly parts: readonly Part[]
   /**
-   * How the provider caches the prompt of this request. `marks`: at marks, and entries before a mark are found too.
-   * `marks-without-look-back`: at marks, and only entries that end at a mark are found. `prefix`: automatically, without marks.
+   * How the provider caches the prompt of this request:
+   *
+   * - `marks`: at marks. A read also finds an entry that ends some parts before a mark
+   * - `marks-without-look-back`: at marks. A read finds only an entry that ends at a mark
+   * - `prefix`: automatically, without marks
    */
   readonly cache: 'marks' | 'marks-without-look-back' | 'prefix'
   /** Whether the marks in the request ask for a cache entry that lives for an hour. */

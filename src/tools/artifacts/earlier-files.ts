@@ -14,8 +14,8 @@ export type LeftFile = Uint8Array | 'missing' | 'unavailable'
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * Reads a file in `files/` of an earlier turn from the version that this turn published. Undefined when the turn has no version or the
- * agent has no workspace. The caller then looks for the content in the journal.
+ * Reads a file in `files/` of an earlier turn from the version that the earlier turn published. Undefined when that turn has no version or
+ * the agent has no workspace. The caller then reads the file from the workspace or from the journal.
  */
 export async function readLeftFile({ turn, area, rel }: FilePath, call: Call): Promise<LeftFile | undefined> {
   const history = historyOf(call)

@@ -59,7 +59,9 @@ export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<U
 export const recordedPathsOf = (block: Block, turnId: string): readonly string[] =>
   filePathsOf(block).filter((path) => isFileOf(path, turnId))
 
-/** All logical paths under which a block stores a file: its own path, the path in its digest, and the physical path in its `meta`. */
+/**
+ * All logical paths under which a block stores a file: its own path, the path in its digest, and `meta.physical_path` as a logical path.
+ */
 function filePathsOf(block: Block): readonly string[] {
   const artifactPath = readDigest(block)?.artifact_path
   const physical = block.meta?.physical_path

@@ -19,8 +19,9 @@ const officeKinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']
 const contentTypes = '[Content_Types].xml'
 
 /**
- * Accepts a ZIP archive only if it is an Office document without macros. The local headers must agree with the directory, and every entry
- * is inflated once. So a program that opens the document later reads the same entries that were checked.
+ * Accepts a ZIP archive only if it is an Office document without macros. Each local header must agree with the ZIP directory, and every
+ * entry is inflated once to check it. This makes sure that a program which opens the document later reads the same content that was
+ * checked.
  */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readEntries(bytes, limits)

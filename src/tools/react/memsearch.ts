@@ -61,8 +61,8 @@ const shownParams = z.object({
 })
 
 /**
- * Accepts any text as a target. Otherwise the schema would reject an unknown target. The tool rejects it with an error that lists the
- * allowed targets.
+ * The schema accepts any text as a target, so that the tool itself rejects an unknown target. The error of the tool lists the allowed
+ * targets.
  */
 const acceptedParams = shownParams.extend({ targets: z.array(z.string()).optional() })
 

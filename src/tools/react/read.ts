@@ -119,8 +119,8 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   }
 
   /**
-   * Shows content in the requested form, if the prompt does not show it in this form already. If a hidden block shows it, this block is
-   * revealed where possible.
+   * Shows content in the requested form. If the prompt already shows it in this form, nothing is added. If a hidden block has the content
+   * in this form, the block is made visible again where possible.
    */
   function show(content: PathContent, request: ReadRequest): void {
     if (content.kind === 'missing') {

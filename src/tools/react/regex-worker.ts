@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Runs regular expressions of the model in a worker thread. Some expressions would run for years, and only a thread can be stopped. */
+/**
+ * Runs regular expressions of the model in a worker thread. Some expressions would run for years, and a thread can be stopped from outside.
+ */
 export interface RegexMatcher {
   /** Tests each path with `name_regex`. */
   names(paths: readonly string[]): Promise<readonly boolean[]>
@@ -63,7 +65,8 @@ export function createRegexMatcher(options: {
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
     const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
-    worker.on('error', () => {}) // without a listener, an error of the thread would end the process. The next request then times out
+    // Without this listener, an error of the thread between two requests would end the process. With it, the next request times out.
+    worker.on('error', () => {})
     await once(worker, 'online') // the time for starting the thread does not count towards the time limit
     return worker
   }

@@ -68,8 +68,8 @@ function jsonCitations(value: unknown): readonly number[] {
 }
 
 /**
- * Reads citations without a YAML parser, in linear time. It finds only this form: `citations:` at the start of a line, and below it `sids:
- * [1, 2]` or a list with dashes.
+ * Reads citations without a YAML parser, in linear time. The line `citations:` must have no indentation. The SIDs must be below it, as
+ * `sids: [1, 2]` or as a list with dashes. Other forms are not found.
  */
 function yamlCitations(text: string): readonly number[] {
   const sids: number[] = []

@@ -17,8 +17,8 @@ const shownParams = z.object({
 })
 
 /**
- * Accepts any text as channel and kind. Otherwise the schema would reject an unknown value. The tool rejects it with an error that lists
- * the allowed values.
+ * The schema accepts any text as channel and kind, so that the tool itself rejects an unknown value. The error of the tool lists the
+ * allowed values.
  */
 const acceptedParams = shownParams.extend({
   content: z.unknown().optional(),

@@ -14,7 +14,7 @@ const maxFileBytes = 100 * 1024 * 1024
 
 /**
  * The content of a file. A file of the current turn is read from the workspace, because a program may have changed or deleted it. A file of
- * an earlier turn is read from the version that this turn left. If the turn has no version, the file is read from the journal.
+ * an earlier turn is read from the version that the earlier turn published. If that turn has no version, the file is read from the journal.
  */
 export async function findFile(file: FilePath, call: Call): Promise<PathContent> {
   const path = formatPath(file)

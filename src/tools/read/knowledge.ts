@@ -29,7 +29,7 @@ export interface Skill {
   /** The canonical path of the skill, even if it was read by another path. */
   readonly path: string
   readonly text: string
-  /** The sources that the text cites, with the numbers in these citations. */
+  /** The sources that the text cites. The `sid` of a source is its number in the citations of the text. */
   readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
 }
 

@@ -42,7 +42,7 @@ interface ReadParams {
   readonly max_text_symbols?: number | undefined
 }
 
-/** The requests of a call, without duplicates. If a path occurs in `paths` and in `items`, only the items count. */
+/** The requests of a call, without duplicates. If a path occurs in `paths` and in `items`, it is ignored in `paths`. */
 export function requestsOf(
   { paths, items = [], line_numbers, max_text_symbols }: ReadParams,
   conversationId: string,

@@ -53,8 +53,8 @@ function isShownWhole(block: Block, text: string, timeline: Timeline): boolean {
 }
 
 /**
- * The names of the limits in `caps` for block types that do not use the limit `stageText`. The prompt shows at most so many characters of a
- * block.
+ * For each block type, the name of the limit in `caps` that says how many characters of the block the prompt shows. All other types have
+ * the limit `stageText`.
  */
 const textCaps: { readonly [T in BlockType]?: keyof Caps } = {
   'user.prompt': 'userText',

@@ -23,8 +23,8 @@ interface TextView {
 }
 
 /**
- * How many characters are reserved for the header and the footer of a shown part. They also contain the path twice, and its length is not
- * included.
+ * How many characters are reserved for the header and the footer of a shown part. Header and footer contain the path twice, but the length
+ * of the path is not included.
  */
 const labelLength = 700
 
@@ -145,8 +145,8 @@ function labelLines({ text: body, count, partialLine }: LinesBody, position: Lin
 const offsetOf = (lines: readonly string[], index: number) => lines.slice(0, index).reduce((sum, line) => sum + line.length + 1, 0)
 
 /**
- * The parameter `line_numbers` for the call that reads the next part. It is needed only if the lines are not all numbered, which is the
- * default for a part.
+ * The parameter `line_numbers` for the call that reads the next part. It is left out if all lines are to be numbered, because `react.read`
+ * does this by default when it shows a part.
  */
 const numberingItem = (numbering: Numbering) => (numbering === 'disabled' || numbering === 'sparsed' ? { line_numbers: numbering } : {})
 
