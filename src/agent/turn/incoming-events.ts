@@ -11,7 +11,7 @@ import type { Turn } from './turn.ts'
 
 /** Makes blocks of the waiting events, in order, so that the model reads them in this turn. Some events add rounds to the budget. */
 export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
-  const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId)
+  const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId, before.stopped)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)
 }
 
@@ -44,11 +44,12 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
 
 /**
  * The waiting events that this turn reads, in the order of their acceptance. Events after the user's last stop are left for the next turn.
+ * `stopped` is true if the turn has already read a stop. This happens when a process dies after that, and the next one resumes the turn.
  */
-function dueEvents(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
+function dueEvents(waiting: readonly InboxEvent[], turnId: string, stopped = false): readonly InboxEvent[] {
   const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
-  return stop === -1 ? events : events.slice(0, stop + 1)
+  return stop === -1 && !stopped ? events : events.slice(0, stop + 1)
 }
 
 /** Whether this turn may read an event. A steer is for one turn only. Any other event is read by the first turn that finds it. */
