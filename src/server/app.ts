@@ -40,9 +40,10 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const app = createRoutes()
   app.onError((error, c) => {
     const problem = problemOf(error)
+    const reason = error instanceof RequestProblem ? (error.cause ?? error) : error
     // a shutdown is planned, and load balancers ask again and again whether the server is ready
     const isFault = problem.status >= 500 && problem.code !== 'server.draining'
-    if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
+    if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error: reason })
     return problemResponse(c, problem, errorHeaders(error, nowMs()))
   })
   app.notFound(() => {
@@ -67,8 +68,9 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.use(async (c, next) => {
     const result = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
     if (result.ok) c.set('caller', result.caller)
-    else if (!isPublicPath(c.req.path) || result.code !== 'token.refused') {
-      throw new RequestProblem(result.status, result.code, result.title, wwwAuthenticate(result.status))
+    else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
+      const more = result.status === 503 ? { ...retrySoon, cause: result.cause } : wwwAuthenticate(result.status)
+      throw new RequestProblem(result.status, result.code, result.title, more)
     }
     await next()
   })

@@ -27,6 +27,7 @@ export type RequestCode =
   | 'host.refused'
   | 'origin.refused'
   | 'token.refused'
+  | 'auth.unavailable'
   | 'server.draining'
 
 const statuses: { readonly [C in FailureCode]: number } = {
@@ -67,9 +68,9 @@ export class RequestProblem extends Error {
     status: number,
     code: RequestCode,
     title: string,
-    more: { readonly issues?: Problem['issues']; readonly headers?: Readonly<Record<string, string>> } = {},
+    more: { readonly issues?: Problem['issues']; readonly headers?: Readonly<Record<string, string>>; readonly cause?: unknown } = {},
   ) {
-    super(title)
+    super(title, more.cause === undefined ? {} : { cause: more.cause })
     this.status = status
     this.code = code
     this.issues = more.issues

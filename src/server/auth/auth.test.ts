@@ -59,9 +59,10 @@ describe('bearer tokens', () => {
 
   it('carry tenant, project and user', async () => {
     const authenticate = await createBearerAuth({ key: { kind: 'HS256', secret } })
-    expect(await authenticate(head({ authorization: `Bearer ${await signed()}` }))).toEqual({
+    const exp = later()
+    expect(await authenticate(head({ authorization: `Bearer ${await signed({}, { exp })}` }))).toEqual({
       ok: true,
-      caller: { scope: { tenant: 't1', project: 'p1', user: 'u1' }, roles: ['admin'] },
+      caller: { scope: { tenant: 't1', project: 'p1', user: 'u1' }, roles: ['admin'], expiresAtMs: (exp + 5) * 1000 },
     })
   })
 

@@ -8,6 +8,8 @@ export type Authenticate = (head: RequestHead) => Promise<AuthResult>
 export interface Caller {
   readonly scope: Scope
   readonly roles: readonly string[]
+  /** When the server stops accepting the token of the caller, in milliseconds since 1970. Streams end then. Undefined without a token. */
+  readonly expiresAtMs?: number
 }
 
 /**
@@ -25,6 +27,25 @@ export interface RequestHead {
 type AuthResult =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly status: 401 | 403; readonly code: RequestCode; readonly title: string }
+  /** The request can not be authenticated at the moment. The token may be valid. */
+  | { readonly ok: false; readonly status: 503; readonly code: 'auth.unavailable'; readonly title: string; readonly cause: unknown }
+
+/** Times of a key set, in milliseconds. */
+export interface KeySetTimes {
+  /** How long one fetch may take. */
+  readonly fetch: number
+  /** The age at which the keys are fetched again. */
+  readonly fresh: number
+  /** The age up to which keys are used while they can not be fetched. A key that the issuer withdraws works at most this long. */
+  readonly usable: number
+  /** The time after a fetch in which an unknown key causes no other fetch. Without it, forged tokens could cause a fetch each. */
+  readonly pause: number
+}
+
+/** Thrown when a token can not be checked, because its key is not known and the key set can not be fetched. The token may be valid. */
+export class KeySetUnavailable extends Error {
+  override readonly name = 'KeySetUnavailable'
+}
 
 /**
  * Authentication for a server on a personal machine that listens on the loopback address. Every program on the machine acts as the owner,

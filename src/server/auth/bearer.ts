@@ -1,4 +1,6 @@
-import { type Authenticate, deny } from './authenticate.ts'
+import type { JWTVerifyOptions, JWTVerifyResult } from 'jose'
+import { type Authenticate, deny, type KeySetTimes, KeySetUnavailable } from './authenticate.ts'
+import type { FindKey } from './key-set.ts'
 
 /** The key with which a server verifies tokens. */
 export type TokenKey =
@@ -17,19 +19,21 @@ export interface BearerSettings {
 const minSecretBytes = 32 // the length that HS256 requires; a shorter secret is easier to guess
 const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
 const maxTokenLength = 8 * 1024
+/** How many seconds a token is still accepted after it has expired, because clocks differ. */
+const toleranceSeconds = 5
 
 /**
  * Authentication by JSON Web Tokens. A token contains `tenant`, `project`, the user (`sub`) and perhaps `roles`. Only algorithms that
  * fit the key are accepted. So unsigned tokens (`none`) are rejected, and also tokens that use a public key as HMAC secret.
  */
-export async function createBearerAuth(settings: BearerSettings): Promise<Authenticate> {
-  const { jwtVerify, errors } = await import('jose')
-  const key = await importKey(settings.key)
+export async function createBearerAuth(settings: BearerSettings, times?: KeySetTimes): Promise<Authenticate> {
+  const { errors } = await import('jose')
+  const verify = await createVerifier(settings.key, times)
   const { issuer, audience } = settings
   const options = {
     algorithms: [...allowedAlgorithms[settings.key.kind]],
     requiredClaims: ['exp', 'sub'],
-    clockTolerance: 5,
+    clockTolerance: toleranceSeconds,
     ...(issuer !== undefined && { issuer }),
     ...(audience !== undefined && { audience }),
   }
@@ -37,22 +41,59 @@ export async function createBearerAuth(settings: BearerSettings): Promise<Authen
     const token = /^Bearer ([\w.~+/=-]+)$/i.exec(header('authorization') ?? '')?.[1]
     if (token === undefined || token.length > maxTokenLength) return unauthorized('Send an access token: Authorization: Bearer <token>.')
     try {
-      const { payload } = typeof key === 'function' ? await jwtVerify(token, key, options) : await jwtVerify(token, key, options)
-      const { sub: user, tenant, project, roles } = payload
+      const { payload } = await verify(token, options)
+      const { sub: user, tenant, project, roles, exp = 0 } = payload // tokens without `exp` are rejected
       if (!isName(user) || !isName(tenant) || !isName(project)) return unauthorized('The token must carry tenant, project and sub.')
-      return { ok: true, caller: { scope: { tenant, project, user }, roles: rolesIn(roles) } }
+      const expiresAtMs = (exp + toleranceSeconds) * 1000
+      return { ok: true, caller: { scope: { tenant, project, user }, roles: rolesIn(roles), expiresAtMs } }
     } catch (error) {
       if (error instanceof errors.JWTExpired) return unauthorized('The token has expired.')
       if (error instanceof errors.JOSEError) return unauthorized('The token is not valid.')
-      throw error // an error of the server, for example when fetching the key set; the token may be valid
+      if (error instanceof KeySetUnavailable) {
+        const title = 'The server can not check tokens at the moment; try again soon.'
+        return { ok: false, status: 503, code: 'auth.unavailable', title, cause: error }
+      }
+      throw error
     }
   }
 }
 
 const unauthorized = (title: string) => deny(401, 'token.refused', title)
 
-async function importKey(key: TokenKey) {
-  const { createRemoteJWKSet, importSPKI } = await import('jose')
+type Verify = (token: string, options: JWTVerifyOptions) => Promise<Pick<JWTVerifyResult, 'payload'>>
+
+async function createVerifier(key: TokenKey, times: KeySetTimes | undefined): Promise<Verify> {
+  const { jwtVerify } = await import('jose')
+  if (key.kind === 'jwks') {
+    const { createKeySet } = await import('./key-set.ts')
+    return verifyWithKeySet(createKeySet(new URL(key.url), times))
+  }
+  const imported = await importKey(key)
+  return (token, options) => jwtVerify(token, imported, options)
+}
+
+/** Verifies with the key that fits the token. If a token names no key and several fit, each of them is tried. */
+async function verifyWithKeySet(findKey: FindKey): Promise<Verify> {
+  const { jwtVerify, errors } = await import('jose')
+  return async (token, options) => {
+    try {
+      return await jwtVerify(token, findKey, options)
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+      for await (const candidate of error) {
+        try {
+          return await jwtVerify(token, candidate, options)
+        } catch (wrong) {
+          if (!(wrong instanceof errors.JWSSignatureVerificationFailed)) throw wrong
+        }
+      }
+      throw new errors.JWSSignatureVerificationFailed()
+    }
+  }
+}
+
+async function importKey(key: Exclude<TokenKey, { readonly kind: 'jwks' }>) {
+  const { importSPKI } = await import('jose')
   switch (key.kind) {
     case 'HS256': {
       const secret = new TextEncoder().encode(key.secret)
@@ -64,8 +105,6 @@ async function importKey(key: TokenKey) {
         const begin = '-----BEGIN PUBLIC KEY-----'
         throw new RangeError(`auth.publicKey must be an Ed25519 public key in PEM format (it begins with ${begin})`, { cause })
       })
-    case 'jwks':
-      return createRemoteJWKSet(new URL(key.url), { timeoutDuration: 5_000 })
     default:
       return key satisfies never
   }

@@ -11,6 +11,8 @@ export interface SseOptions {
   readonly slowMs?: number
   /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */
   readonly shutdown?: AbortSignal
+  /** Aborted when the token of the client expires. The client is told to reconnect, which needs a valid token. */
+  readonly expired?: AbortSignal
   /** Called when reading the events has failed. The client is told to reconnect, but does not get the error. */
   readonly onError?: (error: unknown) => void
   /** Called once, when the stream has ended for any reason. */
@@ -32,7 +34,8 @@ const burstMs = 2
 const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
- * A response with server-sent events. It lasts until the events end, the client disconnects or the server shuts down.
+ * A response with server-sent events. It lasts until the events end, the client disconnects, its token expires or the server
+ * shuts down.
  *
  *   events ─▶ backlog ─▶ frames ─▶ about 64 KB per pull ─▶ client
  *
@@ -41,7 +44,7 @@ const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
  * new events come, the backlog is dropped and the client is told to reconnect.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
-  const { format, start, keepAliveMs = 3_000, shutdown, slowMs = 10_000 } = options
+  const { format, start, keepAliveMs = 3_000, shutdown, expired, slowMs = 10_000 } = options
   const backlog = createBacklog(options.backlog ?? defaultBacklog)
   let endReason: EndReason | undefined // once it is set, no more events are read, but the waiting ones are still sent
   let closed = false // once it is true, nothing more is sent
@@ -59,10 +62,12 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     onRoom?.()
   }
   const onShutdown = () => end('shutdown')
+  const onExpired = () => end('resync')
   const close = () => {
     if (closed) return
     closed = true
     shutdown?.removeEventListener('abort', onShutdown)
+    expired?.removeEventListener('abort', onExpired)
     options.onEnd()
     wake()
     onRoom?.()
@@ -142,6 +147,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       start(controller) {
         if (shutdown?.aborted) end('shutdown')
         else shutdown?.addEventListener('abort', onShutdown, { once: true })
+        expired?.addEventListener('abort', onExpired, { once: true })
         controller.enqueue(bytesOf(format.openingFrames(start)))
         void readEvents() // this promise never rejects
       },

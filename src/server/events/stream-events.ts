@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { EventFormat, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
+import type { Caller } from '../auth/authenticate.ts'
 import { eventsFor } from '../auth/viewer.ts'
 import { conversationKeyOf, type Env, type ServerParts } from '../handler.ts'
 import type { StreamQuota } from '../limits/quotas.ts'
@@ -32,6 +33,7 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
   const chats = sharedChatsOf(agent)
   const { chat, leave } = chats.join(key)
   const ended = new AbortController()
+  const expired = expirySignal(c.get('caller'), Date.parse(now()), ended.signal)
   try {
     const format = await createFormat(as, c, parts, chat, () => chats.sources(key, lastSeq, () => agent.archive.sources(key)))
     return sseResponse(eventsFor(c.get('caller'), await request.events(ended.signal), settings), {
@@ -40,6 +42,7 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
       keepAliveMs: settings.keepAliveMs,
       slowMs: settings.slowFollowerMs,
       shutdown,
+      ...(expired && { expired }),
       onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
       onEnd() {
         release()
@@ -50,8 +53,20 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
   } catch (error) {
     release()
     leave()
+    ended.abort()
     throw error
   }
+}
+
+const longestTimer = 2 ** 31 - 1
+
+/** A signal that is aborted when the token of the caller expires, unless the stream has ended before. Undefined without a token. */
+function expirySignal({ expiresAtMs }: Caller, nowMs: number, ended: AbortSignal): AbortSignal | undefined {
+  if (expiresAtMs === undefined) return undefined
+  const expired = new AbortController()
+  const timer = setTimeout(() => expired.abort(), Math.min(Math.max(expiresAtMs - nowMs, 0), longestTimer))
+  ended.addEventListener('abort', () => clearTimeout(timer), { once: true })
+  return expired.signal
 }
 
 const sharedChats = new WeakMap<ServerParts['agent'], SharedChats>()
