@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/* Operations on the files of a blob store. A file that does not exist is a result, not an error. */
+/*
+ * Operations on the files of a blob store. If a file is missing, functions such as `sizeOf` and `moveAside` do not throw. They return
+ * undefined or false.
+ */
 
 export const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
@@ -15,8 +18,8 @@ export async function makeFolders(folder: string, incoming: string, checkFolder:
 }
 
 /**
- * Removes drafts older than an hour. The age is measured against a new file, because the clock of the file system may differ from that of
- * the process.
+ * Removes drafts older than an hour. A draft is a file in `incoming` to which a blob is being written. The current time is the modification
+ * time of a new file, because the clock of the file system may differ from the clock of the process.
  */
 async function removeOldDrafts(incoming: string): Promise<void> {
   const hour = 3_600_000
@@ -58,7 +61,10 @@ export async function identityOf(path: string): Promise<string | undefined> {
 export const sizeOf = async (path: string) => (await statIfExists(path))?.size
 export const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
 
-/** Whether a blob of this size exists. If so, its modification time is set to now, because it counts as put again. */
+/**
+ * Whether a file of this size exists. If so, its modification time is set to now. This time is the time of the last put of the blob, so
+ * that a cleanup of old blobs does not remove a blob that was just put again.
+ */
 export async function touchIfWhole(path: string, size: number): Promise<boolean> {
   if ((await sizeOf(path)) !== size) return false
   const now = new Date()

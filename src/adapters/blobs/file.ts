@@ -53,7 +53,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
   const folderOf = (sha256: string) => join(folder, sha256.slice(0, 2))
   const pathOf = (sha256: string) => join(folderOf(sha256), sha256)
 
-  let identity: string | undefined // of the folder, as it was first seen
+  let identity: string | undefined // device and inode of `folder` when it was first used
 
   function prepare(): Promise<void> {
     prepared ??= makeFolders(folder, incoming, checkFolder).catch((error: unknown) => {
@@ -159,14 +159,14 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       } catch (error) {
         throw new Failure('store.failed', `no blob can be stored: ${errorMessage(error)}`, { cause: error })
       } finally {
-        await rm(probe, { force: true }).catch(() => {}) // the error of the check says more
+        await rm(probe, { force: true }).catch(() => {}) // ignored, because it would hide the error that the check throws
       }
     },
 
     async removeIfPutBefore(sha256, before) {
       if (!isHash(sha256)) return false
       await prepare()
-      await mkdir(incoming, { recursive: true, mode: 0o700 }) // it may have been removed since
+      await mkdir(incoming, { recursive: true, mode: 0o700 }) // a person or a program may have removed it since the last put
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
       if (!(await moveAside(pathOf(sha256), aside))) return false
       // Read the time after the move. A put before the move has updated the time, and a put after the move finds no file and writes a new

@@ -10,7 +10,7 @@ type Job<Worker> = (worker: Worker) => Promise<void>
  */
 export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: number): Enqueue<Worker> {
   const idle = [...workers]
-  /** The waiting jobs of each user. The user who waits longest since the last turn comes first. */
+  /** The waiting jobs of each user. The first user in the map gets the next idle worker, and then moves to the end of the map. */
   const waiting = new Map<string, readonly Job<Worker>[]>()
   const running = new Map<string, number>()
 
@@ -26,7 +26,7 @@ export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: 
     const worker = idle.pop()
     if (!job || worker === undefined) return // not reached: a user in `waiting` has a job, and a worker is idle
     waiting.delete(user)
-    if (others.length > 0) waiting.set(user, others) // the user is now the last one
+    if (others.length > 0) waiting.set(user, others) // `set` after `delete` puts the user at the end of the map
     running.set(user, count + 1)
     void job(worker).then(() => finish(user, worker))
   }

@@ -19,7 +19,8 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads =
   const readers = Array.from({ length: threads }, () => createThreadReader(timeoutMs, idleMs))
   const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
   return {
-    pdf: (bytes, { maxPages = 500, user = '' } = {}) => enqueue(user, (reader) => reader.read({ bytes: Uint8Array.from(bytes), maxPages })), // the thread takes over the copy
+    // a copy without the rest of the buffer of `bytes`, because a message to a thread copies the whole buffer
+    pdf: (bytes, { maxPages = 500, user = '' } = {}) => enqueue(user, (reader) => reader.read({ bytes: Uint8Array.from(bytes), maxPages })),
     async close() {
       await Promise.all(readers.map((reader) => reader.end()))
     },
@@ -42,7 +43,7 @@ function createThreadReader(timeoutMs: number, idleMs: number) {
     clearTimeout(idleTimer)
     thread ??= startThread()
     const response = await sendRequest(thread, request, timeoutMs).catch(async (error: unknown) => {
-      await end() // the thread is still busy, or it is dead
+      await end() // after a timeout the thread still reads this document, so the next document needs a new thread
       throw error
     })
     thread?.unref() // an idle thread does not keep the process alive

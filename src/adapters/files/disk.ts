@@ -21,8 +21,8 @@ import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFil
 
 /**
  * Files below a folder on disk, in which programs that a model wrote may have created any files and links. Several processes may write
- * files at the same time. Only the process that has claimed the conversation replaces folders. The first use finishes or undoes the
- * replacements that a dead process has begun.
+ * files at the same time. Only the process that has claimed the conversation replaces folders. The first call of any function finishes
+ * or discards the replacements of folders that a dead process has begun.
  */
 export function createDiskFiles({ folder }: { readonly folder: string }): Files {
   const lock = createFolderLock()

@@ -27,7 +27,7 @@ export function isOrphanedDraft(name: string): boolean {
 }
 
 function isRunning(pid: number): boolean {
-  // a draft with the pid of this process, but with another start time, is of an earlier process
+  // this process has the pid now, so the process that had the pid when it made the draft is dead
   if (pid === process.pid || !Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)

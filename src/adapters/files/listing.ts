@@ -64,7 +64,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   return { files, truncated: isFull || seen > maxEntries }
 }
 
-/** Reads the info of at most `maxFiles` files. The listing would not contain further files. */
+/** Reads the info of the entries in order. Stops after `maxFiles` files, because the listing has no place for more files. */
 async function describeAll(
   folder: OpenFolder,
   path: readonly string[],

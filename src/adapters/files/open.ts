@@ -97,7 +97,10 @@ function openFolderAt(path: string, handle: FileHandle): OpenFolder {
   return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Whether an entry is a symbolic link. The answer only decides the reason in an error message, so a later change does no harm. */
+/**
+ * Whether an entry is a symbolic link. The result is used only to choose the reason in an error message. So it does no harm if a program
+ * replaces the entry after this check.
+ */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()
@@ -133,8 +136,8 @@ export async function openFile(
 }
 
 /**
- * Throws if the entry is not an ordinary file or has a second name (hard link). An entry without a name is accepted: another process
- * replaced it just after it was opened.
+ * Throws if the entry is not an ordinary file, or has a second name (a hard link: `nlink` is 2 or more). An opened file with `nlink` 0 is
+ * accepted. It has lost its name because another process replaced it after it was opened.
  */
 function checkStats(stats: Stats, requested: string): void {
   if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)

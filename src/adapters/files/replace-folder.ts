@@ -36,7 +36,7 @@ export async function replaceFolder(
         await drafts.sync()
         await moveIntoPlace(drafts, id, parent, name, aside)
       } catch (error) {
-        // if this fails too, the next process finishes the replacement
+        // Move the old folder back. If this fails too, the swap stays, and the next process finishes the replacement.
         if (aside[0] !== undefined) await rename(aside[0], parent.inside(name))
         await discardDraft(drafts, id, 'swap')
         throw error

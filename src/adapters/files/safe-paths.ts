@@ -6,7 +6,8 @@ import type { UnsafeFileReason } from '../../ports/files.ts'
 export const privateFolder = '.daybook'
 
 /**
- * The maximum number of bytes that a read returns by default. A program can create a sparse file of a terabyte, which uses no disk space.
+ * The maximum size in bytes of a file that is read, if the caller sets no other maximum. Reading a larger file throws. The limit is needed
+ * because a program can create a sparse file of a terabyte, which uses no disk space.
  */
 export const defaultMaxBytes = 256 * 1024 * 1024
 

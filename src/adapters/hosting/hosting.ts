@@ -88,8 +88,8 @@ function nameOf({ owner, conversationId, turnId, stage, physicalPath }: NewFile)
 }
 
 /**
- * Throws for invalid names. An empty name in a key could not be parsed. Names that differ only in half a surrogate pair would get the same
- * key.
+ * Throws if a name is empty, because a key with an empty segment can not be parsed. Also throws if a name has half a surrogate pair. UTF-8
+ * can not encode it, so two different names would get the same key.
  */
 function checkNames(names: readonly string[]): void {
   if (names.some((name) => name === '' || !name.isWellFormed())) {

@@ -14,7 +14,7 @@ export interface ObjectStore {
   delete(key: string): Promise<void>
   /** Deletes the keys that `list` returns, one by one. If the process dies meanwhile, call it again to delete the remaining keys. */
   deleteTree(tree: string): Promise<void>
-  /** The public URI of a key. It contains the name of the store, except for stores on this machine. */
+  /** The URI of a key, such as `s3://<bucket>/<key>`. For stores on disk and in memory it is `file:///<key>` and `memory:///<key>`. */
   uriOf(key: string): string
   /** The inverse of `uriOf`. Undefined for a URI that `uriOf` of this store does not return. */
   keyOf(uri: string): string | undefined

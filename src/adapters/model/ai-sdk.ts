@@ -57,7 +57,10 @@ interface SdkModelSource {
 /** Five minutes, because Node's HTTP client closes a silent connection after this time anyway. */
 const defaultIdleMs = 300_000
 
-/** Wraps a model of the AI SDK as a `Model`. Each request is one call of `doStream`. The rules of the provider decide marks and options. */
+/**
+ * Wraps a model of the AI SDK as a `Model`. Each request is one call of `doStream`. The rules of the provider decide which parts get cache
+ * marks, and which options are sent.
+ */
 export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): Model {
   const { name, provider, modelId, secrets } = source
   const known = knownModel(source.rules, modelId)
@@ -122,7 +125,7 @@ function withVisibleTypes(rules: ProviderRules, { images, documents }: ModelOpti
   }
 }
 
-/** The options of the provider for the whole call. The options of a single part are in its mark. */
+/** The options of the provider that apply to the whole call. (`markOptions` makes the options that apply to a single part.) */
 function providerOptions(
   { optionsName, callOptions }: ProviderRules,
   { form, takesCacheKey }: MarkRules,

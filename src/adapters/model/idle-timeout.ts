@@ -24,7 +24,7 @@ export function withIdleTimeout<T>(
   { signal, idleMs, startTimer }: WaitOptions,
 ): Promise<{ readonly value: T } | Interruption> {
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // after an abort the call often rejects
+    Promise.resolve(promise).catch(() => {}) // after an abort the promise often rejects, and an unhandled rejection would end the process
     return Promise.resolve('aborted')
   }
   return new Promise((resolve, reject) => {

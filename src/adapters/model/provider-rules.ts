@@ -9,8 +9,9 @@ export interface ProviderRules {
   /** The name under which the AI SDK expects options for this provider. */
   readonly optionsName: string
   readonly marks: readonly MarkRules[]
-  /** The image types that the models accept. An image of another type is replaced by a line of text. `documents` works in the same way. */
+  /** The media types of images that the models accept. An image of another type is replaced by a line of text. */
   readonly images: readonly string[]
+  /** The media types of documents that the models accept. A document of another type is replaced by a line of text. */
   readonly documents: readonly string[]
   /** The path in the provider's raw usage to the number of tokens that were cached for an hour. */
   readonly longWritesPath?: readonly string[]
@@ -39,8 +40,8 @@ export interface MarkRules {
   /** The length in tokens from which a prompt is cached. Marks on shorter prompts have no effect. `KnownModel` may have another minimum. */
   readonly minimumTokens: number
   /**
-   * How many parts back from a mark the provider looks for the end of a cached prompt. The marked part counts, so with 1 it looks only
-   * there.
+   * How many parts the provider examines to find the end of a cached prompt. It starts at the marked part and goes backwards. With 1, it
+   * examines only the marked part.
    */
   readonly lookBack: number
   /** Whether a call has a cache key. With it the provider routes all calls of a conversation to the machine that has its cache. */
@@ -67,7 +68,7 @@ const anthropic: ProviderRules = {
   images: imageTypes,
   documents: pdfTypes,
   longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
-  // the provider then sends events while the model thinks, so that the idle timeout does not end the call
+  // with this option the provider sends events while the model thinks, so that the idle timeout does not end the call
   callOptions: { includePings: true },
   window: 200_000,
   models: [

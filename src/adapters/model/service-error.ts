@@ -89,7 +89,7 @@ const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[-
 /** The kind of an error. Status and code decide. The text of the message is used only for providers that send neither. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  // first, because these messages quote the stream, which may contain any words
+  // This check comes first. Messages of these errors quote the response, in which the checks below could find their words by chance.
   if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response')
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return permanent('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKeyWords.test(words)) return permanent('authentication')

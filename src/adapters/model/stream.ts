@@ -38,7 +38,10 @@ const interruptions: { readonly [I in Interruption]: Classification } = {
   stalled: { kind: 'timeout', retryable: true },
 }
 
-/** An answer with more characters than this per allowed token is cut off: the provider ignores the limit. Real tokens are much shorter. */
+/**
+ * The maximum length of a response, in characters per token of `maxOutputTokens`. Real tokens are much shorter. So a response above this
+ * maximum shows that the provider ignores `maxOutputTokens`, and the call ends with an error.
+ */
 const maxCharactersPerToken = 64
 
 /**

@@ -17,7 +17,7 @@ interface DeletionParts {
   readonly references: ReturnType<typeof createBlobReferences>
   readonly clock: Clock
   newEpoch(): number
-  /** Runs `work` while nothing else is written. */
+  /** Runs `work` while no other work writes to the store. */
   write<T>(work: () => T | Promise<T>): Promise<T>
 }
 
@@ -25,7 +25,7 @@ interface DeletionParts {
 export function createDeletions({ conversations, references, clock, newEpoch, write }: DeletionParts) {
   const deletions = new Map<string, Deletion>()
 
-  /** Takes an unfinished deletion. Its lease shows other agents that this owner works on it. */
+  /** Records that `owner` works on the deletion, with a new lease. Without `owner`, any agent may take over the deletion. */
   function hold(conversationId: string, hashes: string[], owner: Owner | undefined): Deletion {
     const deletion = { lease: { epoch: newEpoch(), owner: owner ?? null, expiresAt: owner ? leaseExpiry(clock.now()) : null }, hashes }
     deletions.set(conversationId, deletion)
@@ -37,7 +37,7 @@ export function createDeletions({ conversations, references, clock, newEpoch, wr
     return hold(conversationId, references.hashesIn(entries.map(({ change }) => change)), owner)
   }
 
-  /** Removes everything of a deleted conversation, and returns how many blobs were removed. After a failure, the lease is given back. */
+  /** Removes everything of a deleted conversation, and returns how many blobs were removed. After a failure, any agent may finish the deletion. */
   async function finish(conversationId: string, deletion: Deletion, options: DeleteOptions): Promise<number> {
     const isOurs = () => deletions.get(conversationId) === deletion // false when another owner has taken over the deletion
     try {

@@ -55,7 +55,10 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       checkOpen()
       return watchers.watched.size === 0 ? work() : tellWatchers(work)
     })
-  /** Tells the watchers in a later task, so that the caller of `append` has published its entries before. */
+  /**
+   * Runs `work`, and tells the watchers about new entries in a later task of the event loop. By then the caller of `append` has sent these
+   * entries to its own listeners.
+   */
   const tellWatchers = <T>(work: () => T | Promise<T>): T | Promise<T> => {
     const result = work()
     if (result instanceof Promise) return result.finally(() => setImmediate(watchers.check))

@@ -70,7 +70,7 @@ export async function unpackBundle(value: unknown): Promise<{
 }
 
 const SLICE_BYTES = 4 * 1024 * 1024
-/** How many changes and blocks a slice has, unless one change alone has more blocks. */
+/** The maximum number of changes plus blocks in a slice. A change with more blocks than this is a slice of its own. */
 const SLICE_BLOCKS = 500
 
 function sliceChanges(changes: readonly Change[]): readonly (readonly Change[])[] {

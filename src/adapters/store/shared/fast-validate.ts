@@ -76,9 +76,9 @@ function isPlainTextMeta(meta: unknown): boolean {
 }
 
 /**
- * Does the same as `newBlockNumbers`, but calls `known` only if the block numbers do not ascend or a change is an import. If the numbers
- * ascend, all blocks are new when the lowest number is unused, which `checkNumbersUnused` checks. This saves about 2 µs of the 20 µs that a
- * round takes with the memory store.
+ * Does the same as `newBlockNumbers`, but usually does not look up blocks with `known`. No look-up is needed if the numbers ascend and no
+ * change is an import. Then all blocks are new if the lowest number is unused, and the caller checks this with `checkNumbersUnused`. This
+ * saves about 2 µs of the 20 µs that a round takes with the memory store.
  */
 export function newBlockNumbersFast(changes: readonly Change[], known: (id: string) => Block | undefined): NewBlockNumbers {
   return ascendingNumbers(changes) ?? newBlockNumbers(changes, known)

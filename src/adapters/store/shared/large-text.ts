@@ -7,7 +7,7 @@ import { isObject } from '../../../core/json.ts'
  *   {"$blob": 1}                  <->   {"$literal":{"$blob":1}}         an object of a user that looks like a reference
  *
  * A text with half a surrogate pair stays in the row, because UTF-8 can not encode it. The fields in `nameFields` also stay in the row, so
- * that the index can be built without reading blobs.
+ * that a store can index entries by id, path and call without reading blobs.
  */
 export const LARGE_TEXT = 8 * 1024
 

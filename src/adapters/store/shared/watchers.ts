@@ -1,12 +1,12 @@
 import type { WatchListener } from '../../../ports/store.ts'
 
 interface Watched {
-  /** What the listeners know: the `seq` of the last entry, undefined while there is no such conversation. */
+  /** The `seq` of the last entry at the last check. Undefined if the conversation did not exist then. */
   told: number | undefined
   readonly listeners: Set<WatchListener>
 }
 
-/** The listeners of `store.watch`. `lastSeqOf` reads the current state, and is undefined when there is no such conversation. */
+/** The listeners of `store.watch`. `lastSeqOf` returns the `seq` of the last entry, or undefined for a missing conversation. */
 export function createWatchers(lastSeqOf: (conversationId: string) => number | undefined) {
   const watched = new Map<string, Watched>()
   return {

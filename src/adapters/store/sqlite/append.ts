@@ -46,8 +46,8 @@ const MAX_CACHED_ROWS = 256
  */
 export function createAppender({ database, conversations, journal, indexer, reader, blobs, clock }: AppenderParts) {
   /**
-   * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. A cached row may be
-   * outdated; `replaceIfUnchanged` then writes nothing.
+   * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
+   * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
    */
   const cachedRows = new Map<string, ConversationRow>()
 
@@ -130,8 +130,9 @@ export function createAppender({ database, conversations, journal, indexer, read
       let row = conversations.create(conversationId, clock.now())
       for (const [index, slice] of prepared.entries()) {
         const isLast = index === prepared.length - 1
-        const frameInSlice = isLast ? { ...frame, index: slice.changes.length - 1 } : undefined // the last change of an import sets the state
-        // the numbers of all blocks are checked above, and the slices need not be in the order of these numbers
+        // the frame belongs to the last change of the bundle, `timeline.imported`
+        const frameInSlice = isLast ? { ...frame, index: slice.changes.length - 1 } : undefined
+        // `lowest` is undefined, so that `writeEntries` does not check the block numbers. They were checked above, for all slices together.
         const written = writeEntries(row, slice, { lowest: undefined, next: isLast ? next : 0 }, frameInSlice)
         if (!written) throw new Failure('store.failed', `conversation ${conversationId} was changed during its import`)
         row = written.row
@@ -168,7 +169,7 @@ function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame
 interface PreparedAppend {
   readonly changes: readonly Change[]
   readonly rows: readonly PreparedRow[]
-  /** The bytes of each blob by its hash. Undefined for a blob that the caller has already put. */
+  /** The bytes of each blob, by hash. The value is undefined for a blob that the caller of `append` has put before the append. */
   readonly needed: ReadonlyMap<string, Uint8Array | undefined>
 }
 
@@ -179,8 +180,8 @@ interface PreparedRow {
 }
 
 /**
- * Makes the rows of an append. Inline bytes and large texts are put into the blob store now; the rows are written later. If there are
- * inline bytes, `checkClaim` runs first, so that a writer that has lost its claim leaves no blobs behind.
+ * Makes the rows of an append, and puts inline bytes and large texts into the blob store. The caller writes the rows later. `checkClaim`
+ * runs before blobs are put, so that a writer that has lost its claim leaves no blobs behind.
  */
 async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
   const isInline = hasInlineBytes(given)

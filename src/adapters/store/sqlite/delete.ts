@@ -66,7 +66,10 @@ export function createDeleter(database: Database, conversations: Conversations, 
     return { found: found.length, removed: unshared.length }
   }
 
-  /** Removes everything of a marked conversation, and returns how many blobs were removed. After a failure, the lease is given back. */
+  /**
+   * Removes everything of a conversation that `mark` has marked as deleted, and returns how many blobs were removed. After a failure,
+   * the lease ends, so that another process can finish the deletion.
+   */
   async function finish(deletion: Deletion, removeFiles: DeleteOptions['removeFiles']): Promise<number> {
     const { key, conversationId } = deletion
     try {
