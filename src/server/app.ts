@@ -41,7 +41,8 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.onError((error, c) => {
     const problem = problemOf(error)
     const reason = error instanceof RequestProblem ? (error.cause ?? error) : error
-    // a shutdown is planned, and load balancers ask again and again whether the server is ready
+    // The problem `server.draining` is not logged. It is no fault, and load balancers that check `/ready` during a shutdown get it many
+    // times.
     const isFault = problem.status >= 500 && problem.code !== 'server.draining'
     if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error: reason })
     return problemResponse(c, problem, errorHeaders(error, nowMs()))
@@ -54,7 +55,8 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const startedAt = performance.now()
     c.set('requestId', parts.newId())
     await next()
-    if (c.req.method === 'HEAD') await c.res.body?.cancel() // a response to HEAD has no body, and an event stream would stay open
+    // HEAD gets the headers of GET without the body. Without `cancel`, an event stream would stay open.
+    if (c.req.method === 'HEAD') await c.res.body?.cancel()
     for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
@@ -90,7 +92,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     await next()
   })
   app.use('/v1/conversations/import', async (c, next) => {
-    requireOperator(c) // before the body is read, because reading a bundle takes memory
+    requireOperator(c) // checked before the body is read, because a bundle may take much memory
     const release = imports.acquire(c.get('caller').scope)
     try {
       await next()

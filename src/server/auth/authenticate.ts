@@ -70,7 +70,8 @@ function isSameOrigin(head: RequestHead): boolean {
   const site = head.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   const origin = head.header('origin')
-  if (origin === undefined) return true // browsers send `Origin` with every request that can change data
+  // browsers send `Origin` with every request that can change data, so this request changes none or comes from another program
+  if (origin === undefined) return true
   return origin === `http://${head.header('host')}` || origin === `https://${head.header('host')}`
 }
 

@@ -30,8 +30,8 @@ export function eventsFor(caller: Caller, events: AsyncIterable<TurnEvent>, { us
 }
 
 /**
- * The event of which each filtered event was made. While a slow client still holds the filtered event, the original stays in memory, too.
- * Otherwise the next client would read the entry again and get objects of its own.
+ * Maps each filtered event to the original event. So the original stays in memory as long as a slow client holds the filtered event.
+ * Otherwise the next client would read the same entry from the store, and the memory would hold a second copy of both events.
  */
 const origins = new WeakMap<TurnEvent, TurnEvent>()
 
@@ -49,9 +49,14 @@ export const blocksFor = (caller: Caller, blocks: readonly Block[], { userThinki
   isOperator(caller) ? blocks : blocksForUser(blocks, { thinking: userThinking })
 
 /**
- * Whether the caller may download a file. A user may download it if users see a block with its name. A tool may host a file again under the
- * same name and declare it as internal, so the newest visibility counts. It is not in blocks that only repeat what the agent has read. A
- * file without any block is for operators: its tool call has not ended, or a tool has hosted it without declaring it.
+ * Whether the caller may download a file. An operator may download every file. A user may download a file under two conditions:
+ *
+ * - Users see at least one block with the resource name (`meta.rn`) of the file.
+ * - The newest block that has `meta.visibility` does not say `internal`. A tool may make a file again under the same name and declare it as
+ *   internal. Blocks in which the agent has only read the file have no `meta.visibility`.
+ *
+ * No block names a file while its tool call is running, or if the tool does not return the file as an artifact. Only operators may download
+ * such a file.
  */
 export async function mayDownload(caller: Caller, file: Pick<DownloadableFile, 'blocks'>, settings: ViewSettings): Promise<boolean> {
   if (isOperator(caller)) return true

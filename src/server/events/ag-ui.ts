@@ -1,7 +1,10 @@
 import type { Format, FormatContext, Frame } from './format.ts'
 import { createPlacedSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
-/** More than the most frames of one simplified event. So the parts of an entry ascend, and do not depend on what the stream has sent before. */
+/**
+ * How many numbers (`Frame.part`) are reserved for each simplified event of an entry. A simplified event has fewer frames than this. The
+ * frames of the event at place 2 get the numbers 17, 18 and so on. So the numbers ascend, and a frame has the same number in every stream.
+ */
 const partsPerPlace = 8
 
 /** The AG-UI protocol. In its terms a turn is one run. The stream ends with the turn. */

@@ -46,14 +46,14 @@ export interface ChatContext {
 export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
   Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
 
-/** The fields of an envelope that all streams of a conversation have in common. */
+/** All fields of an envelope except `service` and `conversation`. They are the same in every stream of the conversation. */
 export type EnvelopeBody = Omit<ChatEnvelope, 'service' | 'conversation'>
 
 export function envelopeBody({ type, timestamp, event, data, delta, extra, route }: ChatEvent): EnvelopeBody {
   return { type, timestamp, ts: Date.parse(timestamp), event, data, ...(delta && { delta }), ...(extra && { extra }), route }
 }
 
-/** The fields of an envelope that tell the stream and the turn. */
+/** The fields of an envelope that differ between streams: the request that opened the stream, its scope, the conversation and the turn. */
 export const envelopeHead = (
   { requestId, conversationId, scope }: ChatContext,
   turnId: string | null,
@@ -110,15 +110,16 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
     case 'plan':
       return [stepEvent('react.plan', 'plan', 'update', event, { plan: event.plan ?? null })]
     case 'answer':
-      return event.state === 'final' ? [completeEvent(event, entry, sources)] : [] // other answers were sent while the model wrote them
+      // the text of an answer that did not end the turn was already sent as deltas
+      return event.state === 'final' ? [completeEvent(event, entry, sources)] : []
     case 'questions':
       return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: sources.linkPhrases(event.items) })]
     case 'followups':
       return [stepEvent('chat.followups', 'followups', 'completed', event, { items: sources.linkPhrases(event.items) })]
-    case 'thinking': // thinking was sent while the model wrote it
+    case 'thinking': // the texts of this kind and of the next two were already sent as deltas
     case 'notes':
     case 'tool.code':
-    case 'header':
+    case 'header': // the chat format has no event for this kind and for the following ones
     case 'attachment':
     case 'notice':
     case 'message':

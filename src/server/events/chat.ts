@@ -9,9 +9,12 @@ interface ChatOptions {
   /** The pool of sources when the stream begins. Sources that are added later arrive with the events. */
   readonly sources: Iterable<SourceRow>
   readonly now: () => string
-  /** What this stream shares with the other chat streams of the conversation. */
+  /** The known sources and the converted events, which all chat streams of the conversation use together. */
   readonly shared?: SharedChat
-  /** Whether an envelope may be sent. If this function throws, the envelope is sent only if it is a part of an answer. */
+  /**
+   * Decides whether an envelope is sent. Without this function, every envelope is sent. If the function throws, the envelope is sent only
+   * if it has an answer or a piece of an answer.
+   */
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }
 

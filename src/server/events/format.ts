@@ -9,7 +9,7 @@ export interface Format {
   readonly headers?: Readonly<Record<string, string>>
   openingFrames(start: StreamStart): readonly Frame[]
   framesOf(event: TurnEvent): readonly Frame[]
-  /** Whether the stream ends after this event. Only formats in which a stream is one turn have this function. */
+  /** Whether the stream ends after this event. Formats without this function send the events of all turns and do not end with a turn. */
   endsAfter?(event: TurnEvent): boolean
   /** The frames to send before the server ends the stream. */
   closingFrames(reason: EndReason): readonly Frame[]
@@ -32,34 +32,49 @@ export interface StreamStart {
 
 /** One message of an event stream. (The frames of a store are something else.) */
 export interface Frame {
-  /** The `seq` of the entry that this frame belongs to. A client may resume after the frame. Frames of live events have no id. */
+  /**
+   * The `seq` of the entry from which this frame was made. A client that has this frame can reconnect and resume after it. Frames of text
+   * deltas and of statuses have no id, because they are not stored.
+   */
   readonly id?: number
-  /** The number of the frame among the frames of its entry. Only the last of them has none: after it, the entry is complete. */
+  /**
+   * An entry may have several frames. `part` is the number of this frame in its entry. The last frame of an entry has no `part`. A client
+   * that has received the last frame has the complete entry.
+   */
   readonly part?: number
   readonly event?: string
   /** A string is written unchanged, and any other value as JSON. */
   readonly data: unknown
-  /** More fields of the JSON object `data`, which only this stream has. Then `data` may be one object for many streams. */
+  /**
+   * Fields that are written into the same JSON object as the fields of `data`. They are only for this stream, so many streams can use one
+   * object `data`.
+   */
   readonly own?: object
 }
 
-/** A position in a stream: the entry `seq` and, if a client has only a part of its frames, the number of the last of these. */
+/**
+ * The last frame that a client has received. `seq` is the entry of the frame. `part` is the number of the frame in the entry. It is missing
+ * if the client has all frames of the entry.
+ */
 export interface Cursor {
   readonly seq: number
   readonly part?: number
 }
 
-/** The ids of a stream: `26` after the entry 26, `26.2` after its second frame. Undefined for another text. */
+/**
+ * Parses the id of a frame. The id `26` means that the client has all frames of the entry 26. The id `26.2` means that it has the frames up
+ * to the one with `part` 2. Returns undefined if the text is not such an id.
+ */
 export function parseCursor(id: string): Cursor | undefined {
   const [, seq, part] = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(id) ?? []
   return seq === undefined ? undefined : { seq: Number(seq), ...(part !== undefined && { part: Number(part) }) }
 }
 
-/** Numbers the frames of an entry. Each is numbered by its place in the entry; the last one completes the entry. */
+/** Gives each frame of an entry its id. The frames get `part` 1, 2 and so on, but the last frame gets no `part`. */
 export const numberFrames = (frames: readonly Frame[], seq: number): readonly Frame[] =>
   frames.map((frame, index) => (index === frames.length - 1 ? { ...frame, id: seq } : { ...frame, id: seq, part: index + 1 }))
 
-/** The format for a client that already has the frames of the entry `seq` up to `part`. They are not sent again. */
+/** The same format, for a client that reconnects. It leaves out the frames of the entry `seq` up to `part`, because the client has them. */
 export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format => ({
   ...format,
   framesOf(event) {
@@ -69,7 +84,9 @@ export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format
   },
 })
 
-/** Characters at which some clients end a line, besides the usual line ends. */
+/**
+ * Characters that some clients take for the end of a line, although the format of server-sent events does not. They are escaped in JSON.
+ */
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
@@ -93,19 +110,22 @@ function encodeOnce(key: object, text: () => string): Buffer {
   return bytes
 }
 
-/** The bytes of a frame, in one or two pieces. A piece that many streams send is encoded once. */
+/**
+ * The bytes of a frame. If the frame has `own`, there are two pieces: one with `own`, and one with `data`. The bytes of `data` are cached,
+ * so that they are made only once for all streams.
+ */
 export function frameBytes(frame: Frame): readonly Buffer[] {
   const { data, own } = frame
   if (own === undefined || typeof data !== 'object' || data === null) {
     return [encodeOnce(frame, () => `${headText(frame)}${jsonText(data)}\n\n`)]
   }
-  // the fields of both objects are written as one object
+  // Joins two JSON objects to one: the first piece is `own` without its `}`, the second piece is `data` without its `{`.
   return [Buffer.from(`${headText(frame)}${jsonText(own).slice(0, -1)},`), encodeOnce(data, () => `${jsonText(data).slice(1)}\n\n`)]
 }
 
 export const keepAlive = Buffer.from(': keepalive\n\n')
 
-/** Additional data for formats with citations and files. */
+/** What the formats for AG-UI and the AI SDK need to show citations and files. */
 export interface FormatContext {
   readonly conversationId: string
   /** The pool of sources when the stream begins. */

@@ -2,7 +2,7 @@ import type { NativeFrame, TurnEvent } from '../../core/event.ts'
 import type { Format, Frame } from './format.ts'
 import { publicEntry } from './public-change.ts'
 
-/** The native format: the events of the SDK, without the fields that are not for clients. */
+/** The native format. It sends the events of the SDK as JSON. `publicEntry` removes the fields that clients must not or need not see. */
 export function createNativeFormat(): Format {
   return {
     openingFrames: ({ conversationId, lastSeq, ts }) => [

@@ -10,7 +10,8 @@ import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
 /**
- * A change without the fields that are not for clients. The raw response of the model is removed, because the blocks contain its content.
+ * A change without storage addresses in the `meta` of its blocks. The raw response of the model is removed too, because the blocks contain
+ * its content.
  */
 function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
@@ -27,10 +28,10 @@ function publicChange(change: Change): Change {
   }
 }
 
-/** An entry without the fields that are not for clients. */
+/** An entry without storage addresses and without the raw response of the model. */
 export const publicEntry = ({ seq, change }: EntryEvent): EntryEvent => ({ type: 'entry', seq, change: publicChange(change) })
 
-/** A block without the fields that are not for clients. */
+/** A block without storage addresses in its `meta`. */
 export function publicBlock(block: Block): Block {
   const { meta } = block
   if (meta === undefined || !Object.keys(meta).some((key) => privateMetaKeys.has(key))) return block
@@ -38,7 +39,7 @@ export function publicBlock(block: Block): Block {
   return { ...block, meta: publicMeta }
 }
 
-/** A bundle without the fields that are not for clients. */
+/** A bundle without storage addresses in the `meta` of its blocks. */
 export function publicBundle(bundle: Bundle): Bundle {
   return {
     ...bundle,

@@ -3,10 +3,16 @@ import type { SourceRow } from '../../core/sources/source.ts'
 import { createKnownSources, type KnownSources } from '../../core/view/known-sources.ts'
 import type { EnvelopeBody } from './chat-events.ts'
 
-/** What all chat streams of one conversation have in common. So an event is converted and written as JSON once, not once per stream. */
+/**
+ * The data that all chat streams of one conversation use together. With it, an event is converted and written as JSON only once for all
+ * streams.
+ */
 export interface SharedChat {
   readonly known: KnownSources
-  /** The chat events of each event. Users and operators get different events, so they do not share. */
+  /**
+   * The chat events that were made of each event. An event that was filtered for users is another object than the event for operators, so
+   * it has an entry of its own in this map.
+   */
   readonly converted: WeakMap<TurnEvent, readonly ConvertedEvent[]>
 }
 
@@ -18,13 +24,13 @@ export interface ConvertedEvent {
 
 export const createSharedChat = (): SharedChat => ({ known: createKnownSources([]), converted: new WeakMap() })
 
-/** The shared part of each conversation that has chat streams. */
+/** Has a `SharedChat` for each conversation that has at least one open event stream. */
 export interface SharedChats {
-  /** Call `leave` when the stream ends. */
+  /** Returns the `SharedChat` of the conversation. Call `leave` when the stream ends. The last `leave` removes the `SharedChat`. */
   join(conversationKey: string): { readonly chat: SharedChat; leave(): void }
   /**
-   * The sources of a conversation up to the entry `lastSeq`. Streams that begin at the same time wait for one call of `load`, because it
-   * reads the whole timeline.
+   * The sources of a conversation up to the entry `lastSeq`. `load` reads the whole timeline. So if several streams begin at the same time,
+   * `load` is called once and all of them wait for its result.
    */
   sources(conversationKey: string, lastSeq: number, load: () => Promise<readonly SourceRow[]>): Promise<readonly SourceRow[]>
 }
@@ -34,7 +40,8 @@ export function createSharedChats(): SharedChats {
   const loading = new Map<string, Promise<readonly SourceRow[]>>()
   return {
     sources(conversationKey, lastSeq, load) {
-      const name = `${lastSeq} ${conversationKey}` // a call that began for an earlier entry may lack sources
+      // `lastSeq` is in the name, because the result of a `load` that began before this entry may lack sources
+      const name = `${lastSeq} ${conversationKey}`
       const started = loading.get(name) ?? load().finally(() => loading.delete(name))
       loading.set(name, started)
       return started

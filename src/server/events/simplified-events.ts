@@ -6,25 +6,25 @@ import { readChange } from '../../core/view/read-change.ts'
 import { createShownTexts, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
 import type { VisibleEvent } from '../../core/view/visible-event.ts'
 
-/** An event of a turn for chat protocols that only have text, tool calls, sources and files. */
+/** An event for AG-UI or the AI SDK. These protocols have only text, tool calls, sources and files. */
 export type SimplifiedEvent =
-  /** The first event of every stream, also if the client connects while the turn is running. */
+  /** The first event of every stream. If the client connects in the middle of a turn, this event is sent anyway. */
   | { readonly kind: 'turn.start'; readonly turnId: string }
-  /** A piece of a text. `first` is true for the first piece. */
+  /** A piece of the thinking or of the answer. `first` is true for the first piece of each text. */
   | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
   | { readonly kind: 'text.end'; readonly of: TextLane; readonly id: string }
   | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }
-  /** The first result of a call. Further results are left out, because these protocols allow only one per call. */
+  /** The first result of a tool call. Further results of the call are left out, because AG-UI and the AI SDK allow only one per call. */
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
-  /** `stopped` means that the user stopped the turn before it had an answer. */
+  /** The end of the turn. `stopped` is true if the user stopped the turn with an empty steer, or while the answer was being written. */
   | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean; readonly stopped: boolean }
 
 /**
- * Makes a function that turns each event of a stream into simplified events. Call it with the events in order. Text comes from deltas. A
- * text that was not streamed is sent whole when its entry arrives. These protocols can not withdraw text, so a repeated text gets a
- * new id.
+ * Makes a function that converts each event of a stream to simplified events. Call it with the events in order. It sends text when the
+ * deltas arrive. If a text had no deltas, it sends the whole text when the entry with the text arrives. If a model call is tried again, its
+ * text gets a new id, because AG-UI and the AI SDK can not take back the text of the first try.
  */
 export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
   const simplify = createPlacedSimplifier(rows)
@@ -32,15 +32,18 @@ export function createEventSimplifier(rows: Iterable<SourceRow>): (event: TurnEv
 }
 
 /**
- * A simplified event and its place in its entry. The place depends on the entry only, not on what the stream has sent before. Events that
- * are added because of the state of the stream have no place: the end of a text that was open, and the start for a client that joins.
+ * A simplified event and its place in its entry, counted from 0. The place depends only on the entry, so it is the same in every stream.
+ * Two events have no place, because only some streams send them:
+ *
+ * - `text.end` for a text that was open when the entry arrived
+ * - `turn.start` for a client that connects in the middle of the turn
  */
 interface PlacedEvent {
   readonly event: SimplifiedEvent
   readonly place?: number
 }
 
-/** Does the same as `createEventSimplifier`, and tells the place of each event. */
+/** Makes a function like that of `createEventSimplifier`, which also returns the place of each event. */
 export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly PlacedEvent[] {
   const sources = createKnownSources(rows)
   const shown = createShownTexts()
@@ -117,7 +120,7 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
       case 'sources.cited':
         return sources.citedPages(event.sids).map((page) => ({ kind: 'source', page }))
       default:
-        return [] // these protocols have no other events
+        return [] // AG-UI and the AI SDK have no events for the other kinds
     }
   }
 
@@ -125,9 +128,13 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
     let next = 0
     return readChange(change).flatMap((visible) => {
       const events = fromVisible(visible)
-      const firstOwn = events.findIndex(({ kind }) => kind !== 'text.end') // the end of an open text comes before
+      // `text.end` of a text that was open before this entry comes first; it gets no place
+      const firstOwn = events.findIndex(({ kind }) => kind !== 'text.end')
       const place = next
-      next += visible.kind === 'sources.cited' ? visible.sids.length : 2 // also if the events are left out: a text has two, others one
+      // Places are also reserved for events that are left out. Otherwise the places after them would differ between streams. Two places are
+      // enough for one visible event: a whole text has two simplified events. `sources.cited` has one for each source. Every other kind has
+      // at most one.
+      next += visible.kind === 'sources.cited' ? visible.sids.length : 2
       return events.map((event, at) => (at < firstOwn ? { event } : { event, place: place + at - firstOwn }))
     })
   }
@@ -138,7 +145,7 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
     const [first] = events
     if (started || !first) return events
     started = true
-    // the client has connected while the turn was running
+    // a client that connects in the middle of the turn has not received `turn.start`
     return first.event.kind === 'turn.start' ? events : [{ event: { kind: 'turn.start', turnId: turnIdOf(event) } }, ...events]
   }
 }

@@ -7,7 +7,10 @@ export interface SseOptions {
   readonly format: Format
   readonly keepAliveMs?: number
   readonly backlog?: BacklogLimits
-  /** How long the stream waits for the client when the backlog is full. Then the client is told to reconnect. */
+  /**
+   * How many milliseconds the stream waits while the backlog is full and the client reads nothing. After this time the client is told to
+   * reconnect.
+   */
   readonly slowMs?: number
   /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */
   readonly shutdown?: AbortSignal
@@ -19,15 +22,18 @@ export interface SseOptions {
   readonly onEnd: () => void
 }
 
-/** How many bytes are made from waiting events at once. */
+/** About how many bytes are written at once. Events are taken from the backlog until their frames have this size. */
 const writeBufferBytes = 64 * 1024
 
-/** Larger pieces of bytes are sent as they are, because other streams send the same piece. Smaller pieces are copied together. */
+/**
+ * Pieces of at least this size are not copied, because several streams can send the same buffer. Smaller pieces are joined to one buffer,
+ * so that there are fewer writes.
+ */
 const largePieceBytes = 16 * 1024
 
 /**
- * The time after a write in which the next write waits for one turn of the event loop. So events that come in quick succession are sent
- * together.
+ * If the last write was less than this time ago, the next write waits for one turn of the event loop. Events that arrive meanwhile are sent
+ * in the same write.
  */
 const burstMs = 2
 
@@ -37,20 +43,23 @@ const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
  * A response with server-sent events. It lasts until the events end, the client disconnects, its token expires or the server
  * shuts down.
  *
- *   events ─▶ backlog ─▶ frames ─▶ about 64 KB per pull ─▶ client
+ *    events ─▶ backlog ─▶ frames ─▶ about 64 KB per pull ─▶ client
  *
- * More is written only after the client has read what was written before. Meanwhile events wait in the backlog. If it is full, no more
- * events are read. Entries that were stored before wait in the store as long as it takes. If the client does not read for `slowMs` while
- * new events come, the backlog is dropped and the client is told to reconnect.
+ * The stream writes more only when the client has read the bytes that were written before. Until then, events wait in the backlog. When the
+ * backlog is full, the stream stops reading events, and there are two cases:
+ *
+ * - The next event is an entry that was stored before the stream began. The stream waits for the client without a time limit, because these
+ *   entries can be read from the store later.
+ * - The next event is new. If the backlog is still full after `slowMs`, its events are dropped and the client is told to reconnect.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, start, keepAliveMs = 3_000, shutdown, expired, slowMs = 10_000 } = options
   const backlog = createBacklog(options.backlog ?? defaultBacklog)
-  let endReason: EndReason | undefined // once it is set, no more events are read, but the waiting ones are still sent
+  let endReason: EndReason | undefined // when it is set, no more events are read, but the events in the backlog are still sent
   let closed = false // once it is true, nothing more is sent
   let lastWriteAt = 0
   let onEvent: (() => void) | undefined
-  let onRoom: (() => void) | undefined // called when the backlog has room again, and when the stream ends
+  let onRoom: (() => void) | undefined // called when the backlog is at most half full again, and when the stream ends
 
   const wake = () => {
     onEvent?.()
@@ -93,11 +102,13 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
   }
 
   /**
-   * Whether an entry was stored before the stream began. Such entries can wait in the store, so they are read only as fast as the
-   * client reads.
+   * Whether an event is an entry that was stored before the stream began. If the client is slow, such entries can be read from the store
+   * later, so there is no time limit for the client.
    */
   const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq <= start.lastSeq
-  /** Waits until the backlog has room or the stream ends. Returns false if this takes longer than `withinMs`. */
+  /**
+   * Waits until the backlog is at most half full or the stream ends, and returns true. Returns false if this takes longer than `withinMs`.
+   */
   const room = (withinMs: number | undefined) =>
     new Promise<boolean>((resolve) => {
       const timer = withinMs === undefined ? undefined : setTimeout(() => resolve(false), withinMs)
@@ -108,7 +119,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       }
     })
 
-  /** Takes events from the backlog and returns their bytes, until there is enough to write. */
+  /** Takes events from the backlog until their frames have about 64 KB or the backlog is empty. Returns the bytes of the frames. */
   function takeBytes(): readonly Uint8Array[] {
     const pieces: Uint8Array[] = []
     let small: Buffer[] = []
@@ -174,7 +185,8 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
-      'transfer-encoding': 'chunked', // without this header, the Node adapter waits to see whether the body ends at once
+      // without this header, the Node adapter delays the headers until it knows whether the body ends at once
+      'transfer-encoding': 'chunked',
       ...format.headers,
     },
   })
@@ -186,8 +198,9 @@ const largePieces = new WeakMap<TurnEvent, Buffer[]>()
 const eventsOfPieces = new WeakMap<ArrayBufferLike, TurnEvent>()
 
 /**
- * Returns equal bytes that another stream has made of the same event, if there are any. So many slow clients hold a long text once, in every
- * format. While the bytes wait for a client, the event stays in memory, so that the next client finds both.
+ * If another stream has already made the same bytes of this event, returns that buffer, and otherwise `bytes`. So a long text is in memory
+ * once, even if many slow clients wait for it. `eventsOfPieces` keeps the event in memory as long as the bytes wait for a client, so that
+ * the next stream finds the event and its bytes.
  */
 function shareBytes(event: TurnEvent, bytes: Buffer): Buffer {
   const pieces = largePieces.get(event) ?? []

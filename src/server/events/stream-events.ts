@@ -18,13 +18,13 @@ interface StreamRequest {
   readonly as: EventFormat
   /** The `seq` of the latest entry when the stream begins. */
   readonly lastSeq: number
-  /** The position after which the client goes on. */
+  /** The last frame that the client already has. The stream begins with the frame after it. */
   readonly cursor?: Cursor
-  /** The events to send. They must end when the signal is aborted. */
+  /** Starts to read the events. The returned iterable must end when `signal` is aborted. */
   events(signal: AbortSignal): AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>
 }
 
-/** Responds with a stream of events. Until it ends, the stream counts against the quota of the user. */
+/** Responds with a stream of events. While the stream is open, it counts as one of the streams that the user may have at the same time. */
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
   const { as, lastSeq, cursor } = request
