@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createAgentFrom } from '../src/agent/agent.ts'
+import { createClient } from '../src/client/index.ts'
 import { createAgent, defineTool, InvalidOption, openStore, replay } from '../src/index.ts'
 import { createMetrics, defaultServerSettings, metricsHelp, noLog, serve } from '../src/server/index.ts'
 import { createHarness } from '../src/testing/harness.ts'
@@ -254,5 +255,34 @@ describe('replay', () => {
   ])('refuses %o', async ([store, ...rest], option) => {
     const given = store === 'store' ? createHarness({ replies: [] }).store : store
     await expectInvalid(errorOf(replay, given, ...rest), 'replay', option, 'must be')
+  })
+})
+
+describe('createClient and its methods', () => {
+  const requests: string[] = []
+  const fetch = async (url: string | URL | Request) => {
+    requests.push(String(url))
+    return new Response('{}')
+  }
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', fetch })
+  const send = (options: unknown) => client.send('c1', 'Hello.', options as never)
+  const feedback = (options: unknown) => client.feedback('c1', 'Good.', options as never)
+  const follow = (options: unknown) => client.follow('c1', options as never)
+  const create = (options: unknown) => createClient(options as never)
+
+  it.each<[(options: unknown) => unknown, string, unknown, string, string]>([
+    [create, 'createClient', undefined, '', 'an object with `baseUrl`'],
+    [create, 'createClient', { baseURL: 'http://127.0.0.1:1' }, 'baseURL', 'there is no option `baseURL`'],
+    [create, 'createClient', { baseUrl: 'http://127.0.0.1:1', token: 5 }, 'token', 'a text or a function'],
+    [send, 'client.send', { attachments: [{ name: 'a.txt', content: new Blob(['a']) }] }, 'attachments', 'there is no option'],
+    [send, 'client.send', { files: [{ name: 'a.txt', content: 'a' }] }, 'files[0].content', 'a Blob'],
+    [send, 'client.send', { mode: 'stop' }, 'mode', '"followup" or "steer" or "wrap_up"'],
+    [feedback, 'client.feedback', { turn_id: 't1' }, 'turn_id', 'there is no option'],
+    [feedback, 'client.feedback', undefined, '', 'an object with `turnId`'],
+    [follow, 'client.follow', { from: 3 }, 'from', 'there is no option'],
+    [follow, 'client.follow', { after: '3' }, 'after', 'a whole number'],
+  ])('refuse %#', async (method, where, options, option, message) => {
+    await expectInvalid(errorOf(method, options), where, option, message)
+    expect(requests).toEqual([])
   })
 })

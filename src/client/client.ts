@@ -10,6 +10,21 @@ import type {
 import type { CostView, PromptView } from '../core/api/report.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnEvent } from '../core/event.ts'
+import {
+  callback,
+  checkOptions,
+  expects,
+  filledText,
+  group,
+  listOf,
+  numberFrom,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optional,
+  text as textRule,
+  wholeNumberFrom,
+} from '../core/options.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
@@ -36,14 +51,42 @@ export interface FeedbackOptions {
   readonly reaction?: NonNullable<FeedbackBody['reaction']>
 }
 
+const clientRules: OptionRules<ClientOptions> = {
+  baseUrl: expects('the address of a server', (value) => typeof value === 'string' || value instanceof URL),
+  token: optional(expects('a text or a function', (value) => typeof value === 'string' || typeof value === 'function')),
+  fetch: optional(callback),
+}
+
+const file = group(
+  'an object with `name` and `content`',
+  { name: textRule, content: objectWith('a Blob', 'arrayBuffer') },
+  'other names allowed',
+)
+
+const sendRules: OptionRules<SendOptions> = {
+  mode: optional(oneOf('followup', 'steer', 'wrap_up')),
+  files: optional(listOf('files', file)),
+  idempotencyKey: optional(textRule),
+}
+
+const feedbackRules: OptionRules<FeedbackOptions> = { turnId: filledText, reaction: optional(textRule) }
+
+const followRules: OptionRules<FollowOptions> = {
+  after: optional(wholeNumberFrom(0)),
+  signal: optional(objectWith('an AbortSignal', 'addEventListener')),
+  onConnection: optional(callback),
+  silenceMs: optional(numberFrom(1)),
+}
+
 /** The client that `createClient` returns. */
 export type Client = ReturnType<typeof createClient>
 
 /**
  * Creates a client of a Daybook server. It needs `fetch`. Its functions reject with `RequestRefused` when the server responds with an
- * error.
+ * error, and with `InvalidOption` when an option is wrong or does not exist.
  */
 export function createClient(options: ClientOptions) {
+  checkOptions('createClient', options, group('an object with `baseUrl`', clientRules))
   const request = createRequest(options)
   // not validated, because the server is compiled with the same types
   const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T
@@ -66,21 +109,27 @@ export function createClient(options: ClientOptions) {
         read<ConversationSummary>('/v1/conversations/import', { method: 'POST', json: bundle, query: { as } }),
     },
     /** Sends a message. Resolves when the message is stored. The answer arrives as events of `follow`. */
-    send(conversationId: string, text: string, { files = [], mode = 'followup', idempotencyKey }: SendOptions = {}): Promise<TurnAccepted> {
+    async send(conversationId: string, text: string, options: SendOptions = {}): Promise<TurnAccepted> {
+      checkOptions('client.send', options, group('an object with options', sendRules))
+      const { files = [], mode = 'followup', idempotencyKey } = options
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
       if (files.length === 0) return read(pathOf(conversationId, '/turns'), { method: 'POST', json: { text, mode }, headers })
       return read(pathOf(conversationId, '/turns'), { method: 'POST', form: formOf(text, mode, files), headers })
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
     /** Sends the opinion of the user about a past turn. */
-    async feedback(conversationId: string, text: string, { turnId, ...options }: FeedbackOptions): Promise<void> {
+    async feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void> {
+      checkOptions('client.feedback', options, group('an object with `turnId`', feedbackRules))
+      const { turnId, ...rest } = options
       await request(pathOf(conversationId, '/feedback'), {
         method: 'POST',
-        json: { turn_id: turnId, text, ...options } satisfies FeedbackBody,
+        json: { turn_id: turnId, text, ...rest } satisfies FeedbackBody,
       })
     },
-    follow: (conversationId: string, options?: FollowOptions): AsyncGenerator<TurnEvent> =>
-      follow(request, pathOf(conversationId, '/events'), options),
+    follow(conversationId: string, options: FollowOptions = {}): AsyncGenerator<TurnEvent> {
+      checkOptions('client.follow', options, group('an object with options', followRules))
+      return follow(request, pathOf(conversationId, '/events'), options)
+    },
     timeline: (conversationId: string) => read<TimelinePayload>(pathOf(conversationId, '/timeline')),
     turnLog: (conversationId: string, turnId: string) => read<TurnLog>(pathOf(conversationId, `/turns/${encodeURIComponent(turnId)}/log`)),
     sources: (conversationId: string) => read<{ readonly sources: readonly SourceRow[] }>(pathOf(conversationId, '/sources')),
