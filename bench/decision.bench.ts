@@ -1,7 +1,7 @@
 import { planBlock } from '../src/core/block/index.ts'
 import { readActionKeys } from '../src/core/decision/action-keys.ts'
 import { checkCall } from '../src/core/decision/check-call.ts'
-import { scanActionKeys } from '../src/core/decision/fast-action-keys.ts'
+import { scanActionKeys } from '../src/core/decision/fast-read.ts'
 import { readDecision } from '../src/core/decision/read.ts'
 import { isSameAnswer } from '../src/core/decision/same-answer.ts'
 import { currentPlan } from '../src/core/plan/plans.ts'

@@ -51,7 +51,8 @@ async function runWithTimeout(tool: Tool, params: Params, call: Call, limits: In
 function run(tool: Tool, params: Params, call: Call, limits: InvokeLimits): Invocation | Promise<Invocation> {
   try {
     const running = tool.run(params, call)
-    const limited = isThenable(running) ? running : limitOutcome(running, call, limits.maxResultBytes)
+    const needsNoLimit = isThenable(running) || isSmall(running, limits.maxResultBytes)
+    const limited = needsNoLimit ? running : limitOutcome(running, call, limits.maxResultBytes)
     return isThenable(limited) ? waitFor(limited, call, limits) : finishedInvocation(limited, call.signal)
   } catch (error) {
     return failedInvocation(error, call.signal)
@@ -67,11 +68,25 @@ async function waitFor(running: PromiseLike<Outcome>, call: Call, limits: Invoke
 
 async function settle(running: PromiseLike<Outcome>, call: Call, { maxResultBytes }: InvokeLimits): Promise<Invocation> {
   try {
-    const limited = limitOutcome(await running, call, maxResultBytes)
-    return finishedInvocation(isThenable(limited) ? await limited : limited, call.signal)
+    const outcome = await running
+    return finishedInvocation(isSmall(outcome, maxResultBytes) ? outcome : await limitOutcome(outcome, call, maxResultBytes), call.signal)
   } catch (error) {
     return failedInvocation(error, call.signal)
   }
+}
+
+/** Whether the output is a short text, or an object whose values are numbers and short texts. Most outputs are, and need no limit. */
+function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
+  if (error !== undefined) return false
+  if (typeof output === 'string') return output.length * 3 <= maxBytes
+  if (typeof output !== 'object' || output === null) return true
+  if (Symbol.asyncIterator in output) return false
+  let bytes = 0
+  for (const [key, value] of Object.entries(output)) {
+    if (typeof value === 'object' && value !== null) return false
+    bytes += 3 * key.length + (typeof value === 'string' ? 3 * value.length : 30)
+  }
+  return bytes <= maxBytes
 }
 
 const finishedInvocation = (outcome: Outcome, signal: AbortSignal): Invocation =>

@@ -54,12 +54,13 @@ describe('the PDF reader', () => {
           () => 'failed',
         )
         .then((outcome) => void ended.push(`${user}: ${outcome}`))
-    const all = [...Array.from({ length: 3 }, () => read('eve', slow)), read('ann', pdf(['well']))]
+    const many = 20 // together they take at least 30 seconds
+    const all = [...Array.from({ length: many }, () => read('eve', slow)), read('ann', pdf(['well']))]
     await all.at(-1)
-    expect(ended.filter((outcome) => outcome === 'eve: failed').length).toBeLessThanOrEqual(1)
+    expect(ended.filter((outcome) => outcome === 'eve: failed').length).toBeLessThan(many)
     expect(ended.at(-1)).toBe('ann: read')
-    await Promise.all(all)
     await hasty.close()
+    await Promise.all(all)
   })
 
   it('ends the thread of a document that takes too long, and starts another for the next', async () => {

@@ -1,7 +1,7 @@
 import type { Notice } from '../../core/block/index.ts'
 import { collectChannels, type ReceivedChannel } from '../../core/decision/decision.ts'
 import type { EarlyCheck } from '../../core/decision/early-check.ts'
-import { readPlainChannels } from '../../core/decision/fast-channels.ts'
+import { readPlainChannels } from '../../core/decision/fast-read.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import { type FinishReason, type ModelEvent, type ModelUsage, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'

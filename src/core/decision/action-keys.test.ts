@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readActionKeys } from './action-keys.ts'
 import { parseAction } from './decision.ts'
-import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
+import { keysOfValue, scanActionKeys } from './fast-read.ts'
 
 /** The JSON text of an object with these entries, in this order. A key may occur several times. */
 const objectText = (entries: readonly (readonly [string, string])[]) =>

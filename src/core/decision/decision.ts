@@ -6,7 +6,7 @@ import { createChannelParser } from '../stream/channel-parser.ts'
 import { isEmptyCall } from '../stream/deciding-keys.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
-import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
+import { keysOfValue, scanActionKeys } from './fast-read.ts'
 
 /** The response of one model call, split into its channels. */
 export interface ParsedResponse extends ResponseEnd {

@@ -48,7 +48,7 @@ export function pathWithin(path: string, limit: number): string {
  * characters is cut, and a line after the cut says how to read the whole text.
  */
 export function clip(text: string, limit: number, path?: string): string {
-  const shown = guardHeadings(cutAt(text, limit))
+  const shown = guardHeadings(text.length <= limit ? text : cutAt(text, limit))
   if (text.length <= limit && shown.length <= limit) return shown
   const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
   return `${cutAt(shown, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
@@ -86,7 +86,7 @@ interface PreviewOptions {
 
 /** Returns a short text whole. For a long text, returns its size, its shape, its beginning, and how to read the whole text. */
 export function preview({ what, text, limit, path, json }: PreviewOptions, limits: Caps): string {
-  const guarded = guardHeadings(cutAt(text, limit))
+  const guarded = guardHeadings(text.length <= limit ? text : cutAt(text, limit))
   if (text.length <= limit && guarded.length <= limit) return guarded
   const shown = cutAt(guarded, limit)
   return joinLines(

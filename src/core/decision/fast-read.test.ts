@@ -4,7 +4,7 @@ import { cutAt, cuts, hostileText } from '../../../test/support/generators/text-
 import type { Channel } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { collectChannels, decisionChannels } from './decision.ts'
-import { readPlainChannels } from './fast-channels.ts'
+import { readPlainChannels } from './fast-read.ts'
 
 const ordinary =
   '<channel:thinking>I look it up.</channel:thinking>\n<channel:action>{"action":"call_tool","notes":"a > b"}</channel:action>\n\n<channel:code>x = 1\n</channel:code>\n'
