@@ -36,9 +36,10 @@ export interface CheckoutResult {
 type Contents = ReadonlyMap<string, Uint8Array>
 
 /**
- * Copies the requested sources into `files/` of the turn. All sources are read before the folder changes. Then the hashes of the new files
- * are recorded, and the folder is replaced in one step. If the process dies, the folder is the old or the new one. With the record, another
- * process can tell the checked-out files from those that the turn wrote.
+ * Copies the requested sources into `files/` of the turn. A source of a checkout is a file, a folder or all files of an earlier turn. All
+ * sources are read before `files/` changes. Then the hashes of the new files are recorded, and `files/` is replaced in one step. If the
+ * process dies, `files/` has all old files or all new ones. With the recorded hashes, the process that resumes the turn can tell the
+ * checked-out files from those that the turn wrote.
  */
 export async function checkout(turnId: string, request: CheckoutRequest, context: CheckoutContext): Promise<CheckoutResult> {
   try {
@@ -106,7 +107,7 @@ async function readSources(wanted: readonly CheckoutSource[], context: CheckoutC
   return { sources, problems }
 }
 
-/** The files in the folder whose content is that of a version, by path. */
+/** The files in the new folder whose content the checkout took from a version, by path. */
 function storedFilesOf(sources: readonly SourceContents[], folder: Contents): ReadonlyMap<string, StoredFile> {
   const found = new Map<string, StoredFile>()
   for (const { contents, stored } of sources) {
@@ -128,7 +129,7 @@ const checkoutFailure = (
 
 /**
  * Combines layers of files. A file of a later layer replaces the file with the same path. If a path is a file in one layer and a folder in
- * another, the later layer wins.
+ * another, the result has what the later layer has at this path.
  */
 function layerFiles(layers: readonly Contents[]): Map<string, Uint8Array> {
   const result = new Map<string, Uint8Array>()
@@ -149,8 +150,8 @@ const CheckoutRecord = z.object({
   mode: z.enum(['replace', 'overlay']),
   from: z.array(z.object({ turnId: z.string(), rel: z.string() })),
   /**
-   * The scopes that were checked out whole. In these scopes, the version of the turn has exactly the files of the turn. Older records may
-   * have `true`.
+   * The scopes that were checked out whole. In these scopes, the version of the turn has exactly the files of the turn. Records of
+   * older versions of Daybook may have `true`, which is read as an empty list.
    */
   scopes: z.union([z.literal(true), z.array(z.string())]).transform((scopes) => (scopes === true ? [] : scopes)),
   /** Every path that a checkout put into the folder. If such a file is missing at the end of the turn, the turn has deleted it. */

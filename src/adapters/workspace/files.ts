@@ -55,7 +55,7 @@ export async function findTurnFiles(
   const isWanted = (path: string) => (area === 'files' ? isWithin(path, rel) : path === rel)
   const onDisk = [...(await listBelow(files, `${turnId}/${area}`)).keys()].filter((path) => area !== 'files' || !isExcluded(path))
   const known = new Set([...recordedRels(await history.paths(turnId), area), ...onDisk].filter(isWanted))
-  if (rel !== '') known.add(rel) // look for the requested file even if it is not listed
+  if (rel !== '') known.add(rel) // look for the requested file, even if neither the journal nor the folder lists it
   const recorded = new Map<string, Uint8Array>()
   const missing: string[] = []
   for (const path of [...known].sort()) {

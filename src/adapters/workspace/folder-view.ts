@@ -14,8 +14,8 @@ export interface FolderView {
   /** Makes a turn the running turn. */
   startTurn(turnId: string): void
   /**
-   * The scopes of a turn, sorted, without excluded names. The folder of the running turn is listed only at the first call and after
-   * `forget`.
+   * The scopes of a turn, sorted. Files with excluded names, such as `node_modules`, are not counted. The folder of the running turn is
+   * listed only at the first call and after `forget`.
    */
   scopes(turnId: string): Promise<readonly WorkspaceScope[]>
   /** The folders of turns, oldest first. They are listed only at the first call. */
@@ -28,7 +28,8 @@ export interface FolderView {
    */
   forget(): void
   /**
-   * A counter of `forget` and of replaced folders. If it has not changed, only single writes have changed the folder of the running turn.
+   * A number that grows when `forget` is called and when a folder of the running turn is replaced. While it stays the same, files of the
+   * running turn were changed only one by one, by `files.write` and `files.remove`.
    */
   readonly generation: number
   /** How many files of the running turn were written or removed one by one. Excluded names are not counted. */
@@ -44,7 +45,7 @@ export function createFolderView(files: Files): FolderView {
   let roots: Set<string> | undefined
   let [generation, writes] = [0, 0]
 
-  /** The path below `files/` of the running turn. Undefined for other paths and for excluded names. */
+  /** The part of a path after `<running turn>/files/`. Undefined for paths in other folders and for excluded names. */
   function relOf(path: string): string | undefined {
     const prefix = turnId === undefined ? undefined : `${filesFolder(turnId)}/`
     if (prefix === undefined || !path.startsWith(prefix)) return undefined

@@ -20,7 +20,7 @@ interface HydrationContext {
   readonly history: RecordedFiles
 }
 
-/** The number of files from which the folder is replaced in one step. Fewer files are written one by one. */
+/** If this many files or more have to be written, the whole folder is replaced in one step. Fewer files are written one by one. */
 const MIN_FOLDER_WRITE = 4
 
 /** Fetches files of an earlier turn into its folder on this machine. The files are read-only. */
@@ -75,8 +75,8 @@ export async function hydrateCurrent(
 }
 
 /**
- * Returns a Failure, such as a full disk. It is reported for its ref, and the other refs are still fetched. Any other error is a bug and is
- * thrown.
+ * Returns the error if it is a `Failure`, for example because the disk is full. The caller reports it for the ref that failed, and still
+ * fetches the other refs. Any other error is a bug and is thrown.
  */
 function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error

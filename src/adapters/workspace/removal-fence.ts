@@ -2,10 +2,10 @@ import { Failure } from '../../core/failure.ts'
 import type { Files } from '../../ports/files.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
-/** What all opened folders of one conversation share. */
+/** The state that all opened folders of one conversation share. It tells whether files in them may still be changed. */
 interface Gate {
   removed: boolean
-  /** The changes of files that are running now. */
+  /** The calls of `write`, `remove` and `replaceFolder` that are running now. */
   readonly changes: Set<Promise<unknown>>
 }
 
@@ -14,7 +14,7 @@ interface Gate {
  * deleted, and would otherwise create the folder again.
  */
 export function createRemovalFence() {
-  // weak, because a workspace is never closed. The folders that are in use keep their gate alive.
+  // By folder of the conversation. Weak references, because a workspace is never closed. Folders that are in use refer to their gate.
   const gates = new Map<string, WeakRef<Gate>>()
   const forgotten = new FinalizationRegistry<string>((home) => {
     if (!gates.get(home)?.deref()) gates.delete(home)
@@ -30,13 +30,13 @@ export function createRemovalFence() {
   }
 
   return {
-    /** The folders with the check. `home` is the folder of the conversation. */
+    /** Returns the folders, with functions that throw after `remove`. `home` is the folder of the conversation. */
     guard(home: string, { files, scratch, runtime }: WorkspaceFolders): WorkspaceFolders {
       const gate = gateOf(home)
       return { files: guarded(files, gate), scratch: guarded(scratch, gate), runtime: guarded(runtime, gate) }
     },
 
-    /** Closes the folders that are open, waits for changes that are running, and then runs `removeFiles`. */
+    /** Makes all later changes in the open folders fail, waits for the changes that are running, and then runs `removeFiles`. */
     async remove(home: string, removeFiles: () => Promise<void>): Promise<void> {
       const gate = gates.get(home)?.deref()
       gates.delete(home) // folders that are opened from now on belong to a new conversation with the same name

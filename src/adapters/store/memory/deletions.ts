@@ -37,7 +37,7 @@ export function createDeletions({ conversations, references, clock, newEpoch, wr
     return hold(conversationId, references.hashesIn(entries.map(({ change }) => change)), owner)
   }
 
-  /** Removes everything of a deleted conversation, and returns how many blobs were removed. After a failure, any agent may finish the deletion. */
+  /** Removes the files and blobs of a deleted conversation. Returns the number of removed blobs. If it fails, any agent may try again. */
   async function finish(conversationId: string, deletion: Deletion, options: DeleteOptions): Promise<number> {
     const isOurs = () => deletions.get(conversationId) === deletion // false when another owner has taken over the deletion
     try {

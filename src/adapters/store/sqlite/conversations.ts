@@ -82,7 +82,7 @@ export function createConversations(database: Database) {
 
     findCommitted,
 
-    /** Starts a new lease, whoever held the last one. */
+    /** Starts a new lease, even if another owner still holds the current one. */
     newLease(conversationId: string, owner: Owner | null, now: string): Lease {
       const lease = { epoch: newEpoch(), owner, expiresAt: owner && leaseExpiry(now) }
       writeLease(conversationId, lease)
@@ -157,7 +157,8 @@ export function leaseOf(row: ConversationRow): Lease {
 }
 
 /**
- * The process of the owner. Empty when an older version of Daybook took the claim: it left the values of an earlier owner in these columns.
+ * The data that identifies the process of the owner. Empty when an older version of Daybook took the claim. That version does not write
+ * these columns, so they still have the values of an earlier owner.
  */
 function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'> {
   const { owner_started_at: startedAt, owner_boot_id: bootId, owner_pid_ns: pidNs } = row

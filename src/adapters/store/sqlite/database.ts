@@ -14,7 +14,7 @@ export interface Database {
   write<T>(work: () => T | Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
-  /** A text that differs from the one before if this process or another has committed anything since. */
+  /** A text that changes with every commit of this process or of another one. Compare it with an earlier one to notice commits. */
   revision(): string
   /** Prepares a statement for use inside `write`. */
   writeStatement<Row extends object>(sql: string): Statement<Row>
@@ -64,7 +64,7 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
       const result = await work()
       commit.run()
       commits++
-      checkFile() // after the commit: what was written to a removed file is not durable
+      checkFile() // SQLite can commit to a removed file without an error, but the data is lost
       return result
     } catch (error) {
       if (writer.isTransaction) writer.exec('ROLLBACK')

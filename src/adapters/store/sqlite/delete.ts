@@ -29,7 +29,7 @@ const ENTRIES_PER_STEP = 1_000
  * commit.
  */
 export function createDeleter(database: Database, conversations: Conversations, blobs: BlobStore, clock: Clock) {
-  // the title is removed at once, because the row stays until the end
+  // the title is removed at once, because the row stays until the last step of the deletion
   const mark = database.writeStatement(
     'UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL WHERE key = ?',
   )
@@ -92,7 +92,7 @@ export function createDeleter(database: Database, conversations: Conversations, 
     }
   }
 
-  /** Takes over an unfinished deletion. Undefined when it is finished, or when a living process works on it. */
+  /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
   const takeOver = (conversationId: string, owner: Owner | undefined): Promise<Deletion | undefined> =>
     database.write(() => {
       const row = conversations.findAny(conversationId)
@@ -124,7 +124,7 @@ export function createDeleter(database: Database, conversations: Conversations, 
       return true
     },
 
-    /** Marks these conversations as deleted. Call it inside `database.write`, then call `finish` outside. */
+    /** Marks a conversation as deleted. Call it inside `database.write`. When the write has ended, call `finish` with the result. */
     begin,
     finish,
 

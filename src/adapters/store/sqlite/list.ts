@@ -7,16 +7,19 @@ import type { Database, Statement } from './database.ts'
 /** How many titles a search compares before other work of the process may run. */
 const SEARCH_CHUNK = 500
 
-/** The parts of a query that decide which index is used. */
+/** The conditions of a list query. They decide which SQL index the query uses. */
 export interface ListFilter extends Pick<ListQuery, 'plain' | 'open'> {
-  /** Only ids of the form `<folder><name>` without another slash in the name. `''` stands for ids without a slash. */
+  /** Only ids directly in this folder, such as `tenant/project/user/`: no slash follows the folder. `''` stands for ids without a slash. */
   readonly folder?: string
   /** Only ids that begin with this text. The matching rows have to be sorted, so `folder` is faster. */
   readonly prefix?: string
   readonly after?: { readonly activity: string; readonly id: string }
 }
 
-/** The SQL of a page and its values, without the limit. No query reads the whole table: an index gives the rows in order. */
+/**
+ * The SQL that reads a page of the list, and its values. The caller adds the last value, the maximum number of rows. For each filter there
+ * is an SQL index, so no query reads the whole table.
+ */
 export function listQuery(
   { folder, prefix, open, after }: ListFilter,
   columns = '*',
@@ -45,7 +48,7 @@ function firstAfter(prefix: string): string | undefined {
   while (points.at(-1) === 0x10ffff) points.pop()
   const last = points.pop()
   if (last === undefined) return undefined
-  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) // surrogates are no characters
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) // 0xd800 to 0xdfff are surrogates
 }
 
 export function createLister(database: Database) {
@@ -62,7 +65,7 @@ export function createLister(database: Database) {
     })
   }
 
-  /** Whether all ids with this prefix are directly in the folder of this name. This is so for the conversations of one user. */
+  /** Whether a prefix is a folder without subfolders, such as `tenant/project/user/`. Then the filter `folder` finds the same ids faster. */
   const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
 
   function filterOf({ plain, open, prefix = '' }: ListQuery): ListFilter {

@@ -24,7 +24,7 @@ const HEADER_BYTES = 512
  */
 export function openConnections(file: string, allowReadOnly: boolean): Connections {
   try {
-    // read this before the size: another process may be creating the file, and the log appears after the first page
+    // Look for the log before reading the size: another process may be creating the file, and it writes the log after the first page.
     const hasLog = hasWriteAheadLog(file)
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
@@ -105,7 +105,7 @@ function migrate(writer: DatabaseSync): void {
  * `store.damaged`. A file of a newer version throws `store.newer`.
  */
 export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
-  // SQLite takes an empty file for an empty database
+  // SQLite would open an empty file as an empty database, without an error
   if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does')
   const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {

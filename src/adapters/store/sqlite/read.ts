@@ -110,7 +110,10 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
   const pageAfter = (conversationId: string, after: number, limit: number) =>
     inConversation(conversationId, ({ key }) => entriesAfter.all(key, after, Math.min(limit, PAGE_SIZE))) ?? []
 
-  /** The entry of a row. Undefined when another process has removed the row since it was read: rows are removed before their blobs. */
+  /**
+   * The entry of a row. If a blob of the row is missing, another process may have deleted the row or its conversation. Then the result is
+   * undefined.
+   */
   async function readIfStored(conversationId: string, row: TypedRow): Promise<Entry | undefined> {
     const read = async () => (await readRows(conversationId, [row]))[0]
     try {

@@ -80,7 +80,7 @@ export function createRowReader(blobs: BlobStore) {
     return parsed.map(({ seq, value, hashes }) =>
       orDamagedRow(conversationId, seq, () => ({
         seq,
-        // `fetchTexts` has fetched all of them
+        // `texts` has every hash that `decodeRow` asks for, because `fetchTexts` has fetched all `hashes`
         change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value),
       })),
     )
@@ -100,7 +100,7 @@ export function createRowReader(blobs: BlobStore) {
     return texts
   }
 
-  /** The texts that are being fetched. Many readers of one entry then hold one string, and the blob is read once for all of them. */
+  /** The texts that are being fetched now, by hash. If several callers need the same text at the same time, its blob is read once. */
   const fetching = new Map<string, Promise<string>>()
 
   function fetchOnce(sha256: string): Promise<string> {

@@ -36,7 +36,8 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const deleter = createDeleter(database, conversations, blobs, clock)
   const remover = createRemover(database, conversations, blobs, deleter)
   const journal = createJournalWriter(database)
-  const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'") // writes a page, changes nothing
+  // writes to the file without changing a value, so that `check` fails if the file can not be written
+  const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
   const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs, clock })
   const { watch, close: closeWatch } = createWatch(database)
 
@@ -92,8 +93,8 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
 }
 
 /**
- * Reads again if a blob is missing. Another process may have deleted the conversation after its row was read and before the blob was read.
- * Rows are deleted before blobs, so the second read finds no conversation.
+ * Reads again if a blob is missing. After the rows were read, another process may have deleted these rows or the conversation, and then the
+ * blob. In this case the second read does not find the rows, and needs no blob of them.
  */
 async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {

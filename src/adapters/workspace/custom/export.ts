@@ -8,8 +8,8 @@ import { type Manifest, nextManifest, storeManifest } from './versions.ts'
 type Put = Parameters<Workspace['exportVersions']>[2]
 
 /**
- * Makes manifests for versions that are stored in another way, such as git commits. The parent of each manifest is the one of the version
- * before.
+ * Makes manifests for versions that are stored in another way, such as git commits. The parent of each manifest is the manifest of the
+ * version before. Versions that already have a manifest in the journal are skipped.
  */
 export async function exportVersions(turnIds: readonly string[], versions: VersionStore, history: RecordedFiles, put: Put) {
   const exported = new Map<string, ExportedVersion>()
@@ -19,7 +19,7 @@ export async function exportVersions(turnIds: readonly string[], versions: Versi
     const stored = hasManifest(await history.manifest(turnId)) ? undefined : await versions.find(turnId, history)
     if (!stored) continue
     await putFiles(turnId, stored, refs, { versions, history, put })
-    // `putFiles` has put all files
+    // `refs` has every hash, because `putFiles` has put all files of the version
     const version = new Map([...stored].map(([rel, file]) => [rel, storedAs(refs.get(file.hash) as BlobRef)]))
     const manifest = nextManifest(parent, version)
     const { manifest: written, keeps } = await storeManifest(manifest, { put })

@@ -43,7 +43,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     if (recorded !== undefined) continue
     const bytes = changed.has(rel) ? contents.get(rel) : undefined
     if (bytes) refs.push(await blobs.put(bytes))
-    // the new block refers to the blob too, because retention may remove the older block
+    // the new publish block refers to this older blob too, because retention may remove the older publish block
     else if (manifest.files.has(rel)) refs.push({ sha256: hash, size })
   }
   const stored = await storeManifest(manifest, blobs)

@@ -64,7 +64,10 @@ async function loadVersion(turnId: string, history: RecordedFiles, blobs: Pick<B
   }
 }
 
-/** The version that a manifest describes. All manifests in its chain of parents are applied. The first one applied lists every file. */
+/**
+ * The version that a manifest describes. The oldest manifest in its chain of parents lists every file. The changes in the later manifests
+ * are applied to this list, the oldest first.
+ */
 async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
   const manifests = [top]
   const seen = new Set<string>()
@@ -121,7 +124,7 @@ function createKeptReader(history: RecordedFiles, blobs: Pick<BlobStore, 'get'>)
  */
 export interface Manifest {
   readonly parent?: string
-  /** The number of manifests in the chain of parents. */
+  /** The length of the chain of parents. 0 for a manifest without a parent. */
   readonly depth: number
   /** The number of entries in this manifest and all manifests in its chain of parents. */
   readonly weight: number
@@ -135,8 +138,8 @@ const MAX_DEPTH = 64
 const MAX_INLINE_LENGTH = 8_000
 
 /**
- * The manifest of a new version. It lists every file if the chain would be too long, or if the chain would have more than twice as many
- * entries as files.
+ * The manifest of a new version. Usually it lists only the files that differ from the parent. It lists every file and has no parent if the
+ * chain would be longer than `MAX_DEPTH`, or if the chain would have more than about twice as many entries as the version has files.
  */
 export function nextManifest(
   parent: { readonly turnId: string; readonly version: Version; readonly manifest: Manifest } | undefined,
@@ -156,7 +159,7 @@ export function changesBetween(before: Version, after: Version): ReadonlyMap<str
   return new Map<string, StoredFile | 'deleted'>([...changed, ...deleted])
 }
 
-/** The manifest in the form of the publish block: JSON, or a reference to a blob to which the block refers. */
+/** The manifest as the publish block contains it. A long manifest is stored as a blob, and the block contains a reference to the blob. */
 export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, 'put'>) {
   const text = manifestText(manifest)
   if (text.length <= MAX_INLINE_LENGTH) return { manifest: parseJson(text), keeps: [] }

@@ -11,8 +11,8 @@ import { readTurnChanges, type TurnIndex } from './turn-index.ts'
 type RepositoryStatus = 'clean' | 'dirty' | 'uninitialized'
 
 /**
- * Makes the function that describes the repository of a turn, without hashes and refs. It starts git only if the branch has moved, or if
- * files may have changed without a write of this process.
+ * Makes the function that describes the repository of a turn for the announce. The description has no hashes and no refs. The function
+ * starts git only if the branch has moved, or if a program may have changed files.
  */
 export function createGitDescriber(lineage: Lineage, index: (turnId: string) => TurnIndex): WorkspaceKind['describe'] {
   const readHeadFacts = createHeadReader(lineage)

@@ -120,8 +120,8 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
 const isInManifest = ({ keptBy }: StoredFile): boolean => keptBy !== undefined
 
 /**
- * Whether the record of a publish is about this commit. It is not if this machine has published the turn and died, and another machine has
- * published the turn again.
+ * Whether the publish record in the journal is about this commit. This machine may have made a commit and died before the journal had the
+ * record. If another machine then published the turn again, the record is about the commit of the other machine.
  */
 const isCommitOf = (record: unknown, commit: string) => !isObject(record) || record.commit_sha === undefined || record.commit_sha === commit
 

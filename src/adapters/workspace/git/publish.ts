@@ -61,7 +61,7 @@ export async function publishGit(turnId: string, { previous, at }: PublishReques
     version_ref: lineage.refs.version(turnId),
     ...(previous !== undefined && (await isParentLost(previous, parent, context)) && { parent_unavailable: previous }),
   }
-  // the second case: this turn made the commit before a crash
+  // The turn has made the commit now, or it made the commit before a crash. Then the subject of the commit has the id of the turn.
   const isOwn = commit !== parent || (await commitSubject(lineage, commit)) === snapshotMessage(turnId)
   return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
 }
@@ -76,7 +76,8 @@ async function makeTurnRoot({ turnRoot }: TurnIndex): Promise<void> {
 }
 
 /**
- * Whether the new version lacks the files of the version before. That version is in the storage of another system, or it could not be read.
+ * Whether the new version lacks the files of the version before. This happens if the branch has no commit yet. It also happens if the
+ * version before is a manifest in the journal that `adoptVersion` could not read and commit.
  */
 async function isParentLost(previous: string, parent: string | undefined, { lineage, history }: GitPublishContext): Promise<boolean> {
   if (parent === undefined) return true
@@ -103,7 +104,8 @@ export async function commitVersion(
   { plan, contents, now, base, head: known }: NewVersion,
 ) {
   for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
-    const head = await ((attempt === 0 && known) || readHead({ lineage, origin }, turnId, attempt === 0 ? base : undefined)) // a turn that published meanwhile keeps its files
+    // In later attempts, another turn has moved the branch. Then `base` is not used, so that the new version keeps the files of that turn.
+    const head = await ((attempt === 0 && known) || readHead({ lineage, origin }, turnId, attempt === 0 ? base : undefined))
     const version = plan(head)
     if (!version) return undefined
     const { commit: parent, hashes } = head
@@ -137,13 +139,13 @@ async function readHead(
   const known = recorded === undefined || recorded === commit ? undefined : await hashesIfPresent(lineage, recorded)
   if (known) return { commit, hashes, before: known }
   if (recorded === commit) return { commit, hashes, before: hashes }
-  // Without an origin, only this machine can have published the turn, and then it has the ref.
+  // This turn may have made the commit before a crash. Without an origin it ran on this machine, so its version has a ref here.
   const mayBeOwn = origin !== undefined || (await lineage.commitOf(lineage.refs.version(turnId))) === commit
   const base = mayBeOwn ? await commitBefore(lineage, commit, turnId) : commit
   return { commit, hashes, before: base === commit ? hashes : base === undefined ? noFiles : await lineage.hashesOf(base) }
 }
 
-/** The commit of the version of this turn, if there is one. */
+/** The commit of the version of a turn, according to its publish record or else to its ref. Undefined when there is none. */
 async function recordedCommit(turnId: string | undefined, { lineage, history }: GitPublishContext): Promise<string | undefined> {
   if (turnId === undefined) return undefined
   const record = await history.manifest(turnId)
@@ -151,7 +153,7 @@ async function recordedCommit(turnId: string | undefined, { lineage, history }: 
   return typeof commit === 'string' && /^[0-9a-f]{40}$/.test(commit) ? commit : lineage.commitOf(lineage.refs.version(turnId))
 }
 
-/** The files of a commit. Undefined when the repository does not have it. */
+/** The hashes of the files of a commit, by path. Undefined when the repository does not have the commit. */
 async function hashesIfPresent(lineage: Lineage, commit: string): Promise<ReadonlyMap<string, string> | undefined> {
   try {
     return await lineage.hashesOf(commit)

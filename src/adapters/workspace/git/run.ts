@@ -15,8 +15,8 @@ interface GitOptions {
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * Settings that override the configuration files. Otherwise these could make git run programs, such as hooks, or read other files. Together
- * with `environment`, they make git ignore everything that the agent or the user has configured.
+ * Settings that override the configuration files of git. A configuration file could make git run programs, such as hooks, or read other
+ * files. These settings and `environment` together make git ignore everything that the agent or the user has configured.
  */
 const settings = {
   'core.hooksPath': '/dev/null',
@@ -101,7 +101,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
   }
 }
 
-/** Why git could not be started. The working folder may be missing, too, but Daybook creates it. */
+/** Why git could not be started. ENOENT means that the program is missing, because the working folder exists: Daybook has created it. */
 const startFailure = (error: NodeJS.ErrnoException): string =>
   error.code === 'ENOENT'
     ? `the program ${error.path ?? 'git'} was not found. Install it, or choose another kind of workspace`

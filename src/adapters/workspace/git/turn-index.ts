@@ -60,7 +60,10 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
   return { unchanged, changed }
 }
 
-/** The files that are not published because of their names or a `.gitignore`, unless a tool has made them or the turn has checked them out. */
+/**
+ * The files that git ignores, because of their names or a `.gitignore`. Of these, only files that a tool made or that the turn checked out
+ * are published.
+ */
 export async function listIgnored(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<readonly string[]> {
   const printed = await lineage.git(['ls-files', '-z', '-o', '-i', '--exclude-standard', '--', 'files'], {
     index: file,
@@ -70,8 +73,8 @@ export async function listIgnored(lineage: Lineage, { turnRoot, file }: TurnInde
 }
 
 /**
- * The hashes of the turn's files, by path. Also the bytes that the repository may not have yet, by hash, and the files of nested
- * repositories that are not kept.
+ * Reads the files of a turn. `hashes` are the hashes of the files that the version will contain, by path. `contents` are the bytes that the
+ * repository may not have yet, by hash. `refused` are the paths of changed files that the version will not contain.
  */
 export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string, kept: KeptFiles) {
   const hashes = new Map(changes.unchanged)

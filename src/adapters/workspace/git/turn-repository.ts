@@ -65,7 +65,10 @@ async function makeRepository(parts: TurnRepositoryParts): Promise<void> {
   }
 }
 
-/** Fills a new repository with the index of the turn, a commit of it, and the history of the lineage. It refers to no other repository. */
+/**
+ * Fills a new repository with the index of the turn, a commit of the files in the index, and all commits of the lineage. All objects are
+ * copied, so the repository works without the lineage.
+ */
 async function fillRepository(draft: string, { turnId, lineage, index, program }: TurnRepositoryParts): Promise<void> {
   const git = createGit({ repository: draft, ...(program !== undefined && { program }) })
   for (const name of ['objects/info', 'refs/heads', 'info']) await mkdir(join(draft, name), { recursive: true })
@@ -74,7 +77,7 @@ async function fillRepository(draft: string, { turnId, lineage, index, program }
   await writeFile(join(draft, 'info/exclude'), 'outputs/\nattachments/\n')
   const hasIndex = await copyIfExists(index.file, join(draft, 'index'))
   const parent = await lineage.commitOf(lineage.refs.branch)
-  const isFirst = parent === undefined && !hasIndex // then it needs no object of the lineage
+  const isFirst = parent === undefined && !hasIndex // then the repository needs no object of the lineage
   const borrowed = join(draft, 'objects/info/alternates')
   if (!isFirst) await writeFile(borrowed, `${join(lineage.folder, 'objects')}\n`)
   const [tree, parentTree] = await Promise.all([
@@ -86,7 +89,8 @@ async function fillRepository(draft: string, { turnId, lineage, index, program }
   const commit = tree === parentTree ? parent : outputText(await git(['commit-tree', ...parents, '-m', message, tree]))
   await writeFile(join(draft, BRANCH), `${commit}\n`)
   if (isFirst) return
-  await git(['-c', 'core.fsync=none', 'repack', '-a', '-d', '-q']) // copies what is borrowed. It need not be durable, because the lineage is
+  // Copies the objects of the lineage into this repository. The copies are not synced to disk, because the lineage has the same objects.
+  await git(['-c', 'core.fsync=none', 'repack', '-a', '-d', '-q'])
   await rm(borrowed)
 }
 
