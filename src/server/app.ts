@@ -92,6 +92,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     await next()
   })
   app.use('/v1/conversations/import', async (c, next) => {
+    if (c.req.method !== 'POST') return next() // then `import` is the name of a conversation
     requireOperator(c) // checked before the body is read, because a bundle may take much memory
     const release = imports.acquire(c.get('caller').scope)
     try {

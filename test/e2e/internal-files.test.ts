@@ -127,3 +127,13 @@ it('metrics are for operators', async () => {
   const refused = await fetchAs('user', '/metrics')
   expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'role.refused' }])
 })
+
+it('users can use a conversation with the name "import"; only an import needs an operator', async () => {
+  const { fetchAs, client } = await hostFiles({})
+  await client.conversations.create({ id: 'import' })
+  expect(await client.conversations.get('import')).toMatchObject({ id: 'import' })
+  expect(await client.conversations.change('import', { title: 'Rome' })).toMatchObject({ title: 'Rome' })
+  await client.conversations.delete('import')
+  const json = { 'content-type': 'application/json' }
+  expect((await fetchAs('user', '/v1/conversations/import', { method: 'POST', headers: json, body: '{}' })).status).toBe(403)
+})
