@@ -15,7 +15,8 @@ export function loadAgentModule(
     const parts = await importAgent(file).catch((error: unknown) => {
       throw new RangeError(`cannot load ${file}: ${loadFailureText(file, error)}`, { cause: error })
     })
-    if (typeof parts === 'object' && parts !== null) return parts // the members are not checked, so a wrong member fails where it is used
+    // the tools and other members are not checked here; a wrong one causes an error when the agent is created or uses it
+    if (typeof parts === 'object' && parts !== null) return parts
     throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that returns one`)
   }
 }

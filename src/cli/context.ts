@@ -13,21 +13,21 @@ export interface CommandContext {
   readonly terminal: Terminal
   readonly style: Style
   /**
-   * Merges the settings of all sources: flags, environment, configuration file, defaults. An earlier source wins. `more` are flags of the
-   * command.
+   * Merges the settings of flags, environment variables, the configuration file and the defaults. If two of them have the same setting, the
+   * one that is named first wins. `more` has the values of flags that only one command has.
    */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
   /**
-   * Opens the stored conversations of this machine or of a server, calls `use`, and closes them. With `create`, a data folder is made if
-   * there is none.
+   * Opens the conversations of the local data folder or of a server, calls `use`, and closes them. With `create`, a missing data folder is
+   * created.
    */
   withConversations<T>(use: (client: ConversationClient) => Promise<T>, options?: { readonly create: boolean }): Promise<T>
 }
 
 const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
 
-/** `given` are settings of a program that calls `main` itself. They win over flags. */
+/** `given` has settings of a program that calls `main` in its own code. They win over flags. */
 export function createContext(terminal: Terminal, flags: () => SettingsLayer['values'], given: SettingsLayer['values']): CommandContext {
   async function fromFile(): Promise<readonly SettingsLayer[]> {
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))

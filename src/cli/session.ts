@@ -39,7 +39,9 @@ interface ConversationSession {
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /** Rejects when a turn fails and no event reports the failure. Never resolves. */
+  /**
+   * Rejects when a turn of the local agent fails with an error that no event reports. Otherwise it stays pending, and on a server always.
+   */
   readonly broken: Promise<never>
 }
 
@@ -48,7 +50,7 @@ interface SessionOptions {
   readonly conversation?: string | undefined
   /** Whether to open the conversation that was active last, if there is one. */
   readonly latest?: boolean | undefined
-  /** Called when an error occurs outside of a turn. */
+  /** Called for an error of the local agent that does not reject `broken`. `where` names the step that failed, for example `announce`. */
   readonly onProblem: (where: string, error: unknown) => void
 }
 

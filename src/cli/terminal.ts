@@ -6,7 +6,7 @@ import { styleText } from 'node:util'
 export interface Terminal {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: Writable & { readonly isTTY?: boolean }
-  /** The stream for progress, warnings and errors. Programs do not read it. */
+  /** The stream for progress, warnings and errors. They are not written to `output`, so that a program can read the results there. */
   readonly errors: Writable & { readonly isTTY?: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The working folder. Paths that the user gives are relative to it. */
@@ -30,7 +30,8 @@ export function processTerminal(): Terminal {
     folder: process.cwd(),
     onSignal(listener) {
       const onSignal = (signal: NodeJS.Signals) => listener(signal as EndSignal)
-      for (const signal of signals) process.once(signal, onSignal) // `once`: a second signal ends the process at once
+      // `once`: a second signal of the same kind finds no listener, so it ends the process immediately
+      for (const signal of signals) process.once(signal, onSignal)
       return () => {
         for (const signal of signals) process.off(signal, onSignal)
       }

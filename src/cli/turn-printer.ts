@@ -121,7 +121,7 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
         for (const sid of event.sids) sourceLines(sources.get(sid), style).forEach(line)
         break
       default:
-        break // not printed: the user wrote it, or only other clients show it
+        break // the other kinds are not printed, for example the message that the user has just typed
     }
   }
 
@@ -131,7 +131,7 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
       else if (event.type === 'status') statusLines(event, style).forEach(line)
       else readChange(event.change).forEach(printVisible)
     },
-    /** Prints earlier turns, with their prompts and attachments. */
+    /** Prints earlier turns. Unlike `print`, it also prints the messages and attachments of the user. */
     printHistory(blocks: readonly Block[], rows: readonly SourceRow[]): void {
       sources.add(rows)
       for (const event of readBlocks(blocks)) {
@@ -145,13 +145,13 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
 }
 
 /**
- * Writes lines, and texts that arrive in pieces. Before it writes to another output, it ends the unfinished line of the output before. So
- * the outputs look right together on one screen, and each is complete in a file of its own.
+ * Writes lines, and texts that arrive in pieces, to several outputs. If the last line of one output is unfinished, it is ended before
+ * another output is written. So lines do not mix if all outputs are shown on one screen. Each output is also complete if it goes to a file.
  */
 interface LineWriter {
   /** Writes text on a line of its own. */
   line(write: Write, text: string): void
-  /** Appends a piece to the text with the name `stream`. If another text was written before, it begins a new line. */
+  /** Appends a piece to the text with the name `stream`. If the piece before belonged to another text, the piece begins a new line. */
   append(write: Write, stream: string, text: string): void
   /** Ends the current text and its line. */
   endStream(): void

@@ -35,12 +35,14 @@ import { type ClientOptions, createRequest, type RequestOptions } from './reques
 /** Options of `Client.send`. */
 export interface SendOptions {
   /**
-   * What a message does to a running turn. A `followup` (the default) is read before the next decision. A `steer` interrupts the turn. A
-   * `wrap_up` asks it to finish.
+   * What the message does to a running turn. A `followup` (the default) is read before the next decision. A `steer` interrupts the turn. A
+   * `wrap_up` asks the turn to finish.
    */
   readonly mode?: NonNullable<TurnSubmission['mode']>
   readonly files?: readonly { readonly name: string; readonly content: Blob }[]
-  /** A key with which sending a message may safely be repeated: the server accepts only one message with the same key. */
+  /**
+   * A key for one message. If a request fails, send the message again with the same key. The server accepts only one message for each key.
+   */
   readonly idempotencyKey?: string
 }
 
@@ -88,7 +90,7 @@ export type Client = ReturnType<typeof createClient>
 export function createClient(options: ClientOptions) {
   checkOptions('createClient', options, group('an object with `baseUrl`', clientRules))
   const request = createRequest(options)
-  // not validated, because the server is compiled with the same types
+  // The response is not validated, because the routes of the server are compiled with the same types.
   const read = async <T>(path: string, how?: RequestOptions) => (await (await request(path, how)).json()) as T
   const pathOf = (conversationId: string, rest = '') => `/v1/conversations/${encodeURIComponent(conversationId)}${rest}`
 

@@ -21,8 +21,9 @@ const maxRetryMs = 10_000
 const defaultSilenceMs = 30_000
 
 /**
- * Yields the entries after `after`, and then new events until the signal is aborted. Reconnects when the connection is lost. No entry is
- * then repeated or missing, but live text starts again from its beginning. Throws only for a rejection that a retry can not change.
+ * Yields the entries after `after`, and then new events until the signal is aborted. Reconnects when the connection is lost. After that, no
+ * entry is repeated or missing, but the text of a running round is sent again from its beginning. Throws only if the server rejects the
+ * request and trying again would not help, for example with status 404.
  */
 export async function* follow(
   request: Request,
@@ -69,7 +70,7 @@ async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Ui
     for (;;) {
       idle.start()
       const { done, value } = await reader.read()
-      idle.pause() // the time in which the caller handles the event is not silence of the server
+      idle.pause() // while the caller handles the event, nothing is read, so the server does not count as silent
       if (done) return
       yield value
     }
@@ -87,8 +88,8 @@ interface IdleTimer {
 }
 
 /**
- * Creates a timer that aborts a silent connection. After a network failure or a sleep of the machine, only silence shows that the
- * connection is lost.
+ * Creates a timer that ends a connection on which no data arrives. After a network failure, or after the machine was asleep, there is no
+ * error. Only the missing data shows that the connection is lost.
  */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()

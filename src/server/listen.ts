@@ -13,7 +13,7 @@ interface ListenOptions {
   readonly headersMs: number
   /** How many milliseconds the whole request may take to arrive. */
   readonly requestMs: number
-  /** How many milliseconds a client may take to read a piece of a file. */
+  /** How many milliseconds a client may take to read a piece of a file. Then the connection is closed. */
   readonly downloadIdleMs: number
   readonly log: Log
 }
@@ -21,8 +21,8 @@ interface ListenOptions {
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
 /**
- * Serves the app with Node's HTTP server. A malformed or slow request never reaches the app. This function answers it with a problem in the
- * same format.
+ * Serves the app with Node's HTTP server. Requests that are not valid HTTP or arrive too slowly do not reach the app. They get an
+ * `application/problem+json` response too, which this function writes.
  */
 export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): Promise<Server> {
   const { host, port, headersMs, requestMs, downloadIdleMs, log } = options
@@ -32,7 +32,8 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
     const response = await app.fetch(request, env)
     const isFile = response.headers.has('accept-ranges')
     if (!('outgoing' in env) || response.body === null || !(isFile || isEventStream(response))) return response
-    void sendStream(response, env.outgoing as ServerResponse, isFile ? downloadIdleMs : undefined) // this promise never rejects: an error ends the connection
+    // `sendStream` never rejects: after an error it closes the connection
+    void sendStream(response, env.outgoing as ServerResponse, isFile ? downloadIdleMs : undefined)
     return RESPONSE_ALREADY_SENT
   }
   const listener = getRequestListener(handle, {
@@ -50,7 +51,8 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(headersMs, 30_000) / 2,
-      requireHostHeader: false, // authentication checks the header `Host` and answers with a problem
+      // without this, Node would reject a request without `Host` in its own format; the authentication rejects it with a problem
+      requireHostHeader: false,
     },
     (request, response) => {
       responses.set(request.socket, response)
@@ -59,7 +61,7 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = responses.get(socket)
-    // a problem would be written into the middle of another response
+    // If a response is being sent, the connection is closed without a problem. The problem would become part of that response.
     const midResponse = response?.headersSent === true && !response.writableEnded
     if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
@@ -105,9 +107,9 @@ function rawResponse(error: RequestProblem): string {
 const isEventStream = (response: Response): boolean => (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
 
 /**
- * Writes a file, or an event stream, which may last for days. The writer of the adapter is not used, because it keeps a promise for every chunk until
- * the stream ends. If the client disconnects, or reads nothing for `idleMs`, the stream
- * is cancelled.
+ * Sends a file or an event stream. It replaces the function of `@hono/node-server`, which keeps a promise for every chunk until the stream
+ * ends: an event stream may last for days. If the client disconnects, the stream is cancelled. If the client reads nothing for `idleMs`,
+ * the connection is closed, which also cancels the stream.
  */
 async function sendStream(response: Response, outgoing: ServerResponse, idleMs?: number): Promise<void> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -121,13 +123,16 @@ async function sendStream(response: Response, outgoing: ServerResponse, idleMs?:
     }
     outgoing.end()
   } catch {
-    outgoing.destroy() // after `end` the client would take the stream for complete
+    outgoing.destroy() // the client sees that the response is incomplete; after `end` it would look complete
   } finally {
     outgoing.off('close', onClose)
   }
 }
 
-/** Waits until the client has read what was written, or has left. If it reads nothing for `idleMs`, the connection is ended. */
+/**
+ * Waits until the client has read the bytes that were written, or has disconnected. If it reads nothing for `idleMs`, the connection is
+ * closed.
+ */
 function waitForDrain(outgoing: ServerResponse, idleMs?: number): Promise<void> {
   return new Promise((resolve) => {
     const idle = idleMs === undefined ? undefined : setTimeout(() => outgoing.destroy(), idleMs)

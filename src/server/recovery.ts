@@ -3,17 +3,20 @@ import type { SkippedConversation } from '../agent/recovery/recover.ts'
 import type { Log } from './log.ts'
 
 /**
- * How often the server looks for unfinished turns, if it knows no earlier time for an attempt. Another process on the same store may die at
- * any time.
+ * How often the server looks for unfinished turns. Another process with the same store may die at any time and leave a turn unfinished. If
+ * the lease of a skipped conversation ends earlier, the server looks earlier.
  */
 const sweepMs = 30_000
 
-/** The shortest pause between two attempts. It is needed if the clock of the store is behind that of the server. */
+/**
+ * The shortest pause between two attempts. If the clock of the store is behind the clock of the server, a lease has ended for the server
+ * but not for the store. Without the pause, the server would then try again at once, many times.
+ */
 const minPauseMs = 100
 
 /**
- * Resumes unfinished turns now, and again at intervals. If conversations were skipped, the next attempt is made when the first of their
- * leases ends. The returned function stops the attempts.
+ * Resumes unfinished turns now, and again at intervals. A conversation is skipped if another process has its claim. Then the next attempt
+ * is made when the first lease of the skipped conversations ends. The returned function stops the attempts.
  */
 export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () => string): () => void {
   const logSkipped = createSkipLog(log)
@@ -46,7 +49,10 @@ export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () =
   }
 }
 
-/** Logs a skipped conversation once for each owner. A living owner would otherwise be logged at every attempt. */
+/**
+ * Makes a function that logs skipped conversations. It logs a conversation again only if another process has the claim now. Otherwise the
+ * same line would be logged at every attempt.
+ */
 function createSkipLog(log: Log): (skipped: SkippedConversation) => void {
   const logged = new Map<string, string>()
   return ({ conversationId, until, owner }) => {

@@ -38,10 +38,11 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
     async drain() {
       stopRecovery()
       shutdown.abort()
-      await agent.drain(settings.drainMs) // meanwhile the server still answers, so that load balancers get 503 from /ready
+      // meanwhile the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
+      await agent.drain(settings.drainMs)
       await agent.close()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      // otherwise `close` would wait for connections that clients keep open
+      // closes connections without a request; clients may keep them open for a long time, and `server.close` waits for them
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
       const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)
       await closed
@@ -66,5 +67,5 @@ const serverParts = group(
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** How many milliseconds responses may take after the last turn has ended. Then all connections are closed. */
+/** How many milliseconds the open responses have to finish after the last turn has ended. Then all connections are closed. */
 const closeGraceMs = 1_000

@@ -17,14 +17,15 @@ export interface ServerSettings {
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
-  /** How long a follower may take to read when too much waits for it. A slower follower is told to reconnect. */
+  /** How many milliseconds a client of an event stream may read nothing while its backlog is full. Then it is told to reconnect. */
   readonly slowFollowerMs: number
   /** How many files one user may download at the same time. */
   readonly downloadsPerUser: number
-  /** How long a client may take to read 64 KiB of a file. A slower download is ended. */
+  /** How many milliseconds a client may take to read 64 KiB of a file. A slower download is ended. */
   readonly downloadIdleMs: number
   /**
-   * The time without events after which the server sends a comment in an event stream. With it the client sees that the connection works.
+   * The number of milliseconds without events after which the server sends a comment in an event stream. The comment shows the client that
+   * the connection still works.
    */
   readonly keepAliveMs: number
   /** How many milliseconds the headers of a request may take to arrive. */
@@ -67,7 +68,8 @@ const auth: OptionRule = (value) => {
   return group('an object with `kind`', { kind: oneOf('local', 'bearer'), ...(isBearer && bearer) })(value)
 }
 
-const milliseconds = numberFrom(0, 2 ** 31 - 1) // a timer with a longer time would fire at once
+// 2 ** 31 - 1 is the longest time of a timer in Node; a timer with a longer time fires at once
+const milliseconds = numberFrom(0, 2 ** 31 - 1)
 const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
 
 const rules: OptionRules<ServerSettings> = {

@@ -9,8 +9,8 @@ import { type Chat, type ChatExit, interrupt, parseChatLine, runChatCommand } fr
 import { createChatScreen } from './screen.ts'
 
 /**
- * Runs one conversation in a terminal, until the user leaves it. Events are printed as they arrive. Meanwhile the lines that the user types
- * are read, and handled one after the other.
+ * Runs one conversation in a terminal, until the user leaves it. Events are printed when they arrive. At the same time, the lines that the
+ * user types are handled one after the other.
  */
 export async function runChat(session: Session, { terminal, style }: CommandContext): Promise<ChatExit> {
   const { conversation } = session
@@ -42,8 +42,8 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     attached: [],
   }
   /**
-   * Called after each line and each turn. If the input has ended, it leaves the chat. If the input is a pipe, it waits for the running turn
-   * first. Otherwise it shows the prompt.
+   * Called after each line and at the end of each turn. If the input has ended, leaves the chat. If the input is a pipe, it leaves only
+   * when no turn is running, so that the last message gets its answer. If the input has not ended and no turn is running, shows the prompt.
    */
   function onIdle(): void {
     if (inputEnded && (!chat.running || terminal.input.isTTY)) exit.resolve('quit')
@@ -79,7 +79,7 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
 
 const historyTurns = 3
 
-/** Prints the last turns of a conversation that is continued. */
+/** Prints the title and the last three turns of a conversation that exists already. */
 async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   const { session, screen, style } = chat
   const { id } = session.conversation
@@ -90,7 +90,7 @@ async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   if (timeline.conversation_title) screen.printLine(style.bold(plainLine(timeline.conversation_title)))
   if (earlier > 0) screen.printLine(style.dim(`… ${earlier} earlier turns: daybook show ${id}`))
   const blocks = timeline.blocks.filter(({ turn_id }) => turns.has(turn_id))
-  // imported rows may lack fields, but only fields that are not printed
+  // The sources of an imported conversation may lack fields of `SourceRow`. The printer does not use these fields.
   printer.printHistory(blocks, timeline.sources_pool as readonly SourceRow[])
   printer.endLine()
   const { open_turn } = await session.conversations.get(id)

@@ -9,7 +9,7 @@ export interface ChatScreen {
   /** Prints text on a line of its own. */
   printLine(text: string): void
   showPrompt(): void
-  /** Hides the prompt until the user types. */
+  /** Removes the prompt from the screen. It appears again when the user types. If the user has typed a part of a line, nothing happens. */
   hidePrompt(): void
   close(): void
 }
@@ -52,7 +52,7 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
     if (key !== undefined && key >= ' ') showPrompt()
   }
 
-  // before readline's own listener, so that the prompt is shown before the first character
+  // This listener must run before the one of readline: it shows the prompt, and then readline shows the typed character after it.
   if (interactive) input.prependListener('keypress', onKey)
   lines.on('line', (text) => {
     promptShown = false
@@ -87,7 +87,10 @@ function clearLine(lines: Interface): void {
   lines.write(null, { ctrl: true, name: 'u' })
 }
 
-/** A writer that can store text and write it later. It knows whether the output is at the start of a line. */
+/**
+ * Makes a writer for the output of a chat. `hold` stores text, and the next `write` writes the stored text first. The writer also knows
+ * whether the output is at the start of a line.
+ */
 function createBufferedWriter(output: Writable) {
   let lineStart = true
   let held = ''
@@ -104,7 +107,7 @@ function createBufferedWriter(output: Writable) {
       held += text
     },
     atLineStart: () => (held === '' ? lineStart : held.endsWith('\n')),
-    /** Writes the stored text and ends its line. */
+    /** Writes the stored text. Then ends the line, unless the output is at the start of a line. */
     endLine() {
       write('')
       if (!lineStart) write('\n')

@@ -22,7 +22,7 @@ export function cacheCommand(context: CommandContext): Command {
   return withExamples(command, [['daybook cache costs', '']])
 }
 
-/** A table with a line for each round, and a summary. The line below a round gives the reason for its miss. */
+/** A table with a line for each round, and a summary. If the cache missed in a round, a second line gives the reason. */
 export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style: Style): string {
   if (rows.length === 0) return 'no model was called yet'
   const cells = rows.map((row, index) => cellsOf(row, rows[index - 1]))

@@ -71,7 +71,7 @@ async function checkNode(): Promise<Check> {
   return { name: 'Node', ok, required: true, found: process.version, advice: 'install Node 24 or newer' }
 }
 
-/** Checks the optional packages. If Node is too old for a package, npm leaves it out without a warning. */
+/** Checks whether the optional packages are installed. If Node is too old for a package, npm does not install it and gives no warning. */
 async function checkPackages(): Promise<Check> {
   const { optionalDependencies } = createRequire(import.meta.url)('daybook/package.json') as {
     optionalDependencies: Readonly<Record<string, string>>
@@ -209,7 +209,7 @@ async function checkBlobs(settings: Settings): Promise<Check> {
     const found = unreferenced ? unreferencedText(unreferenced) : 'nothing stored yet'
     return { ...about, ok: (unreferenced?.old.blobs ?? 0) === 0, found }
   } catch (error) {
-    // `required`, because a server could not open this database either
+    // This failure counts as `required`, because a server could not open the database either.
     return { name: 'blobs', required: true, ok: false, found: errorMessage(error) }
   }
 }

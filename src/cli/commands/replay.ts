@@ -55,7 +55,7 @@ function summary(turns: readonly Replayed[], style: Style): string {
   return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the present code does the same`)
 }
 
-/** Whether the tools or the system text differ. The conversation was then probably recorded with another agent. */
+/** Whether the replay differs in the tools or the system text. Then the conversation was probably recorded with another agent module. */
 const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 

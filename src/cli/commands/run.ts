@@ -80,8 +80,7 @@ async function run(
 }
 
 /**
- * Sends a message and prints the events of its turn. Resolves to the turn when it has ended. Resolves to undefined if the signal aborts
- * before.
+ * Sends a message and prints the events until its turn ends. Resolves to the turn. Resolves to undefined if the signal is aborted first.
  */
 async function submitAndFollow(
   { conversation }: Session,

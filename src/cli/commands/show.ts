@@ -45,7 +45,7 @@ export function showCommand({ terminal, style, withConversations }: CommandConte
   ])
 }
 
-/** When the conversation was active, and how large it is. */
+/** A line that says when the conversation was active, how many turns and sources it has, its origin and its open turn. */
 function conversationFacts(timeline: TimelinePayload, openTurn: string | null): string {
   const { conversation_started_at: started, last_activity_at: active, turn_ids, sources_pool, forked_from: origin } = timeline
   return [
@@ -58,7 +58,7 @@ function conversationFacts(timeline: TimelinePayload, openTurn: string | null): 
   ].join(' · ')
 }
 
-/** When the turn ended, and how large it is. */
+/** A line that says when the turn ended, how many blocks and tokens it has, and which sources it cites. */
 function turnFacts({ end_ts, blocks_count, tokens, sources_used }: TurnLog): string {
   return [
     end_ts === null ? 'not finished' : `ended ${end_ts}`,
@@ -97,7 +97,7 @@ function fullBlock(block: Block, style: Style): string {
   return body === '' ? head : `${head}\n${plainText(body)}`
 }
 
-/** The lines of a prompt, as the model read it. A line is inserted at each mark, up to which the provider may cache the prompt. */
+/** The lines of a prompt, as the model read it. A line with `cache mark` follows the system text and each part that has a mark. */
 function promptLines({ turn_id, iteration, model, system, parts, usage, differs }: PromptView, style: Style): readonly string[] {
   const marks = parts.filter(({ marked }) => marked).length
   const lines = [style.bold(`── ${plainLine(turn_id)} round ${iteration}${model === null ? '' : ` · ${plainLine(model)}`}`)]

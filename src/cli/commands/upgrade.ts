@@ -7,8 +7,8 @@ import { withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
 
 /**
- * The command `upgrade`. It opens the store, which upgrades the database in one transaction. Every other command that opens the store does
- * the same.
+ * The command `upgrade`. It opens the store, and opening the store upgrades the database in one transaction. So every other command that
+ * opens the store upgrades the database too.
  */
 export function upgradeCommand({ terminal, style, settings }: CommandContext): Command {
   const command = new Command('upgrade')

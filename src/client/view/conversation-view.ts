@@ -8,11 +8,11 @@ import type { FileView } from '../../core/view/visible-event.ts'
 export type { FileView }
 
 /**
- * A conversation as a person sees it. A view is never modified. Each event gives a new view, which has the unchanged objects of the view
- * before.
+ * A conversation as a person sees it. A view is never modified. Each event gives a new view, which reuses the objects that the event did
+ * not change.
  */
 export interface ConversationView {
-  /** The `seq` of the latest entry in this view. A follower resumes after it. */
+  /** The `seq` of the latest entry in this view. To get the next events, follow the conversation after this `seq`. */
   readonly lastSeq: number
   readonly title: string | undefined
   readonly turns: readonly TurnView[]
@@ -30,7 +30,10 @@ export interface TurnView {
   readonly startedAt: string
   readonly endedAt: string | undefined
   readonly exitReason: string | undefined
-  /** Whether the turn ended without a result. False while it runs, and also when a limit or the user ended it. */
+  /**
+   * Whether the turn failed: its exit reason is `error`, `protocol_violation`, `cancelled` or `unpriced`. False while the turn runs, and
+   * for all other exit reasons, for example if it ended at a limit or by a steer.
+   */
   readonly failed: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
@@ -42,7 +45,7 @@ export interface TurnView {
   readonly answers: readonly AnswerView[]
   readonly followups: readonly string[]
   readonly questions: readonly string[]
-  /** The files that the agent has delivered. */
+  /** The files that the agent made for users in this turn. */
   readonly files: readonly FileView[]
   readonly usage: Required<Omit<Usage, 'cache_write_long'>>
 }
@@ -127,9 +130,12 @@ export interface LiveRound {
   readonly lanes: readonly LiveLane[]
 }
 
-/** A text that the model is writing. */
+/** A text that the model is writing now, such as the answer or the content of a file. */
 export interface LiveLane {
-  /** The kind of text: thinking, answer, canvas, timeline_text or subsystem. Later versions may add kinds. */
+  /**
+   * The place where a client shows the text: `thinking`, `answer`, `canvas` (the content of a file), `timeline_text` (a text between the
+   * steps) or `subsystem` (the code of an exec tool and its status). Later versions may add markers.
+   */
   readonly marker: string
   readonly artifactName: string | undefined
   readonly format: string

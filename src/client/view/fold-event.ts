@@ -6,8 +6,9 @@ import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversa
 import { newTurn, withBlockEvent } from './turn-view.ts'
 
 /**
- * Returns the view after one more event. An entry that the view already contains changes nothing. Live text (~) stays until the blocks of
- * its round arrive. These may arrive later than the response:
+ * Returns the view after one more event. If the view already contains the entry, returns the view unchanged. Live text (~) stays in the
+ * view until an entry with the blocks of its round arrives. In the second round below, the entry with the answer comes some time after the
+ * entry with the response:
  *
  *   live     ~ ~ ~ ~ │           ~ ~ ~ ~ ~ ~ ~ ~ ~ │
  *   entries          ▼ response, call     response ▼ answer
@@ -41,8 +42,8 @@ function withVisibleEvent(view: ConversationView, event: VisibleEvent): Conversa
       return { ...view, waiting: view.waiting.filter(({ eventId }) => !event.eventIds.includes(eventId)) }
     case 'history':
       return withHistory(view, event)
-    case 'sources.cited': // not needed: each answer contains its sources
-    case 'compaction': // not needed: the summary arrives as an event of its own
+    case 'sources.cited': // not needed, because each answer in the view has the numbers of its sources
+    case 'compaction': // not needed, because the text of the summary arrives as an event `summary`
       return view
     default:
       return withBlockOfTurn(view, event)
@@ -68,7 +69,10 @@ function withResponse(view: ConversationView, { turnId, ts, usage }: ResponseEve
   }))
 }
 
-/** Adds imported blocks. An import may repeat turns that the view already contains. Of these turns only summaries are added. */
+/**
+ * Adds blocks that were imported, or that were inserted into an earlier turn. An import may contain turns that the view already has. Of
+ * such turns, only the summaries are added.
+ */
 function withHistory(view: ConversationView, { title, events, imported }: HistoryEvent): ConversationView {
   const known = new Set(imported ? view.turns.map(({ id }) => id) : [])
   const added = events.filter(({ kind, turnId }) => kind === 'summary' || !known.has(turnId))

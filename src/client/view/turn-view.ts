@@ -2,7 +2,7 @@ import type { Plan } from '../../core/block/index.ts'
 import type { BlockEvent, BlockEventOf, FileView } from '../../core/view/visible-event.ts'
 import type { StepView, ToolStep, TurnView } from './conversation-view.ts'
 
-/** A turn before its first block. */
+/** A turn without any blocks. */
 export const newTurn = (id: string, startedAt: string): TurnView => ({
   id,
   startedAt,
@@ -20,7 +20,7 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   usage: { uncached: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
 })
 
-/** The turn after one more event of its blocks. */
+/** Returns the turn after one more event. The event is about a block of this turn. */
 export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
   switch (event.kind) {
     case 'header':
@@ -57,7 +57,8 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
       const { text, sourcesUsed, truncated, stopped } = event
-      // at the end of a turn all its answers arrive again, and the first of them replaces the earlier ones
+      // Earlier answers are already in the list. At the end of the turn all its answers arrive again. The first of them has `first`, and it
+      // replaces the list.
       const earlier = event.first ? [] : turn.answers
       return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated, stopped }] }
     }

@@ -8,7 +8,10 @@ export type Authenticate = (head: RequestHead) => Promise<AuthResult>
 export interface Caller {
   readonly scope: Scope
   readonly roles: readonly string[]
-  /** When the server stops accepting the token of the caller, in milliseconds since 1970. Streams end then. Undefined without a token. */
+  /**
+   * When the server stops accepting the token of the caller, in milliseconds since 1970. At this time it ends the event streams of the
+   * caller. Undefined if the server uses no tokens.
+   */
   readonly expiresAtMs?: number
 }
 
@@ -30,15 +33,21 @@ type AuthResult =
   /** The request can not be authenticated at the moment. The token may be valid. */
   | { readonly ok: false; readonly status: 503; readonly code: 'auth.unavailable'; readonly title: string; readonly cause: unknown }
 
-/** Times of a key set, in milliseconds. */
+/** How long the keys may be used, and how often they are fetched. All times are in milliseconds. */
 export interface KeySetTimes {
   /** How long one fetch may take. */
   readonly fetch: number
-  /** The age at which the keys are fetched again. */
+  /** The age at which the keys are fetched again. The old keys are used until the fetch has succeeded. */
   readonly fresh: number
-  /** The age up to which keys are used while they can not be fetched. A key that the issuer withdraws works at most this long. */
+  /**
+   * The age up to which keys are used if they can not be fetched again. So a key that the issuer has withdrawn is accepted at most this
+   * long.
+   */
   readonly usable: number
-  /** The time after a fetch in which an unknown key causes no other fetch. Without it, forged tokens could cause a fetch each. */
+  /**
+   * The pause after a fetch. In this time, a token with an unknown key does not cause another fetch. Otherwise each forged token could
+   * cause one.
+   */
   readonly pause: number
 }
 

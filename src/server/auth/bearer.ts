@@ -19,7 +19,7 @@ export interface BearerSettings {
 const minSecretBytes = 32 // the length that HS256 requires; a shorter secret is easier to guess
 const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
 const maxTokenLength = 8 * 1024
-/** How many seconds a token is still accepted after it has expired, because clocks differ. */
+/** How many seconds a token is still accepted after its expiry. The clocks of the issuer and of the server may differ. */
 const toleranceSeconds = 5
 
 /**
@@ -72,7 +72,10 @@ async function createVerifier(key: TokenKey, times: KeySetTimes | undefined): Pr
   return (token, options) => jwtVerify(token, imported, options)
 }
 
-/** Verifies with the key that fits the token. If a token names no key and several fit, each of them is tried. */
+/**
+ * Makes a function that verifies a token with the key to which its header fits. If the header names no key and several keys fit, each of
+ * them is tried.
+ */
 async function verifyWithKeySet(findKey: FindKey): Promise<Verify> {
   const { jwtVerify, errors } = await import('jose')
   return async (token, options) => {

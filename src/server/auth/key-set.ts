@@ -6,19 +6,25 @@ export const defaultKeySetTimes: KeySetTimes = { fetch: 5_000, fresh: 10 * 60_00
 
 const maxBytes = 1024 * 1024
 
-/** Finds the key of a token. Throws `KeySetUnavailable`, or an error of jose when the key set has no key for this token. */
+/**
+ * Finds the key that a token was signed with. Throws `KeySetUnavailable` if the keys can not be fetched. Throws an error of the package
+ * jose if no key fits the token.
+ */
 export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => ReturnType<LocalJWKSet>
 
 /**
- * A key set (JWKS) at a URL. The keys of the last successful fetch are used while the URL fails or hangs, and while they are fetched again.
- * Only a token with an unknown key waits for a fetch.
+ * A key set (JWKS) at a URL. If the URL fails or does not answer, the keys of the last successful fetch are used. They are also used while
+ * the keys are fetched again. A request waits for a fetch only if its token has an unknown key, or if there are no usable keys.
  */
 export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, nowMs: () => number = Date.now): FindKey {
   let keys: { readonly find: LocalJWKSet; readonly fetchedAt: number } | undefined
   let failure: { readonly error: unknown; readonly at: number } | undefined
   let fetching: Promise<void> | undefined
 
-  /** Fetches the keys. Never rejects: a failure is kept in `failure`. Callers at the same time share one fetch. */
+  /**
+   * Fetches the keys. The promise never rejects. After a failure, the error is in `failure`. If a fetch is running already, its promise is
+   * returned.
+   */
   const refresh = (): Promise<void> => {
     fetching ??= fetchKeys(url, times.fetch)
       .then((find) => {
@@ -50,10 +56,10 @@ export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, 
     } catch (error) {
       if (error instanceof errors.JWKSMultipleMatchingKeys) throw error
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw unavailable(error) // the key of this token is malformed
-      if (isWithin(keys?.fetchedAt, times.pause)) throw error // the issuer has just said which keys there are
+      if (isWithin(keys?.fetchedAt, times.pause)) throw error // the keys were fetched a moment ago, so the issuer has no such key
     }
     if (mayFetch()) await refresh()
-    if (failure) throw unavailable() // the issuer may have made this key since the last fetch
+    if (failure) throw unavailable() // the fetch failed, so the token may have a new key of the issuer
     return (usableKeys() ?? find)(header, token)
   }
 }

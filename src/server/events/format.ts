@@ -18,7 +18,7 @@ export interface Format {
 /**
  * Why the server ends a stream:
  *
- * - `resync`: the client was too slow, or reading the events failed. The client must connect again
+ * - `resync`: the client was too slow, its token has expired, or reading the events failed. The client must connect again
  * - `shutdown`: the server shuts down
  * - `over`: there are no more events
  */

@@ -40,17 +40,16 @@ const burstMs = 2
 const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
- * A response with server-sent events. It lasts until the events end, the client disconnects, its token expires or the server
- * shuts down.
+ * A response with server-sent events. It lasts until the events end, the client disconnects, its token expires or the server shuts
+ * down.
  *
- *    events ─▶ backlog ─▶ frames ─▶ about 64 KB per pull ─▶ client
+ *   events ─▶ backlog ─▶ frames ─▶ about 64 KB per pull ─▶ client
  *
  * The stream writes more only when the client has read the bytes that were written before. Until then, events wait in the backlog. When the
- * backlog is full, the stream stops reading events, and there are two cases:
+ * backlog is full, the stream reads no more events until the backlog is half empty. The event that filled the backlog sets the time limit:
  *
- * - The next event is an entry that was stored before the stream began. The stream waits for the client without a time limit, because these
- *   entries can be read from the store later.
- * - The next event is new. If the backlog is still full after `slowMs`, its events are dropped and the client is told to reconnect.
+ * - If it is an entry that was stored before the stream began, there is no limit. The entries after it can be read from the store later.
+ * - If it is a new event, the limit is `slowMs`. After this time the backlog is dropped and the client is told to reconnect.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, start, keepAliveMs = 3_000, shutdown, expired, slowMs = 10_000 } = options

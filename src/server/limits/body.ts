@@ -14,14 +14,14 @@ export function limitSize(large: number, small: number) {
     const { body } = c.req.raw
     if (body && declared === undefined) {
       const bytes = await unlessBrokenOff(readLimited(body, limit))
-      // Hono stores a promise here, although its type is that of the resolved value
+      // Hono expects a promise of the bytes here, although the type of `bodyCache` says that it has the bytes themselves.
       c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer
     }
     await next()
   }
 }
 
-/** Reads a body of unknown length. Throws as soon as it is too large. */
+/** Reads a body whose length the client did not declare. Throws as soon as more than `limit` bytes have arrived. */
 async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Promise<ArrayBuffer> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -33,10 +33,12 @@ async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Pro
   return Uint8Array.from(Buffer.concat(chunks)).buffer
 }
 
-/** The bytes of the body. */
 export const bodyBytes = (c: Context<Env>): Promise<ArrayBuffer> => unlessBrokenOff(c.req.arrayBuffer())
 
-/** Turns a failure to read the body into a problem of the request. The client has left, or was disconnected because it was too slow. */
+/**
+ * Awaits the reading of a body. If the reading fails, throws a problem with status 400 instead of the error. It fails when the client
+ * disconnects, or when the server disconnects a client that is too slow.
+ */
 async function unlessBrokenOff<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
@@ -49,8 +51,8 @@ async function unlessBrokenOff<T>(reading: Promise<T>): Promise<T> {
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
 
 /**
- * Parses a body that is JSON, so that the routes get the parsed value. Rejects JSON that is malformed or beyond a limit, and a body that is
- * neither JSON nor a form for `/turns`.
+ * Parses a JSON body, so that the routes get the parsed value. Rejects malformed JSON and JSON that exceeds a limit. Also rejects every
+ * other kind of body. Only `/turns` may get a form (`multipart/form-data`).
  */
 export async function readBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')

@@ -2,13 +2,16 @@ import { isObject } from '../../core/json.ts'
 import { RequestProblem } from '../problem.ts'
 
 /**
- * How much a bundle may contain that is imported over HTTP. The time that an import takes depends on these numbers more than on the size of
- * the body. The block count includes the timeline, the turn logs and the archive. A bundle that the command line imports into its own data
- * folder has no such limits.
+ * The limits of a bundle that is imported over HTTP. The time of an import depends more on these counts than on the size of the body.
+ * `blocks` counts the blocks of the timeline, the turn logs and the archive together. When the command line imports a bundle into a local
+ * data folder, these limits do not apply.
  */
 export const importLimits = { blocks: 20_000, turns: 10_000, sources: 10_000 } as const
 
-/** Rejects a bundle that is too large, before it is parsed. Values of the wrong type count nothing, because the parser rejects them. */
+/**
+ * Rejects a bundle that has too many blocks, turns or sources. It runs before the fields of the bundle are validated. A field of the wrong
+ * type counts as empty here, because the validation rejects it later.
+ */
 export function checkImportSize(bundle: unknown): void {
   const { timeline, sources_pool: pool, turn_logs: logs, archive, blocks } = fieldsOf(bundle)
   const turns = Array.isArray(logs) ? logs : []

@@ -6,9 +6,12 @@ import { invalidRequest, RequestProblem } from '../problem.ts'
  * its size suggests.
  */
 interface JsonLimits {
-  /** How deep lists and objects may be nested. Requests are less deep, and recursive functions can handle this depth. */
+  /**
+   * How deep lists and objects may be nested. Valid requests are nested less. At this depth, a recursive function does not overflow the
+   * stack.
+   */
   readonly depth: number
-  /** How many values all lists and objects may have together. */
+  /** How many values all lists and objects of the body may have together. */
   readonly values: number
   /** How many keys one object may have. */
   readonly keys: number
@@ -16,10 +19,10 @@ interface JsonLimits {
 
 export const jsonLimits: JsonLimits = { depth: 64, values: 500_000, keys: 10_000 }
 
-/** How many bytes are scanned before other requests get their turn. */
+/** How many bytes are scanned without a break. After each slice of this size, the server handles other requests. */
 const sliceBytes = 1024 * 1024
 
-/** Parses a body. Rejects a body that is not UTF-8, not JSON, beyond a limit, or that contains half of a surrogate pair. */
+/** Parses a body as JSON. Rejects a body that is not UTF-8, is not JSON, exceeds a limit, or has a string with half of a surrogate pair. */
 export async function parseJsonBody(bytes: Uint8Array, limits: JsonLimits = jsonLimits): Promise<unknown> {
   const scanner = createJsonScanner(limits)
   for (let at = 0; at < bytes.length; at += sliceBytes) {
@@ -58,16 +61,19 @@ const backslash = 0x5c
 const comma = 0x2c
 
 /**
- * Counts the nesting, the values and the keys of a JSON text that arrives in slices of bytes, and throws a problem that names the limit.
- * The text is not parsed, because a parser would have built the values before they are counted. In UTF-8, no byte of a longer character
- * equals a bracket, a comma or a quote.
+ * Counts the nesting, the values and the keys of a JSON text that arrives in slices of bytes. Throws a problem that names the limit if the
+ * text exceeds one. The text is not parsed, because a parser would use the memory before the limits are checked. The scanner may look at
+ * single bytes: in UTF-8, no byte of a longer character equals a bracket, a comma or a quote.
  */
 export function createJsonScanner(limits: JsonLimits): {
   scan(bytes: Uint8Array): void
   readonly deepest: number
   readonly values: number
 } {
-  /** For each open list or object: the number of its keys so far. Lists have no keys, so they count from minus infinity. */
+  /**
+   * Has a number for each list or object that is open at this position. For an object it is the number of keys so far. For a list it is
+   * minus infinity, which never reaches the limit of keys.
+   */
   const keys: number[] = []
   let values = 1
   let deepest = 0
@@ -114,8 +120,8 @@ export function createJsonScanner(limits: JsonLimits): {
 const tooMuchJson = (what: string) => new RequestProblem(413, 'request.too_large', `The request is too large: ${what}.`)
 
 /**
- * Whether no string contains half a surrogate pair, which a store would change. The function is recursive, so the depth must be
- * limited before.
+ * Whether all strings are well-formed. A string with half of a surrogate pair is not: a store can not save it unchanged. The function is
+ * recursive, so the depth of `value` must have been checked before.
  */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()

@@ -5,14 +5,15 @@ import { RequestProblem } from '../problem.ts'
 export interface TurnQuota {
   /**
    * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit. The returned
-   * function releases the place. Call it when the turn is running or could not start.
+   * function releases the place. Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn
+   * could not start.
    */
   acquire(conversationKey: string): () => void
 }
 
 /**
- * `running` returns the keys of conversations with a running turn. It is called for each request, because a counter could miss the end of a
- * turn.
+ * `running` returns the keys of the conversations that have a running turn at the moment. It is called for each new turn. A counter would
+ * be wrong for ever if it missed the end of one turn.
  */
 export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
@@ -42,7 +43,7 @@ const userOf = (conversationKey: string) => userKey(parseConversationKey(convers
 export interface StreamQuota {
   /**
    * Reserves a place for a stream. Throws a problem with status 429 when the user has too many streams. The returned function releases the
-   * place. Calling it twice does nothing.
+   * place. Only its first call has an effect.
    */
   acquire(scope: Scope): () => void
   /** The number of open streams of all users. */
@@ -76,11 +77,14 @@ export function createStreamQuota(maxPerUser: number, refusal = 'Too many stream
 }
 
 /**
- * A rate limit for each name: `burst` requests at once, then `perMinute` requests per minute. A name is removed when all its tokens are
- * back.
+ * A rate limit for each user. A user has a bucket of `burst` tokens, and each request takes tokens from it. The bucket gets `perMinute`
+ * tokens back per minute. `name` is the key of the user. A full bucket is deleted, because a user without a bucket starts with a full one.
  */
 interface TokenBucket {
-  /** Returns 0 when the request may pass. Otherwise returns the number of seconds until it may pass. */
+  /**
+   * Takes `cost` tokens (1 by default) and returns 0 if the request may pass. Otherwise takes none and returns the number of seconds until
+   * the request may pass.
+   */
   take(name: string, nowMs: number, cost?: number): number
   readonly size: number
 }
@@ -92,7 +96,7 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
 
   function forgetFull(nowMs: number): void {
     for (const [name, { at }] of buckets) {
-      if (nowMs - at < fullAfterMs) return // the map is sorted by last use, so all later buckets are newer
+      if (nowMs - at < fullAfterMs) return // the map is sorted by last use, so this bucket and all later ones may not be full yet
       buckets.delete(name)
     }
   }
@@ -102,7 +106,8 @@ export function createTokenBucket({ burst, perMinute }: { readonly burst: number
       forgetFull(nowMs)
       const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
       const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.at) * refillPerMs)
-      const passes = tokens >= cost || tokens === burst // a request that costs more than `burst` passes when the bucket is full
+      // a request that costs more than `burst` would never pass, so it passes when the bucket is full
+      const passes = tokens >= cost || tokens === burst
       buckets.delete(name)
       buckets.set(name, { tokens: passes ? tokens - cost : tokens, at: nowMs })
       return passes ? 0 : Math.ceil((cost - tokens) / refillPerMs / 1000)

@@ -9,8 +9,8 @@ import { problems } from './openapi.ts'
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
   /**
-   * Only entries with a higher `seq` are sent. The header `Last-Event-ID` has the same meaning, and wins: a browser sends it when it
-   * reconnects.
+   * Only entries with a higher `seq` are sent. If the request has the header `Last-Event-ID`, the header is used and `after` is ignored. A
+   * browser sends this header when it reconnects.
    */
   after: z
     .string()
@@ -20,7 +20,8 @@ const Query = z.strictObject({
 })
 
 /**
- * The route of event streams. It sends the entries after the cursor again, and then new events. A turn goes on when its client disconnects.
+ * The route of event streams. It first sends the stored entries after the position that the client gives, and then new events. When the
+ * client disconnects, a running turn continues.
  */
 export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
   const { agent } = parts
@@ -30,7 +31,8 @@ export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
     const { lastSeq } = await agent.archive.head(key)
     const cursor = readCursor(c.req.header('last-event-id')) ?? { seq: after ?? 0 }
     if (cursor.seq > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
-    const complete = cursor.part === undefined ? cursor.seq : cursor.seq - 1 // of the last entry, the client has only some frames
+    // with `part`, the client has only some frames of the entry `seq`, so this entry is read again
+    const complete = cursor.part === undefined ? cursor.seq : cursor.seq - 1
     const events = (signal: AbortSignal) => agent.follow(key, { after: complete, signal })
     return streamEvents(c, parts, streams, { as, lastSeq, events, cursor })
   }) as App
@@ -47,7 +49,10 @@ const route = createRoute({
   },
 })
 
-/** The header `Last-Event-ID`. A browser that has received no id yet sends no header or an empty one. */
+/**
+ * Parses the header `Last-Event-ID`. Returns undefined if it is missing or empty, because a browser that has received no id yet may send it
+ * empty.
+ */
 function readCursor(header: string | undefined): Cursor | undefined {
   if (header === undefined || header === '') return undefined
   const cursor = parseCursor(header)

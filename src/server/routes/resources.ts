@@ -9,7 +9,7 @@ import type { StreamQuota } from '../limits/quotas.ts'
 import { RequestProblem } from '../problem.ts'
 import { problems } from './openapi.ts'
 
-/** Media types that a browser may show. Files of other types are downloaded. */
+/** Media types that a browser may show in a tab. The browser saves files of all other types. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
 /** The route of files, by resource name. Callers can read only their own files, and users no internal files. */
@@ -82,14 +82,16 @@ const percentEncode = (character: string) => `%${character.charCodeAt(0).toStrin
 type Range = NonNullable<Parameters<DownloadableFile['stream']>[0]>
 
 /**
- * The part of the file that the request asks for. `all` if it asks for no part, or in a way that is not supported. `none` if the part is
- * outside of the file. Only GET has ranges. If-Range makes the range depend on the version that the client has.
+ * The range of bytes that the request asks for. Returns `all` if the whole file is to be sent: the request has no valid `Range`, has
+ * several ranges or is not GET. Also returns `all` if `If-Range` names another version of the file, because the client can not combine two
+ * versions. Returns `none` if the range begins after the end of the file.
  */
 function requestedRange(c: Context<Env>, tag: string, size: number): 'all' | 'none' | Range {
   const { range, 'if-range': ifRange } = c.req.header()
   if (c.req.method !== 'GET' || (ifRange !== undefined && ifRange !== tag)) return 'all'
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(range ?? '') ?? []
-  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges: the whole file is sent
+  // no range, several ranges, or a form that is not supported
+  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all'
   if (first === '') {
     if (Number(last) === 0) return 'none'
     return size === 0 ? 'all' : { start: Math.max(0, size - Number(last)), end: size }
@@ -99,7 +101,7 @@ function requestedRange(c: Context<Env>, tag: string, size: number): 'all' | 'no
   return start >= size ? 'none' : { start, end: last === '' ? size : Math.min(Number(last) + 1, size) }
 }
 
-/** Whether a header that lists entity tags contains this tag. In a `strong` comparison, weak tags do not count. */
+/** Whether a header with a list of entity tags contains this tag. A weak tag begins with `W/`. It counts only in a `weak` comparison. */
 function matchesEtag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
   const tags = header.split(',').map((each) => each.trim())
   return header.trim() === '*' || tags.includes(tag) || (comparison === 'weak' && tags.includes(`W/${tag}`))

@@ -4,7 +4,9 @@ import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
 import { json, problems } from './openapi.ts'
 
-/** Health, readiness and metrics. Without a token, everyone may ask for the first two. Metrics are about all users, so they are for operators. */
+/**
+ * Routes for health, readiness and metrics. Health and readiness need no token. Metrics are about all users, so only operators get them.
+ */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
   const check = shareFor(checkMs, () => archive.check())
   return createRoutes()
@@ -47,10 +49,16 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
     ) as App
 }
 
-/** How long a result of the check of the store is used. The check writes to the disk, and anyone may ask for it. */
+/**
+ * How many milliseconds the result of `archive.check` is used again. The check writes to the disk, and requests to `/ready` need no token.
+ * So many requests must not cause many writes.
+ */
 const checkMs = 1_000
 
-/** A function that runs `work` at most once in `ms` milliseconds. Calls in between get the same result. */
+/**
+ * Makes a function that runs `work` at most once in `ms` milliseconds. Until this time is over, further calls get the result of the last
+ * run.
+ */
 function shareFor(ms: number, work: () => Promise<void>): () => Promise<void> {
   let last: { readonly result: Promise<void>; readonly at: number } | undefined
   return () => {

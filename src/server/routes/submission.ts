@@ -65,17 +65,17 @@ async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   return { text: parsed.data.text, mode: parsed.data.mode, attachments }
 }
 
-/** Counts the parts of a form without parsing it, because the parser is slow if there are many parts. */
+/** Counts the parts of a form by its delimiters. It runs before the form is parsed, because the parser is slow if there are many parts. */
 function countParts(bytes: Buffer, type: string): number {
   const boundary = /boundary=(?:"([^"]+)"|([^\s;]+))/i
     .exec(type)
     ?.slice(1)
     .find((name) => name !== undefined)
-  if (boundary === undefined) return 0 // the parser will report this error
+  if (boundary === undefined) return 0 // the parser will reject a form without a boundary
   const delimiter = Buffer.from(`--${boundary}`)
   let count = 0
   for (let at = bytes.indexOf(delimiter); at >= 0 && count <= maxFiles + 3; at = bytes.indexOf(delimiter, at + delimiter.length)) count++
-  return count - 1 // the last delimiter ends the body
+  return count - 1 // no part follows the last delimiter
 }
 
 async function parseFormData(bytes: Buffer<ArrayBuffer>, type: string): Promise<FormData> {

@@ -62,8 +62,8 @@ function lastUserText(messages: readonly unknown[]): string {
 }
 
 /**
- * The events of the turn that reads the message `eventId`, until this turn ends. If another turn is running, the message may have to wait
- * until that one has ended.
+ * The events of the turn that reads the message `eventId`, until this turn ends. If the running turn does not read the message, the events
+ * begin with the next turn.
  */
 async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
   let opened: TurnEvent | undefined
@@ -74,7 +74,7 @@ async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string):
       if (change?.type === 'turn.opened') opened = event
       if (change?.type !== 'event.folded' || !change.event_ids.includes(eventId)) continue
       turnId = change.turn_id
-      if (turnId === null) return // no turn will answer this message
+      if (turnId === null) return // the message expired or was withdrawn, so no turn will answer it
       if (opened?.type === 'entry' && opened.change.type === 'turn.opened' && opened.change.turn_id === turnId) yield opened
     }
     yield event

@@ -31,7 +31,7 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
       const mode = message.mode === 'steer' ? 'redirect' : 'wrap_up'
       const steered = await agent.steer(key, message.text, { mode, eventId })
       if (steered === true) return c.json(acceptance(key, 'steer_accepted', null, eventId), 202)
-      const stopsNothing = message.text.trim() === '' // an empty steer asks for a stop, but no turn is running
+      const stopsNothing = message.text.trim() === '' // an empty steer only asks for a stop; no turn is running, so there is nothing to do
       if (steered === 'known' || stopsNothing) return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
     const release = quota.acquire(key)
