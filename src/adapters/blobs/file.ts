@@ -34,7 +34,7 @@ export interface StoredBlob extends BlobRef {
   readonly putAt: number
 }
 
-/** How many bytes the check writes. It is more than one page of any file system, so that a disk with a little space left counts as full. */
+/** How many bytes `check` writes. They are more than one page of any file system, so that `check` fails if the disk is nearly full. */
 const PROBE_BYTES = 65_536
 
 /**

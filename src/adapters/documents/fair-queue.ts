@@ -1,12 +1,12 @@
-/** Runs a job as soon as a worker is free and it is the turn of its user. Resolves with the result of the job. */
+/** Adds a job of a user to the queue. The promise resolves with the result of the job, after a worker has done it. */
 export type Enqueue<Worker> = <T>(user: string, job: (worker: Worker) => Promise<T>) => Promise<T>
 
 /** A job whose promise never rejects. */
 type Job<Worker> = (worker: Worker) => Promise<void>
 
 /**
- * A queue for several users. Each worker does one job at a time. The users take turns, so a user with many jobs does not delay the others
- * by all of them. A user has at most `maxPerUser` workers at the same time.
+ * A queue for several users. Each worker does one job at a time. A free worker takes one job of the first user, then one of the next user,
+ * and so on. So nobody has to wait until all jobs of a user with many jobs are done. A user has at most `maxPerUser` workers at a time.
  */
 export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: number): Enqueue<Worker> {
   const idle = [...workers]

@@ -11,9 +11,9 @@ export interface PdfReader extends DocumentReader {
 
 /**
  * Reads PDF documents in worker threads, each of which reads one document at a time. If a hostile document takes too much time or memory,
- * only its thread is ended. A user never has all threads, so that the documents of other users need not wait for hostile ones. A thread
- * starts with its first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow` or
- * `reader_missing` as `details.reason`.
+ * only its thread is ended. If there are several threads, one user never has all of them. So the hostile documents of one user do not make
+ * other users wait. A thread starts with its first document and ends after `idleMs` without a document. A failure has `encrypted`,
+ * `damaged`, `too_slow` or `reader_missing` as `details.reason`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads = 2 } = {}): PdfReader {
   const readers = Array.from({ length: threads }, () => createThreadReader(timeoutMs, idleMs))

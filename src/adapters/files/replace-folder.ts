@@ -149,8 +149,8 @@ export async function recoverSwaps(root: OpenFolder): Promise<void> {
 }
 
 /**
- * The drafts older than an hour. The age is measured against a new file, because the clock of the file system may differ from that of the
- * process.
+ * The drafts older than an hour. The current time is the modification time of a new file, because the clock of the file system may differ
+ * from the clock of the process.
  */
 async function olderThanAnHour(drafts: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []

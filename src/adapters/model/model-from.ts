@@ -82,7 +82,7 @@ function wrapSdkModel(model: SdkModel, options: ModelOptions): Model {
     const problem = `this model of ${provider} implements version ${specificationVersion} of the AI SDK's model interface`
     throw new Failure('model.unavailable', `${problem}; update its package to a version that implements v3 or v4`)
   }
-  // for example `vertex` of `vertex.anthropic.messages`: prices are listed by the service that is paid
+  // In `vertex.anthropic.messages`, for example, the service that is paid is `vertex`. Prices are listed under this name.
   const [provider = 'unknown'] = model.provider.split('.')
   return aiSdkModel(
     {

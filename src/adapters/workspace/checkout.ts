@@ -208,7 +208,10 @@ function nextRecord(
 /** Whether a source is a whole scope or a whole version. */
 const isWholeScope = ({ rel }: CheckoutSource) => !rel.includes('/')
 
-/** The record while the folder is being replaced. The process may die in between, so the record must fit the old folder and the new one. */
+/**
+ * The record while the folder is being replaced. If the process dies, the folder may be the old or the new one. Therefore this record has
+ * the hashes of the old and of the new checked-out files.
+ */
 function pendingRecord(before: CheckoutRecord | undefined, next: CheckoutRecord): CheckoutRecord {
   const scopes = next.scopes.filter((scope) => before?.scopes.includes(scope))
   return { ...next, scopes, held: before?.held ?? [], undone: before?.undone ?? [], laid: mergeHashes(before?.laid, next.laid) }

@@ -46,8 +46,9 @@ export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly 
 const MAX_LEFT_OUT = 12
 
 /**
- * The field for files of the turn's folder that its version lacks, such as those in `app/node_modules`. They are counted by the folder with
- * the excluded name, or by the outermost folder of which the version has no file.
+ * The field `left_out` of the publish record. It is about files of the turn that its version lacks. It lists folders, such as
+ * `app/node_modules`, with the number of such files in each. The folder of a file is the one with an excluded name, or else the outermost
+ * folder of which the version has no file.
  */
 export function leftOutField(leftOut: readonly string[], published: Iterable<string>): { readonly left_out?: readonly WorkspaceScope[] } {
   if (leftOut.length === 0) return {}

@@ -41,8 +41,8 @@ interface AppenderParts {
 const MAX_CACHED_ROWS = 256
 
 /**
- * Appends changes and imports bundles. Slow work is done before the transaction starts. The transaction then checks that no other append
- * has changed the conversation since.
+ * Appends changes and imports bundles. Blobs are put and frames are computed before the transaction starts, because other writers wait for
+ * a transaction. The transaction then checks that no other append has changed the conversation since.
  */
 export function createAppender({ database, conversations, journal, indexer, reader, blobs, clock }: AppenderParts) {
   /**
@@ -145,7 +145,10 @@ export function createAppender({ database, conversations, journal, indexer, read
   return { append, importBundle }
 }
 
-/** Data for an append that contains a compaction or an import, read before the transaction. It is outdated if `lastSeq` has changed. */
+/**
+ * Data for an append that contains a compaction or an import, read before the transaction. It is outdated if the last entry of the
+ * conversation no longer has the number `lastSeq`.
+ */
 interface FrameContext {
   readonly lastSeq: number
   readonly frame: PlacedFrame

@@ -65,7 +65,7 @@ export function createLister(database: Database) {
     })
   }
 
-  /** Whether a prefix is a folder without subfolders, such as `tenant/project/user/`. Then the filter `folder` finds the same ids faster. */
+  /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then the filter `folder` is faster. */
   const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
 
   function filterOf({ plain, open, prefix = '' }: ListQuery): ListFilter {

@@ -31,9 +31,9 @@ interface TurnRepositoryParts {
 
 /**
  * Creates a repository in the folder of a turn, for programs of the agent. It is an ordinary clone without a remote. Its last commit has
- * exactly the files that the turn has checked out. Below it are the earlier versions of the conversation. So `add`, `commit`, `checkout`,
- * `stash` and `reset` do the same as in every clone. Programs may change or remove the repository, so Daybook never runs git in it, and
- * publish reads only the files of the turn. If the repository is intact, it is not changed.
+ * exactly the files that the turn has checked out. The commits before it are the earlier versions of the conversation. So `add`,
+ * `commit`, `checkout`, `stash` and `reset` do the same as in every clone. Programs may change or remove the repository, so Daybook never
+ * runs git in it, and publish reads only the files of the turn. If the repository is intact, it is not changed.
  */
 export async function ensureTurnRepository(parts: TurnRepositoryParts): Promise<void> {
   if (!(await isIntact(parts.index.turnRoot))) await makeRepository(parts)
@@ -106,8 +106,8 @@ async function copyIfExists(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Whether HEAD leads to a commit, or to a branch of the agent. Only files are read, because Daybook must not run git in a repository of the
- * agent.
+ * Whether HEAD leads to a commit, or to a branch that a program of the agent has created. The function reads the files of the repository
+ * itself, because Daybook never runs git in it.
  */
 async function isIntact(turnRoot: string): Promise<boolean> {
   try {
