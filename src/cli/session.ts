@@ -39,9 +39,7 @@ interface ConversationSession {
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /**
-   * Rejects when a turn of the local agent fails with an error that no event reports. Otherwise it stays pending, and on a server always.
-   */
+  /** Rejects when a turn of the local agent fails with an error that no event reports. In all other cases it never settles. */
   readonly broken: Promise<never>
 }
 
@@ -50,7 +48,7 @@ interface SessionOptions {
   readonly conversation?: string | undefined
   /** Whether to open the conversation that was active last, if there is one. */
   readonly latest?: boolean | undefined
-  /** Called for an error of the local agent that does not reject `broken`. `where` names the step that failed, for example `announce`. */
+  /** Called for an error of the local agent after which the command continues. `where` names the failed step, such as `announce`. */
   readonly onProblem: (where: string, error: unknown) => void
 }
 

@@ -17,7 +17,10 @@ export interface ServerSettings {
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
-  /** How many milliseconds a client of an event stream may read nothing while its backlog is full. Then it is told to reconnect. */
+  /**
+   * The time limit of a slow client of an event stream, in milliseconds. When too many events wait for the client, it has this time to read
+   * half of them. Otherwise it is told to reconnect.
+   */
   readonly slowFollowerMs: number
   /** How many files one user may download at the same time. */
   readonly downloadsPerUser: number

@@ -66,7 +66,7 @@ export function createBacklog(limits: BacklogLimits = defaultBacklog): Backlog {
   }
 }
 
-/** The size of the fields of an event besides its texts, roughly. */
+/** About how many bytes the fields of an event take, without its texts. */
 const fieldBytes = 200
 const entrySizes = new WeakMap<TurnEvent, number>()
 
@@ -123,7 +123,7 @@ function continues(before: LaneEvent, after: LaneEvent): boolean {
 /** Joins deltas into one. The result has the index of the first delta, because the index 0 means that the lane starts. */
 function joinRun(run: readonly LaneEvent[]): LaneEvent {
   const [first] = run as [LaneEvent]
-  const last = run.at(-1) as LaneEvent // a run has at least one event
+  const last = run.at(-1) as LaneEvent // the caller passes at least one delta
   const text = run.map(({ delta }) => delta.text).join('')
   return { ...last, delta: { ...last.delta, index: first.delta.index, text } }
 }

@@ -71,7 +71,10 @@ export function chatEventsOf(change: Change, sources: KnownSources): readonly Ch
   return visible.flatMap((event) => chatEventsOfVisible(event, visible, sources))
 }
 
-/** The chat events of one visible event. `entry` contains all visible events of the same journal entry. */
+/**
+ * The chat events of one visible event. `readChange` makes the visible events of a journal entry, which say what people see of the entry.
+ * `entry` has all visible events of the same journal entry.
+ */
 function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[], sources: KnownSources): readonly ChatEvent[] {
   switch (event.kind) {
     case 'turn.started':

@@ -131,9 +131,8 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
       // `text.end` of a text that was open before this entry comes first; it gets no place
       const firstOwn = events.findIndex(({ kind }) => kind !== 'text.end')
       const place = next
-      // Places are also reserved for events that are left out. Otherwise the places after them would differ between streams. Two places are
-      // enough for one visible event: a whole text has two simplified events. `sources.cited` has one for each source. Every other kind has
-      // at most one.
+      // A place is also reserved for an event that this stream leaves out. Otherwise the later places would differ between streams.
+      // `sources.cited` needs a place for each source, a whole text needs two places, and every other kind needs at most one.
       next += visible.kind === 'sources.cited' ? visible.sids.length : 2
       return events.map((event, at) => (at < firstOwn ? { event } : { event, place: place + at - firstOwn }))
     })

@@ -8,8 +8,8 @@ export interface SseOptions {
   readonly keepAliveMs?: number
   readonly backlog?: BacklogLimits
   /**
-   * How many milliseconds the stream waits while the backlog is full and the client reads nothing. After this time the client is told to
-   * reconnect.
+   * The time limit of a slow client, in milliseconds. When the backlog is full, the client has this time to read until the backlog is half
+   * empty. Otherwise the client is told to reconnect.
    */
   readonly slowMs?: number
   /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */

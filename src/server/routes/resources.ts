@@ -84,7 +84,7 @@ type Range = NonNullable<Parameters<DownloadableFile['stream']>[0]>
 /**
  * The range of bytes that the request asks for. Returns `all` if the whole file is to be sent: the request has no valid `Range`, has
  * several ranges or is not GET. Also returns `all` if `If-Range` names another version of the file, because the client can not combine two
- * versions. Returns `none` if the range begins after the end of the file.
+ * versions. Returns `none` if the range contains no byte of the file.
  */
 function requestedRange(c: Context<Env>, tag: string, size: number): 'all' | 'none' | Range {
   const { range, 'if-range': ifRange } = c.req.header()
