@@ -19,7 +19,7 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads =
   const readers = Array.from({ length: threads }, () => createThreadReader(timeoutMs, idleMs))
   const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
   return {
-    // a copy without the rest of the buffer of `bytes`, because a message to a thread copies the whole buffer
+    // `bytes` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
     pdf: (bytes, { maxPages = 500, user = '' } = {}) => enqueue(user, (reader) => reader.read({ bytes: Uint8Array.from(bytes), maxPages })),
     async close() {
       await Promise.all(readers.map((reader) => reader.end()))

@@ -64,7 +64,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   return { files, truncated: isFull || seen > maxEntries }
 }
 
-/** Reads the info of the entries in order. Stops after `maxFiles` files, because the listing has no place for more files. */
+/** Reads the info of the entries in order. Stops after `maxFiles` files, because the caller would not use more files of this folder. */
 async function describeAll(
   folder: OpenFolder,
   path: readonly string[],

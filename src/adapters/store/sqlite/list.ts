@@ -65,7 +65,7 @@ export function createLister(database: Database) {
     })
   }
 
-  /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then the filter `folder` is faster. */
+  /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
   const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
 
   function filterOf({ plain, open, prefix = '' }: ListQuery): ListFilter {

@@ -24,7 +24,8 @@ const HEADER_BYTES = 512
  */
 export function openConnections(file: string, allowReadOnly: boolean): Connections {
   try {
-    // Look for the log before reading the size: another process may be creating the file, and it writes the log after the first page.
+    // Another process may be creating the file. It writes the first page of the file and then the log. Because the log is looked up before
+    // the size, a file with a log always has its first page.
     const hasLog = hasWriteAheadLog(file)
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)

@@ -62,7 +62,7 @@ export async function publishGit(turnId: string, { previous, at }: PublishReques
     version_ref: lineage.refs.version(turnId),
     ...(previous !== undefined && (await isParentLost(previous, parent, context)) && { parent_unavailable: previous }),
   }
-  // The turn has made the commit now, or it made the commit before a crash. Then the subject of the commit has the id of the turn.
+  // Whether this turn made the commit, now or before a crash. A commit from before the crash is recognised by its subject.
   const isOwn = commit !== parent || (await commitSubject(lineage, commit)) === snapshotMessage(turnId)
   return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
 }
