@@ -84,8 +84,8 @@ const followRules: OptionRules<FollowOptions> = {
 export type Client = ReturnType<typeof createClient>
 
 /**
- * Creates a client of a Daybook server, for every platform that has `fetch`. Its functions reject with `RequestRefused` when the server responds with an
- * error, and with `InvalidOption` when an option is wrong or does not exist.
+ * Creates a client of a Daybook server, for every platform that has `fetch`. Its functions reject with `RequestRefused` when the server
+ * responds with an error, and with `InvalidOption` when an option is wrong or does not exist.
  */
 export function createClient(options: ClientOptions) {
   checkOptions('createClient', options, group('an object with `baseUrl`', clientRules))

@@ -4,7 +4,7 @@ import { serverSentEvents } from './server-sent-events.ts'
 
 /** Options of `Client.follow`. */
 export interface FollowOptions {
-  /** Only entries with a `seq` above this are yielded. Default: 0, which yields all entries. */
+  /** Only entries with a `seq` above this number are yielded. The default is 0, so all entries are yielded. */
   readonly after?: number
   readonly signal?: AbortSignal
   /** Called when the connection was opened or lost. */
@@ -88,8 +88,8 @@ interface IdleTimer {
 }
 
 /**
- * Creates a timer that ends a connection on which no data arrives. After a network failure, or after the machine was asleep, there is no
- * error. Only the missing data shows that the connection is lost.
+ * Creates a timer that ends a connection on which no data arrives. After a network failure, or after the machine was asleep, there may be
+ * no error. Then only the missing data shows that the connection is lost.
  */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()

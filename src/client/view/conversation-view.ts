@@ -60,7 +60,7 @@ export interface AnswerView {
   readonly stopped: boolean
 }
 
-/** A step of a turn. */
+/** A step between the prompt and the answer of a turn. */
 export type StepView = ThinkingStep | NotesStep | ToolStep | NoticeStep | MessageStep | SummaryStep
 
 /** The model's thinking. */

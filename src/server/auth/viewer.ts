@@ -49,7 +49,7 @@ export const blocksFor = (caller: Caller, blocks: readonly Block[], { userThinki
   isOperator(caller) ? blocks : blocksForUser(blocks, { thinking: userThinking })
 
 /**
- * Whether the caller may download a file. An operator may download every file. A user may download a file under two conditions:
+ * Whether the caller may download a file. An operator may download every file. A user may download a file if both conditions hold:
  *
  * - Users see at least one block with the resource name (`meta.rn`) of the file.
  * - The newest block that has `meta.visibility` does not say `internal`. A tool may make a file again under the same name and declare it as
