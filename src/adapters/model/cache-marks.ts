@@ -43,7 +43,7 @@ const inHours = (seconds: number) => `${seconds / 3_600}h`
 
 /**
  * Stores, for each conversation, the index of the last marked part of its latest call. Only the `limit` most recent conversations are kept.
- * The next call of any other conversation may miss the cache once.
+ * If a conversation is no longer kept, its next call may miss the cache once.
  */
 export function createCacheEnds(limit = 1_000) {
   const ends = new Map<string, number>()

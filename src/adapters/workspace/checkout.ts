@@ -156,7 +156,7 @@ const CheckoutRecord = z.object({
   scopes: z.union([z.literal(true), z.array(z.string())]).transform((scopes) => (scopes === true ? [] : scopes)),
   /** Every path that a checkout put into the folder. If such a file is missing at the end of the turn, the turn has deleted it. */
   held: z.array(z.string()).default([]),
-  /** The paths of files of this turn that a forced checkout in the mode `replace` has discarded. They count as never written. */
+  /** The paths of files of this turn that a forced checkout in the mode `replace` has discarded. Publish treats them as never written. */
   undone: z.array(z.string()).default([]),
   /**
    * For each path, the hashes of the contents that a checkout put there, or was about to put there. Other content was written by the turn.

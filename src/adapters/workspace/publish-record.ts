@@ -81,8 +81,8 @@ interface HeldFiles {
 }
 
 /**
- * What the folder of the turn has contained, as far as is known. Undefined when it has contained no file. `made` are the files that tools
- * wrote.
+ * The files that the folder of the turn has contained: those in the checkout record, and `made`, the files that tools wrote. Undefined when
+ * there is no checkout record and tools wrote no file.
  */
 export function findHeldFiles(checkedOut: CheckoutRecord | undefined, made: ReadonlySet<string>): HeldFiles | undefined {
   const written = [...made].filter((rel) => !checkedOut?.undone.includes(rel))

@@ -36,8 +36,8 @@ import {
 import { createDeletions } from './deletions.ts'
 
 /**
- * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. Read it first to
- * see what a store does.
+ * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
+ * shortest implementation of the port, so read it before the SQLite store.
  */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()

@@ -107,8 +107,8 @@ export function createAppender({ database, conversations, journal, indexer, read
   }
 
   /**
-   * Creates a conversation from a bundle, in one transaction. Other processes see all of the new conversation or nothing. Other work of this
-   * process runs between the slices.
+   * Creates a conversation from a bundle, in one transaction. Other processes see all of the new conversation or nothing. Other work of
+   * this process runs between the slices.
    */
   async function importBundle(bundle: unknown, as: string | undefined): Promise<{ readonly conversationId: string }> {
     const { conversationId: named, slices, bytes } = await unpackBundle(bundle)

@@ -16,7 +16,7 @@ interface Deletion {
   readonly epoch: number
 }
 
-/** How many blobs or entries one transaction removes. Appends of other conversations wait for this transaction, so the numbers are small. */
+/** How many blobs or entries one transaction removes. The numbers are small, because appends to other conversations wait meanwhile. */
 const BLOBS_PER_STEP = 64
 const ENTRIES_PER_STEP = 1_000
 

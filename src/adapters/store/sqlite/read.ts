@@ -111,8 +111,8 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
     inConversation(conversationId, ({ key }) => entriesAfter.all(key, after, Math.min(limit, PAGE_SIZE))) ?? []
 
   /**
-   * The entry of a row that was read before. If a blob of the row is missing, the function checks whether the row still exists. The result is
-   * undefined if another process has deleted the row or its conversation.
+   * The entry of a row that was read before. If a blob of the row is missing, the function checks whether the row still exists. The result
+   * is undefined if another process has deleted the row or its conversation.
    */
   async function readIfStored(conversationId: string, row: TypedRow): Promise<Entry | undefined> {
     const read = async () => (await readRows(conversationId, [row]))[0]

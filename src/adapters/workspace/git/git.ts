@@ -92,7 +92,7 @@ function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner
 }
 
 /**
- * The versions in git. Versions that another kind of workspace stored, for example before a fork, are found as manifests in the journal.
+ * The versions in git. Versions of another kind of workspace, such as those of an imported conversation, are manifests in the journal.
  */
 function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifests: VersionStore): VersionStore {
   return {

@@ -25,8 +25,8 @@ const MAX_RETRIES = 3
 
 /**
  * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the ref of the turn's version are set in one
- * step, if the branch has not moved since it was read. If another turn has moved the branch, the commit is made again
- * after the commit of that turn.
+ * step, if the branch has not moved since it was read. If another turn has moved the branch, the commit is made again on
+ * top of the commit of that turn.
  */
 export async function publishGit(turnId: string, { previous, at }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
   const { lineage, index, files, runtime, history } = context

@@ -40,8 +40,8 @@ export async function ensureTurnRepository(parts: TurnRepositoryParts): Promise<
 }
 
 /**
- * Creates the repository again after a checkout, so that its last commit has the checked-out files. If a program has made a commit, a branch,
- * a tag or a stash, the repository is not changed. git then shows the checked-out files as uncommitted changes.
+ * Creates the repository again after a checkout, so that its last commit has the checked-out files. If a program has made a commit, a
+ * branch, a tag or a stash, the repository is not changed. git then shows the checked-out files as uncommitted changes.
  */
 export async function renewTurnRepository(parts: TurnRepositoryParts): Promise<void> {
   if (!(await isUsed(parts.index.turnRoot))) await makeRepository(parts)
@@ -127,7 +127,7 @@ async function isIntact(turnRoot: string): Promise<boolean> {
 /** Git writes these when it changes a ref, packs refs, or makes a tag, a work tree or a submodule. A new repository has none of them. */
 const tracesOfUse = ['logs', 'packed-refs', 'refs/tags', 'worktrees', 'modules']
 
-/** Whether a program may have stored something of its own in the repository, or has put something else in its place. */
+/** Whether a program may have made a commit, a branch, a tag or a stash in the repository, or has replaced `.git` by a file or a link. */
 async function isUsed(turnRoot: string): Promise<boolean> {
   const repository = join(turnRoot, '.git')
   const stats = await lstat(repository).catch(() => undefined)
