@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { Failure } from '../../../core/failure.ts'
 import { redact } from '../../../core/secrets.ts'
+import { removeRulePipes } from './rule-pipes.ts'
 
 interface GitOptions {
   /** The standard input. If it is a promise, git is started before the input is known. */
@@ -56,6 +57,8 @@ const environment: Readonly<Record<string, string>> = {
 }
 
 const TIMEOUT_MS = 60_000
+/** A git that reads the folder of a turn and takes longer than this may be waiting for a pipe. */
+const PIPES_AFTER_MS = 500
 const MAX_ERROR_LENGTH = 4_000
 
 /** Makes a function that runs git without the configuration of the machine, of the user or of the agent. */
@@ -75,6 +78,9 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
         timeout: timeoutMs,
         killSignal: 'SIGKILL',
       })
+      // if the pipes can not be removed, the timeout ends git
+      const removePipes = workTree === undefined ? undefined : () => void removeRulePipes(workTree).catch(() => {})
+      const pipesTimer = removePipes && setTimeout(removePipes, PIPES_AFTER_MS)
       const output: Buffer[] = []
       let errorText = ''
       child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
@@ -83,6 +89,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
       })
       child.on('error', (error) => reject(gitFailure(args, startFailure(error), error)))
       child.on('close', (code, signal) => {
+        clearTimeout(pipesTimer)
         if (code === 0) resolve(Buffer.concat(output))
         else reject(gitFailure(args, signal === null ? errorText : `it was stopped after ${timeoutMs} ms`))
       })

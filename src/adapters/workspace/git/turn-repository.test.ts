@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createGitTurns, filesIn, first, runGit } from '../../../../test/support/git-turns.ts'
@@ -139,4 +140,17 @@ it('a .gitignore leaves out what programs left, and says so, but no file that th
     { name: 'app/left.tmp', files: 1 },
   ])
   expect(await workspace.describe('turn_2')).toMatchObject({ git: { status: 'dirty' } })
+})
+
+it('pipes with the names of files that git reads do not stop publish or a checkout', async () => {
+  const { turn, at, version } = await turns.secondTurn(['turn_1/app'])
+  const pipes = ['files/.gitignore', 'files/.gitattributes', 'files/app/.gitignore', 'files/app/sub/.gitattributes']
+  const makePipes = () => execFileSync('mkfifo', pipes, { cwd: at })
+  makePipes()
+  expect(await turn.checkout('overlay', ['turn_1/notes'])).toMatchObject({ ok: true })
+  makePipes()
+  writeFileSync(join(at, 'files/app/new'), 'kept')
+  utimesSync(join(at, 'files/app/a'), 1, 1) // git reads the attributes of files whose time has changed
+  expect(await turn.publish()).toMatchObject({ status: 'published' })
+  expect(await version()).toEqual({ ...first, 'app/new': 'kept' })
 })
