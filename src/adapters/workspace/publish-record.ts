@@ -1,4 +1,5 @@
 import type { WorkspaceScope } from '../../core/announce/workspace-section.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { countScopes } from './describe.ts'
@@ -48,15 +49,21 @@ const MAX_LEFT_OUT = 12
 /**
  * The field `left_out` of the publish record. It is about files of the turn that its version lacks. It lists folders, such as
  * `app/node_modules`, with the number of such files in each. The folder of a file is the one with an excluded name, or else the outermost
- * folder of which the version has no file.
+ * folder of which the version has no file. The model sees the names.
  */
 export function leftOutField(leftOut: readonly string[], published: Iterable<string>): { readonly left_out?: readonly WorkspaceScope[] } {
   if (leftOut.length === 0) return {}
   const folders = new Set([...published].flatMap(foldersAbove))
   const nameOf = (rel: string) => excludedPart(rel) ?? foldersAbove(rel).find((folder) => !folders.has(folder)) ?? rel
   const counts = new Map<string, number>()
-  for (const name of leftOut.map(nameOf)) counts.set(name, (counts.get(name) ?? 0) + 1)
+  for (const name of leftOut.map((rel) => safePart(nameOf(rel)))) counts.set(name, (counts.get(name) ?? 0) + 1)
   return { left_out: [...counts].slice(0, MAX_LEFT_OUT).map(([name, files]) => ({ name, files })) }
+}
+
+/** The path, or the innermost folder above it whose name is safe. A program can put lines of text into the name of a file. */
+function safePart(rel: string): string {
+  if (unsafeReason(rel) === undefined) return rel
+  return foldersAbove(rel).findLast((folder) => unsafeReason(folder) === undefined) ?? 'files'
 }
 
 /**
