@@ -41,6 +41,21 @@ describe('workspaces on disk', () => {
     expect(await relsOf(await (await openWorkspaces(settings, store.blobs)).open(localScope, 'c1'), 'turn_1', journal)).toEqual(['app/a'])
     await store.close()
   })
+
+  it.each(['custom', 'git'] as const)('are removed however deep a program has nested folders: %s', async (kind) => {
+    const settings = settingsFrom({ DAYBOOK_DATA: newFolder(), DAYBOOK_WORKSPACE: kind })
+    const store = await openStore(settings)
+    const workspaces = await openWorkspaces(settings, store.blobs)
+    const journal = createTestJournal()
+    await publishTurn(await workspaces.open(localScope, 'c1'), 'turn_1', journal, { 'app/a': '1' })
+    const home = join(settings.data, 'workspaces/local/default/local/c1')
+    const folder = join(home, 'out/workdir/turn_1/files/app')
+    const name = 'd'.repeat(250) // 20 of them are longer than the longest path of the system
+    execFileSync('sh', ['-c', `for i in $(seq 20); do mkdir ${name}; cd ${name}; done; echo x > file`], { cwd: folder })
+    await workspaces.remove(localScope, 'c1')
+    expect(existsSync(home)).toBe(false)
+    await store.close()
+  })
 })
 
 describe('store=memory', () => {

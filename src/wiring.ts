@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
@@ -7,6 +6,7 @@ import { createSystemClock } from './adapters/clock/system.ts'
 import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
+import { removeFolder } from './adapters/files/remove-folder.ts'
 import { createFileObjects } from './adapters/hosting/file-objects.ts'
 import { createHosting } from './adapters/hosting/hosting.ts'
 import { createMemoryObjects } from './adapters/hosting/memory-objects.ts'
@@ -239,7 +239,7 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
   const root = resolve(data, 'workspaces')
   const folders = {
     openFiles: (folder: string) => createDiskFiles({ folder: join(root, folder) }),
-    removeFiles: (folder: string) => rm(join(root, folder), { recursive: true, force: true }),
+    removeFiles: (folder: string) => removeFolder(join(root, folder)),
   }
   if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
   const { createGitWorkspaces } = await import('./adapters/workspace/git/git.ts')
