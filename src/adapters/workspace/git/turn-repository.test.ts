@@ -45,6 +45,30 @@ describe('the repository of a turn', () => {
     expect(await version()).toEqual({ ...first, 'app/a': 'mine' })
   })
 
+  it('keeps staged files, settings and hooks of a program when the turn checks out more files', async () => {
+    const uses: readonly ((at: string) => unknown)[] = [
+      (at) => runGit(at, 'add', 'files/app/new'),
+      (at) => runGit(at, 'config', 'user.name', 'me'),
+      (at) => mkdirSync(join(at, '.git/hooks')),
+    ]
+    const states = uses.map(async (use) => {
+      const { turn, at } = await turns.secondTurn(['turn_1/app'])
+      writeFileSync(join(at, 'files/app/new'), 'new')
+      await use(at)
+      await turn.checkout('overlay', ['turn_1/notes'])
+      return [
+        await runGit(at, 'diff', '--cached', '--name-only'),
+        await runGit(at, 'config', 'user.name'),
+        existsSync(join(at, '.git/hooks')),
+      ]
+    })
+    expect(await Promise.all(states)).toEqual([
+      ['files/app/new', 'Daybook', false],
+      ['', 'me', false],
+      ['', 'Daybook', true],
+    ])
+  })
+
   it('may be removed, locked or replaced by a program: publish looks only at the files', async () => {
     for (const damage of [
       (at: string) => rmSync(join(at, '.git'), { recursive: true }),

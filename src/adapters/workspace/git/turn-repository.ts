@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import type { Lineage } from './lineage.ts'
@@ -7,6 +7,8 @@ import { author, createGit, outputText } from './run.ts'
 import type { TurnIndex } from './turn-index.ts'
 
 const BRANCH = 'refs/heads/workspace'
+/** The hash that git gives to a folder without files. */
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
 // Nothing runs in the background, because the folder is removed when the turn is closed.
 const config = `[core]
@@ -124,8 +126,8 @@ async function isIntact(turnRoot: string): Promise<boolean> {
   }
 }
 
-/** Git writes these when it changes a ref, packs refs, or makes a tag, a work tree or a submodule. A new repository has none of them. */
-const tracesOfUse = ['logs', 'packed-refs', 'refs/tags', 'worktrees', 'modules']
+/** Git writes these when it changes a ref, packs refs, or makes a tag, a work tree, a submodule or a hook. A new repository has none of them. */
+const tracesOfUse = ['logs', 'packed-refs', 'refs/tags', 'worktrees', 'modules', 'hooks']
 
 /** Whether a program may have made a commit, a branch, a tag or a stash in the repository, or has replaced `.git` by a file or a link. */
 async function isUsed(turnRoot: string): Promise<boolean> {
@@ -133,7 +135,20 @@ async function isUsed(turnRoot: string): Promise<boolean> {
   const stats = await lstat(repository).catch(() => undefined)
   if (!stats?.isDirectory()) return stats !== undefined
   const found = await Promise.all(tracesOfUse.map((name) => lstat(join(repository, name)).catch(() => undefined)))
-  return found.some((each) => each !== undefined)
+  return found.some((each) => each !== undefined) || (await hasOtherConfig(repository)) || (await hasStagedObjects(repository))
+}
+
+/** Whether a program has changed the settings, or has removed them. */
+async function hasOtherConfig(repository: string): Promise<boolean> {
+  return (await readRegularFile(join(repository, 'config')).catch(() => '')) !== config
+}
+
+/** Whether `git add` has stored the content of a file. A new repository has a pack, or the objects of one empty commit. */
+async function hasStagedObjects(repository: string): Promise<boolean> {
+  const commit = await readRegularFile(join(repository, BRANCH)).catch(() => '')
+  const ofNew = new Set(['info', 'pack', commit.slice(0, 2), EMPTY_TREE.slice(0, 2)])
+  const names = await readdir(join(repository, 'objects')).catch(() => [])
+  return names.some((name) => !ofNew.has(name))
 }
 
 async function readRegularFile(path: string): Promise<string> {
