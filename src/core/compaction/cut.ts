@@ -40,7 +40,8 @@ export function findCut(
   const reached = positionKeeping(blocks.length, start, tokensAt, keep)
   if (reached === undefined) return undefined
   const candidates = cutCandidates(blocks, start)
-  // If there is no candidate at or after `reached`, the timeline ends with one large round. Then everything before this round is compacted.
+  // There may be no candidate at or after `reached`. This happens when the timeline ends with one large round. Then everything before this
+  // round is compacted.
   const chosen = candidates.find((position) => position >= reached) ?? candidates.at(-1)
   return chosen === undefined ? undefined : resolveCut(blocks, start, backOverSystemBlocks(blocks, chosen), currentTurnId)
 }

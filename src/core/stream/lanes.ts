@@ -157,7 +157,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     push(event) {
       if (event.type === 'channel.start') start(event)
       else if (event.type === 'channel.delta') write(event.channel, event.text)
-      else if (event.closed !== 'cut') finish(event.channel, 'whole') // a channel that broke off ends in `end` or `abort`
+      else if (event.closed !== 'cut') finish(event.channel, 'whole') // a channel that was cut off is finished by a later call of `end` or `abort`
       if (event.channel === 'action' || event.channel === 'answer') reconsiderAnswer()
       return take()
     },

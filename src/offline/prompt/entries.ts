@@ -176,7 +176,7 @@ function parseResult(callId: string, form: ResultEntry['form'], text: string): R
   }
 }
 
-/** The content of a result, without the two lines that give its media type. */
+/** The content of a result, without the lines `mime: …` and `payload:` before it. */
 export const withoutPayloadHeader = (body: string): string => body.replace(/^mime: .*\npayload:\n/, '')
 
 const hiddenLine = /^[a-z_]+: path=(\S+)(?:.*? mime=(\S+))?/

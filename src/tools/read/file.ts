@@ -53,12 +53,12 @@ function describeFile(path: string, blocks: readonly Block[], { timeline }: Call
   const metaDigest = blocks.findLast(({ meta }) => typeof meta?.digest === 'string')?.meta?.digest
   const digest =
     metaDigest ?? [...blocks, ...digestBlocksOf(timeline, path)].findLast((block) => readDigest(block)?.artifact_path === path)?.text
-  const mime = digestMime(digest) ?? blocks.findLast(hasOwnMime)?.mime
+  const mime = digestMime(digest) ?? blocks.findLast(hasMimeOfFile)?.mime
   return { path, mime: mime ?? mimeOf(path), ...(digest !== undefined && { digest }) }
 }
 
-/** Whether the media type of a block is the type of its file. Notes, digests and previews have types of their own. */
-const hasOwnMime = ({ type, mime, meta }: Block) =>
+/** Whether a block has the media type of its file. Notes, digests and previews have the media type of their own text instead. */
+const hasMimeOfFile = ({ type, mime, meta }: Block) =>
   mime !== undefined && (type === 'react.tool.result' || type === 'user.attachment') && meta?.partial !== true
 
 function digestMime(digest: string | undefined): string | undefined {
