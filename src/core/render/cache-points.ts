@@ -4,13 +4,13 @@ import type { Slice } from './types.ts'
  * The cache points of a prompt. A point is the position of a block in `Slice.shown`, the list of all blocks that the model sees. A mark
  * after this block tells the provider to cache the prompt up to the end of the block. In this picture, r0 to r(n-1) are the rounds:
  *
- *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce
- *                  ▲ prevTurn                 ▲ preTail         ▲ tail     ▲ userInput      (never cached)
+ *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce (never cached)
+ *                  ▲ prevTurn                 ▲ preTail         ▲ tail     ▲ userInput
  *
  * In this file, `tail` is the end of the last round. It moves with every round. The provider still finds the prompt that it cached up to an
- * earlier tail, because the earlier prompt is the beginning of the new one. The pre-tail point stays a few rounds behind the tail. These
- * may also be rounds of previous turns. `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few
- * rounds from its cache.
+ * earlier tail, because the earlier prompt is the beginning of the new one. The pre-tail point stays a few rounds behind the tail. At the
+ * beginning of a turn, it may therefore be in a previous turn. `userInput` is the end of the messages that came after the last round.
+ * `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few rounds from its cache.
  */
 export interface CachePoints {
   /**

@@ -147,9 +147,9 @@ export interface NewBlockNumbers {
 }
 
 /**
- * The numbers of the new blocks in these changes. A block whose id already exists throws `change.invalid`. Only an import may repeat a
- * block, and then the content must be the same. `known` returns a block that the conversation already has, as it was appended. Callers pass
- * the result to `checkNumbersUnused`.
+ * The lowest and the next number of the new blocks in these changes. The id `b_7` has the number 7. Callers pass the result to
+ * `checkNumbersUnused`. Throws `change.invalid` if the conversation already has a block with the same id. Only an import may contain such a
+ * block again, and then its content must be the same. `known` returns the block of the conversation with an id, as it was appended.
  */
 export function newBlockNumbers(changes: readonly Change[], known: (id: string) => Block | undefined): NewBlockNumbers {
   const entered = new Map<string, Block>()
