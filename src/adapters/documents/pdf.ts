@@ -55,11 +55,18 @@ function createThreadReader(timeoutMs: number, idleMs: number) {
   return { read, end }
 }
 
-/** Starts pdf-thread.ts (or .js in the build) as a thread. The thread gets no environment variables and no Node options of this process. */
+/** The file that runs in a thread. In the build, the code of this module may be in `adapters/documents/` or in `chunks/`. */
+const threadFile = (): URL =>
+  new URL(
+    import.meta.url.endsWith('.ts')
+      ? import.meta.url.replace(/pdf\.ts$/, 'pdf-thread.ts')
+      : import.meta.url.replace(/\/(?:adapters\/documents|chunks)\/[^/]+$/, '/adapters/documents/pdf-thread.js'),
+  )
+
+/** Starts a thread. It gets no environment variables and no Node options of this process. */
 function startThread(): Worker {
-  const file = new URL(import.meta.url.replace(/pdf\.(ts|js)$/, 'pdf-thread.$1'))
   const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
-  const thread = new Worker(file, { env: {}, execArgv: [], stdout: true, stderr: true, resourceLimits: limits })
+  const thread = new Worker(threadFile(), { env: {}, execArgv: [], stdout: true, stderr: true, resourceLimits: limits })
   thread.stdout.resume()
   thread.stderr.resume()
   return thread
