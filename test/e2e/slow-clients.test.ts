@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
 import type { NativeFrame } from '../../src/core/event.ts'
@@ -54,6 +55,7 @@ describe('a client that does not read', () => {
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
     const notices = 100
     for (let index = 0; index < notices; index++) await agent.notify('c1', `${index} ${'x'.repeat(200_000)}`)
+    await setTimeout(1_000) // the client reads only after `slowFollowerMs`
     const frames = await slow.read((frame) => frame.type === 'resync')
     const seqs = frames.flatMap((frame) => (frame.type === 'entry' ? [frame.seq] : []))
     expect(frames.at(-1)).toEqual({ type: 'resync' })
