@@ -1,4 +1,5 @@
 /** Runs turns with a tool that returns 50 MB, as a text, as an object and as a stream. Prints how many MB the process has needed for this. */
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
@@ -26,6 +27,12 @@ const agent = createAgentFrom({ model: scriptedModel([reply.answer('Ready.'), ..
 await agent.run('c1', 'begin').result
 const idle = process.memoryUsage.rss()
 for (const name of Object.keys(results)) await agent.run('c1', name).result
-console.log(Math.round(process.resourceUsage().maxRSS / 1_024 - idle / megabyte))
+console.log(Math.round(peakMegabytes() - idle / megabyte))
 await agent.close()
 await store.close()
+
+/** The most memory that this process has had. `resourceUsage().maxRSS` would count the memory of the process that started this one, too. */
+function peakMegabytes(): number {
+  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+  return Number(kilobytes) / 1_024
+}
