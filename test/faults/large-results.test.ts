@@ -10,6 +10,6 @@ it('results of 50 MB take a few hundred MB of memory at most', () => {
   expect(child.stderr).toBe('')
   const megabytes = Number(child.stdout)
   expect(megabytes).toBeGreaterThan(0)
-  expect(megabytes).toBeLessThan(450) // usually less than 300; the collector frees memory at different times on different machines
+  expect(megabytes).toBeLessThan(600) // usually less than 300; the collector frees memory at different times on different machines
   rmSync(folder, { recursive: true })
 })

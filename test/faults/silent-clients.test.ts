@@ -46,7 +46,7 @@ const waiting = { timeout: 30_000, interval: 50 }
 const settle = () => new Promise((resolve) => setTimeout(resolve, 1_500))
 
 /** How many MB the server may use above its idle state. Without limits it would be thousands. */
-const limitMb = 450 // usually less than 300 is needed; the collector frees memory at different times on different machines
+const limitMb = 600 // usually about 300 is needed; the collector frees memory at different times on different machines
 
 const events = (id: string, as: readonly string[], after: number) =>
   as.map((format) => `/v1/conversations/${id}/events?as=${format}&after=${after}`)
