@@ -1,4 +1,3 @@
-import { SignJWT } from 'jose'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
@@ -9,6 +8,7 @@ import type { HostingHandles } from '../../src/ports/hosting.ts'
 import type { ModelRequest } from '../../src/ports/model.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
+import { bearer, tokenOf } from '../support/hostile/fixture.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
 
@@ -17,14 +17,7 @@ afterEach(closeServers)
 const roles = ['user', 'operator'] as const
 type Role = (typeof roles)[number]
 
-const secret = 'a secret of at least thirty-two bytes, for tests'
-
-const tokenOf = (role: Role) =>
-  new SignJWT({ tenant: 'acme', project: 'main', roles: role === 'operator' ? ['operator'] : [] })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setSubject('ann')
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(secret))
+const claims = { tenant: 'acme', project: 'main', sub: 'ann' }
 
 /** Runs a turn in which a tool hosts these files itself and declares them. The result has the handles of each file, by its name. */
 async function hostFiles(files: Readonly<Record<string, 'internal' | 'external' | 'undeclared' | 'made internal'>>) {
@@ -63,9 +56,9 @@ async function hostFiles(files: Readonly<Record<string, 'internal' | 'external' 
     hosting,
     tools: [tool],
     replies: [reply.call('sample.host', {}), reply.call('react.write', attach), ...reads, reply.answer('Done.')],
-    server: { auth: { kind: 'bearer', key: { kind: 'HS256', secret } } },
+    server: { auth: bearer },
   })
-  const tokens = { user: await tokenOf('user'), operator: await tokenOf('operator') }
+  const tokens = { user: tokenOf(claims), operator: tokenOf({ ...claims, roles: ['operator'] }) }
   const fetchAs = (role: Role, path: string, init: RequestInit = {}) =>
     fetch(`${server.url}${path}`, { ...init, headers: { authorization: `Bearer ${tokens[role]}`, ...init.headers } })
   const download = (role: Role, handle: string, init: RequestInit = {}) =>

@@ -1,4 +1,3 @@
-import { SignJWT } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
@@ -6,6 +5,7 @@ import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { ServerSettings } from '../../src/server/settings.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
+import { bearer, tokenOf } from '../support/hostile/fixture.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { internalTexts, internalTurn, noteMemory } from '../support/internal-turn.ts'
 import { pausedTool } from '../support/scenario-tools.ts'
@@ -17,14 +17,7 @@ type Role = 'user' | 'operator'
 const roles: readonly Role[] = ['user', 'operator']
 const formats = ['chat', 'native', 'ag-ui', 'ui-message'] as const
 
-const secret = 'a secret of at least thirty-two bytes, for tests'
-
-const tokenOf = (role: Role) =>
-  new SignJWT({ tenant: 'acme', project: 'main', roles: role === 'operator' ? ['operator'] : [] })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setSubject('ann')
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(secret))
+const claims = { tenant: 'acme', project: 'main', sub: 'ann' }
 
 /** Starts a server with tokens, and a turn with internal content. The turn waits in a tool until `finish` is called. */
 async function startTurn(userThinking: ServerSettings['userThinking']) {
@@ -40,9 +33,9 @@ async function startTurn(userThinking: ServerSettings['userThinking']) {
     tools: [...tools, paused.tool],
     builtIn: { memory: noteMemory },
     settings: { recordPrompts: true },
-    server: { auth: { kind: 'bearer', key: { kind: 'HS256', secret } }, userThinking },
+    server: { auth: bearer, userThinking },
   })
-  const tokens = { user: await tokenOf('user'), operator: await tokenOf('operator') }
+  const tokens = { user: tokenOf(claims), operator: tokenOf({ ...claims, roles: ['operator'] }) }
   const fetchAs = (role: Role, path: string, init: RequestInit = {}) =>
     fetch(`${server.url}/v1${path}`, { ...init, headers: { authorization: `Bearer ${tokens[role]}`, ...init.headers } })
   const client = (role: Role) => createClient({ baseUrl: server.url, token: tokens[role] })

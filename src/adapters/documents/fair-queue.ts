@@ -6,12 +6,12 @@ type Job<Worker> = (worker: Worker) => Promise<void>
 
 /**
  * A queue for several users. Each worker does one job at a time. A free worker takes one job of the first user, then one of the next user,
- * and so on. So nobody has to wait until all jobs of a user with many jobs are done. A user has at most `maxPerUser` workers at a time.
+ * and so on. So the jobs of one user do not make the other users wait. A user has at most `maxPerUser` workers at a time.
  */
 export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: number): Enqueue<Worker> {
   const idle = [...workers]
   /** The waiting jobs of each user. The first user in the map gets the next idle worker, and then moves to the end of the map. */
-  const waiting = new Map<string, readonly Job<Worker>[]>()
+  const waiting = new Map<string, Job<Worker>[]>()
   const running = new Map<string, number>()
 
   function startJobs(): void {
@@ -22,11 +22,12 @@ export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: 
     }
   }
 
-  function startJob(user: string, [job, ...others]: readonly Job<Worker>[], count: number): void {
+  function startJob(user: string, jobs: Job<Worker>[], count: number): void {
     const worker = idle.pop()
+    const job = jobs.shift()
     if (!job || worker === undefined) return // not reached: a user in `waiting` has a job, and a worker is idle
     waiting.delete(user)
-    if (others.length > 0) waiting.set(user, others) // `set` after `delete` puts the user at the end of the map
+    if (jobs.length > 0) waiting.set(user, jobs) // `set` after `delete` puts the user at the end of the map
     running.set(user, count + 1)
     void job(worker).then(() => finish(user, worker))
   }
@@ -42,7 +43,9 @@ export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: 
   return (user, job) =>
     new Promise((resolve, reject) => {
       const own: Job<Worker> = (worker) => job(worker).then(resolve, reject)
-      waiting.set(user, [...(waiting.get(user) ?? []), own])
+      const jobs = waiting.get(user)
+      if (jobs) jobs.push(own)
+      else waiting.set(user, [own])
       startJobs()
     })
 }

@@ -52,7 +52,7 @@ describe('feedback', () => {
     expect(await feedbackBlocks(harness)).toMatchObject([{ text: 'sure', author: 'system' }])
   })
 
-  it('is announced once per turn: the latest, whoever gave it', async () => {
+  it('is announced once per turn: the latest, of the user or of a machine', async () => {
     const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
     const { turnId } = await harness.say('First.')
     await harness.agent.feedback(conversationId, 'Good.', { turnId, reaction: 'ok' })

@@ -76,7 +76,7 @@ describe('an answer that the user stops', () => {
     }
   })
 
-  it('is the same when the signal of run aborts, and when nobody watches', async () => {
+  it('is the same when the signal of run aborts, and when no client watches', async () => {
     const abort = new AbortController()
     const watched = createHarness({ replies: [unfinished(rome)] })
     const turn = watched.agent.run('c1', 'Rome?', { signal: abort.signal })
