@@ -99,7 +99,11 @@ function callDrafts(
   if (acks) drafts.push(...ackDrafts(origin, acks))
   if (decision.code !== undefined) drafts.push(toolCodeBlock(origin, decision.code))
   drafts.push(
-    toolCallBlock(origin, { toolId: tool.id, params: displayParams(tool.id, params, origin), visibility: patched(tool, params, timeline) }),
+    toolCallBlock(origin, {
+      toolId: tool.id,
+      params: displayParams(tool.id, params, origin),
+      visibility: visibilityOfPatch(tool, params, timeline),
+    }),
   )
   for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
   if (acks) for (const notice of acks.warnings) drafts.push(noticeBlock(origin, notice))
@@ -107,7 +111,7 @@ function callDrafts(
 }
 
 /** Whether users may see the file that a patch changes. Undefined for every other call. */
-function patched({ id }: Tool, { path }: JsonObject, timeline: Timeline): Visibility | undefined {
+function visibilityOfPatch({ id }: Tool, { path }: JsonObject, timeline: Timeline): Visibility | undefined {
   if (id !== 'react.patch') return undefined
   return typeof path === 'string' && !isInternalFile(timeline, path) ? 'external' : 'internal'
 }
