@@ -1,0 +1,103 @@
+import type { Json } from '../core/json.ts'
+
+/**
+ * Runs programs that a model wrote, isolated from the machine. A program sees a read-only system, its own folders, and no network. Every
+ * process of a program has ended when `run` resolves.
+ */
+export interface Sandbox {
+  /** The languages that programs can be written in, with what is installed for them. Texts for the model name them. */
+  readonly languages: readonly SandboxLanguage[]
+  readonly limits: SandboxLimits
+  /**
+   * Runs one program. What the program does is part of the report and never an exception: it may crash, reach a limit, or write nothing.
+   * The promise is rejected only if the caller passed an unknown language or a folder that does not exist.
+   */
+  run(program: SandboxProgram): Promise<SandboxReport>
+}
+
+export interface SandboxLanguage {
+  /** The last part of the id of the tool `exec_tools.execute_code_<id>`. */
+  readonly id: 'python' | 'javascript'
+  /** The version of the interpreter, such as `3.11.2`. */
+  readonly version: string
+  /** The packages that programs can import, besides the standard library. */
+  readonly packages: readonly { readonly name: string; readonly version: string }[]
+}
+
+export interface SandboxLimits {
+  /** The time limit of a program that asks for none, and the greatest limit that a program can ask for. */
+  readonly defaultSeconds: number
+  readonly maxSeconds: number
+  readonly memoryBytes: number
+  readonly processes: number
+  /** The size limit of a single file. */
+  readonly fileBytes: number
+  /** By how many bytes a program may let its folders grow. */
+  readonly newBytes: number
+  /** How many files and folders a program may create. */
+  readonly newFiles: number
+  /** How much of the output of a program is kept. The rest is read and dropped. */
+  readonly logBytes: number
+}
+
+/** One program, and what it may use. */
+export interface SandboxProgram {
+  /** Names this run. It has only letters, digits, `_` and `-`. */
+  readonly execId: string
+  readonly language: SandboxLanguage['id']
+  /** The program exactly as the model wrote it. Line numbers in error messages refer to this text. */
+  readonly code: string
+  readonly folders: SandboxFolders
+  readonly timeoutSeconds: number
+  /** When it fires, all processes of the program are killed. */
+  readonly signal: AbortSignal
+  /** Answers a request of the program. If it throws, the program gets an exception with the message of the error. */
+  answer(request: SandboxRequest): Promise<Json>
+}
+
+/** Folders on this machine, as absolute paths. The program finds them in its variables `OUT_DIR` and `WORKDIR`. */
+export interface SandboxFolders {
+  /** The folder with the turns. The program can read it and can not write to it. */
+  readonly out: string
+  /** The name of the folder of the current turn below `out`. The program can write to it, and it is the current folder of the program. */
+  readonly turn: string
+  /** A folder for temporary files of the conversation. The program can write to it. */
+  readonly work: string
+  /** Files that the program can read and that are not below `out`, such as `timeline.json`. The key is the name below `CONTEXT_DIR`. */
+  readonly context: Readonly<Record<string, string>>
+}
+
+/** What a running program asks the runtime for. The fields are checked for their types, and for nothing else. */
+export type SandboxRequest =
+  | { readonly kind: 'fetch_ctx'; readonly path: string }
+  | { readonly kind: 'tool_call'; readonly toolId: string; readonly params: Readonly<Record<string, Json>>; readonly reason?: string }
+
+/** How a program ended, and what it wrote to its output. */
+export interface SandboxReport {
+  readonly end: ProgramEnd
+  /** The standard output and the standard error in the order in which they arrived, without control characters that move a cursor. */
+  readonly log: string
+  /** How many bytes of the output were dropped because of `logBytes`. */
+  readonly logBytesDropped: number
+  /** Messages of the sandbox itself about this run. Empty if there was no trouble. */
+  readonly sandboxLog: string
+  readonly durationMs: number
+}
+
+export type ProgramEnd =
+  | { readonly kind: 'exited'; readonly exitCode: number }
+  | { readonly kind: 'killed'; readonly signal: string }
+  /** The program reached a limit and was killed. What it wrote before stays in its folders. */
+  | { readonly kind: 'limit'; readonly limit: ProgramLimit; readonly message: string }
+  /** `signal` of the program fired. */
+  | { readonly kind: 'cancelled' }
+  /** The sandbox could not start the program. This is no error of the program. */
+  | { readonly kind: 'not_started'; readonly message: string }
+
+export type ProgramLimit =
+  | 'timeout'
+  | 'cpu_limit'
+  | 'memory_limit'
+  | 'file_size_limit'
+  | 'exec_workspace_delta_limit'
+  | 'workspace_size_limit'
