@@ -9,6 +9,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
+    maxWorkers: '100%', // the default leaves one core idle, and most slow suites wait for child processes
     isolate: false, // tests share no state, so a worker may run many files
     reporters: ['default', slowestFiles],
   },
