@@ -1,0 +1,169 @@
+import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** An HTTP client for load tests. It does less work than the client of the SDK, so that the server gets most of the processor. */
+export interface LoadClient {
+  /** Creates a conversation. Succeeds if it is already there. */
+  create(conversationId: string): Promise<void>
+  /**
+   * Sends a message. While the server answers 503, or can not be reached, the message is sent again with the same idempotency key. Resolves
+   * when the server has accepted it.
+   */
+  send(conversationId: string, messageId: string, text: string): Promise<Acceptance>
+  /** Follows a conversation. Call the returned function to leave. */
+  follow(conversationId: string, options: FollowOptions): () => void
+  close(): void
+}
+
+interface Acceptance {
+  /** How long the request took that the server has accepted. */
+  readonly ms: number
+  /** How often the server answered 503 before. */
+  readonly refusals: number
+}
+
+interface FollowOptions {
+  /** Called for each server-sent event with the `seq` of its entry. It is undefined for an event that is no entry. */
+  onEvent(seq: number | undefined, data: string): void
+  /** Called when the first event of a connection arrives, with the milliseconds since the connection was requested. */
+  onOpen?(ms: number): void
+}
+
+export interface LoadClientOptions {
+  url(): string
+  /** Called for each response that is neither a success nor a refusal with `Retry-After`, and for each lost connection. */
+  onError(what: string): void
+  /** True if the server is killed during the test. Then a lost connection is no error. The client connects again in any case. */
+  readonly survivesLoss: boolean
+}
+
+const RECONNECT_MS = 100
+
+export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptions): LoadClient {
+  const agent = new Agent({ keepAlive: true })
+  const streams = new Set<ClientRequest>()
+  let closed = false
+
+  async function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Acceptance> {
+    for (let refusals = 0; ; ) {
+      const started = performance.now()
+      const response = await postOnce(agent, `${url()}${path}`, JSON.stringify(body), headers).catch((error: Error) => error)
+      if (response instanceof Error) {
+        if (closed) throw response
+        if (!survivesLoss) onError(`${path}: ${response.message}`)
+        await sleep(RECONNECT_MS)
+      } else if (response.status === 409 && response.text.includes('conversation.busy')) {
+        await sleep(RECONNECT_MS) // another server runs a turn of this conversation
+      } else if (response.status === 503 && response.retryAfter > 0) {
+        refusals++
+        // clients that were refused together do not come back together
+        await sleep(response.retryAfter * 1000 * (0.5 + Math.random()))
+      } else {
+        if (response.status >= 400 && !response.text.includes('conversation.exists'))
+          onError(`${path}: ${response.status} ${response.text}`)
+        return { ms: performance.now() - started, refusals }
+      }
+    }
+  }
+
+  return {
+    async create(conversationId) {
+      await post('/v1/conversations', { id: conversationId, title: 'Load' })
+    },
+
+    send: (conversationId, messageId, text) =>
+      post(`/v1/conversations/${conversationId}/turns`, { text }, { 'idempotency-key': messageId }),
+
+    follow(conversationId, { onEvent, onOpen }) {
+      let left = false
+      let last = 0
+      let stream: ClientRequest | undefined
+      const connect = () => {
+        const started = performance.now()
+        let opened = false
+        const headers = last === 0 ? {} : { 'last-event-id': String(last) }
+        const opening = get(`${url()}/v1/conversations/${conversationId}/events?as=native`, { agent: false, headers })
+        stream = opening
+        streams.add(opening)
+        const lost = (reason: string) => {
+          streams.delete(opening)
+          opening.destroy()
+          if (left || closed || stream !== opening) return
+          if (!survivesLoss) onError(`the stream of ${conversationId} ended: ${reason}`)
+          stream = undefined
+          setTimeout(() => left || closed || connect(), RECONNECT_MS)
+        }
+        opening.on('error', (error) => lost(error.message))
+        opening.once('response', (response) => {
+          if (response.statusCode !== 200) return lost(String(response.statusCode))
+          response.once('close', () => lost('closed'))
+          readEvents(response, (id, data) => {
+            if (!opened) onOpen?.(performance.now() - started)
+            opened = true
+            if (id !== undefined) last = id
+            onEvent(id, data)
+          })
+        })
+      }
+      connect()
+      return () => {
+        left = true
+        stream?.destroy()
+      }
+    },
+
+    close() {
+      closed = true
+      for (const stream of streams) stream.destroy()
+      agent.destroy()
+    },
+  }
+}
+
+interface PostResult {
+  readonly status: number
+  /** The seconds of the header `Retry-After`. 0 without the header. */
+  readonly retryAfter: number
+  readonly text: string
+}
+
+function postOnce(agent: Agent, url: string, body: string, headers: Readonly<Record<string, string>>): Promise<PostResult> {
+  return new Promise((resolve, reject) => {
+    const length = String(Buffer.byteLength(body))
+    const options = { agent, method: 'POST', headers: { ...headers, 'content-type': 'application/json', 'content-length': length } }
+    const posting = request(url, options, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => (text += chunk))
+      response.once('error', reject)
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, retryAfter: Number(response.headers['retry-after'] ?? 0), text }),
+      )
+    })
+    posting.once('error', (error: NodeJS.ErrnoException) => {
+      // the server may close an idle connection at the moment in which the client uses it again
+      const wasIdle = posting.reusedSocket && error.code === 'ECONNRESET'
+      if (wasIdle) resolve(postOnce(agent, url, body, headers))
+      else reject(error)
+    })
+    posting.end(body)
+  })
+}
+
+/** Reads server-sent events. The server writes the lines `id`, `event` and `data` of an event, and then an empty line. */
+function readEvents(response: IncomingMessage, onEvent: (id: number | undefined, data: string) => void): void {
+  let rest = ''
+  response.setEncoding('utf8')
+  response.on('data', (chunk: string) => {
+    const events = (rest + chunk).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const lines = event.split('\n')
+      const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      const data = field('data')
+      const id = field('id')
+      if (data !== undefined) onEvent(id === undefined ? undefined : Number(id), data)
+    }
+  })
+  response.on('error', () => {}) // `close` follows
+}
