@@ -6,6 +6,17 @@ const reader = createPdfReader()
 afterAll(() => reader.close())
 
 describe('the PDF reader', () => {
+  it('starts no thread for a document that still waits when it is closed', async () => {
+    const closing = createPdfReader({ threads: 1 })
+    const [first, waiting] = ['a', 'b'].map((text) => closing.pdf(pdf([text])))
+    await Promise.all([
+      closing.close(),
+      expect(first).rejects.toMatchObject({ code: 'document.unreadable' }),
+      expect(waiting).rejects.toMatchObject({ details: { reason: 'reader_closed' } }),
+    ])
+    await expect(closing.pdf(pdf(['c']))).rejects.toMatchObject({ details: { reason: 'reader_closed' } })
+  })
+
   it('counts pages and reads the text of each, in order', async () => {
     expect(await reader.pdf(pdf(['The first page', 'The (second) page', 'And the last']))).toEqual({
       pages: 3,
@@ -43,7 +54,7 @@ describe('the PDF reader', () => {
   })
 
   it('reads the document of a user while another user has many slow documents', async () => {
-    const hasty = createPdfReader({ timeoutMs: 1_500 })
+    const hasty = createPdfReader({ timeoutMs: 5_000 }) // on a busy machine a thread takes a second to start
     const slow = pdf(['x'], { contents: Buffer.alloc(300 * 1024 * 1024, '0 ') })
     const ended: string[] = []
     const read = (user: string, bytes: Uint8Array) =>
@@ -54,13 +65,13 @@ describe('the PDF reader', () => {
           () => 'failed',
         )
         .then((outcome) => void ended.push(`${user}: ${outcome}`))
-    const many = 20 // together they take at least 30 seconds
+    const many = 20 // together they take at least 50 seconds
     const all = [...Array.from({ length: many }, () => read('eve', slow)), read('ann', pdf(['well']))]
     await all.at(-1)
     expect(ended.filter((outcome) => outcome === 'eve: failed').length).toBeLessThan(many)
     expect(ended.at(-1)).toBe('ann: read')
     await hasty.close()
-    await Promise.all(all)
+    await Promise.all(all) // closing ends the documents that still wait
   })
 
   it('ends the thread of a document that takes too long, and starts another for the next', async () => {

@@ -4,7 +4,7 @@ import type { DocumentReader, PdfText } from '../../ports/documents.ts'
 import { createFairQueue } from './fair-queue.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
-/** A reader that works in threads of its own. `close` ends the threads. */
+/** A reader that works in threads of its own. `close` ends the threads, and documents that are not read yet fail with `reader_closed`. */
 export interface PdfReader extends DocumentReader {
   close(): Promise<void>
 }
@@ -13,19 +13,27 @@ export interface PdfReader extends DocumentReader {
  * Reads PDF documents in worker threads, each of which reads one document at a time. If a hostile document takes too much time or memory,
  * only its thread is ended. If there are several threads, one user never has all of them. So the hostile documents of one user do not make
  * other users wait. A thread starts with its first document and ends after `idleMs` without a document. A failure has `encrypted`,
- * `damaged`, `too_slow` or `reader_missing` as `details.reason`.
+ * `damaged`, `too_slow`, `reader_missing` or `reader_closed` as `details.reason`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads = 2 } = {}): PdfReader {
   const readers = Array.from({ length: threads }, () => createThreadReader(timeoutMs, idleMs))
   const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
+  let closed = false
+  const read = async (reader: ThreadReader, bytes: Uint8Array, maxPages: number): Promise<PdfText> => {
+    if (closed) throw unreadable('reader_closed', 'the reader was closed before')
+    return reader.read({ bytes: Uint8Array.from(bytes), maxPages })
+  }
   return {
     // `bytes` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
-    pdf: (bytes, { maxPages = 500, user = '' } = {}) => enqueue(user, (reader) => reader.read({ bytes: Uint8Array.from(bytes), maxPages })),
+    pdf: (bytes, { maxPages = 500, user = '' } = {}) => enqueue(user, (reader) => read(reader, bytes, maxPages)),
     async close() {
+      closed = true
       await Promise.all(readers.map((reader) => reader.end()))
     },
   }
 }
+
+type ThreadReader = ReturnType<typeof createThreadReader>
 
 /** One thread, which is started when it is needed. */
 function createThreadReader(timeoutMs: number, idleMs: number) {

@@ -41,7 +41,8 @@ export async function checkPages(
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
     const { reason } = error.details
-    if (reason === 'reader_missing') return { reason: 'preflight_error', words: `could not be checked: ${error.message}` }
+    if (reason === 'reader_missing' || reason === 'reader_closed')
+      return { reason: 'preflight_error', words: `could not be checked: ${error.message}` }
     if (reason === 'encrypted') return protectedPdf
     if (reason === 'too_slow') return refusal('too_much_inside', 'takes too long to read, and is not opened')
     return unreadablePdf

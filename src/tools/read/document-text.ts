@@ -58,6 +58,7 @@ const reasons: Readonly<Record<string, string>> = {
   damaged: 'it is damaged',
   too_slow: 'it takes too long to read',
   reader_missing: 'nothing that reads PDF is installed',
+  reader_closed: 'the runtime shuts down',
 }
 
 function formatPages({ pages, text }: PdfText, { path, mime, blob }: BinaryContent): string {
