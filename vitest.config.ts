@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { attackTable } from './test/support/attacks/table.ts'
 import { slowestFiles } from './test/support/slowest-files.ts'
 
 export default defineConfig({
@@ -11,6 +12,6 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: '100%', // the default leaves one core idle, and most slow suites wait for child processes
     isolate: false, // tests share no state, so a worker may run many files
-    reporters: ['default', slowestFiles],
+    reporters: ['default', attackTable, slowestFiles],
   },
 })

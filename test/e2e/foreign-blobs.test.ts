@@ -12,6 +12,7 @@ import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/cust
 import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { bearer, tokenOf } from '../support/hostile/fixture.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { leavingTool } from '../support/scenario-tools.ts'
@@ -104,58 +105,62 @@ async function readEverything(eve: Client, id: string): Promise<string> {
   return JSON.stringify([await eve.timeline(id), await eve.conversations.export(id), await eve.sources(id), files, resources])
 }
 
-it.each(Object.entries(systems))('a hash in a bundle gives no access to the bytes of another tenant: %s', async (_, createSystem) => {
-  const { store, workspaces } = await createSystem()
-  const read = (path: string) => reply.call('react.read', { paths: [path] })
-  const asking = [
-    read(file.path),
-    read('fi:turn_1.files/a.txt'),
-    reply.call('react.pull', { paths: ['fi:turn_1.files'] }),
-    reply.call('react.checkout', { mode: 'replace', paths: ['fi:turn_1.files'] }),
-    reply.answer('Done.'),
-  ]
-  const replies = [
-    reply.call('sample.leave', { files: { 'a.txt': published } }),
-    reply.answer('Kept.'),
-    ...Object.keys(attempts).flatMap(() => asking),
-  ]
-  const model = scriptedModel(replies)
-  const { server, lines } = await openServer({
-    store,
-    workspaces,
-    model,
-    hosting: hostingOn(store.blobs).hosting,
-    tools: [leavingTool()],
-    server: { auth: bearer },
-  })
-  const client = (tenant: string) =>
-    createClient({ baseUrl: server.url, token: tokenOf({ tenant, project: 'main', sub: 'x', roles: ['operator'] }) })
-  const [ann, eve] = [client('acme'), client('rival')]
-  await ann.conversations.create({ id: 'plans', title: 'Plans' })
-  await ann.send('plans', 'keep this', {
-    files: [secret, published].map((text, index) => ({ name: `${index}.txt`, content: new Blob([text]) })),
-  })
-  await viewWhen(ann, 'plans', answered)
-  for (const { sha256 } of [fetched, left]) expect(await store.blobs.has(sha256)).toBe(true) // the attack is possible
-  const before = model.requests.length
+it.for(Object.entries(systems))(
+  'a hash in a bundle gives no access to the bytes of another tenant: %s',
+  async ([, createSystem], context) => {
+    countAttempts(context, Object.keys(attempts).length)
+    const { store, workspaces } = await createSystem()
+    const read = (path: string) => reply.call('react.read', { paths: [path] })
+    const asking = [
+      read(file.path),
+      read('fi:turn_1.files/a.txt'),
+      reply.call('react.pull', { paths: ['fi:turn_1.files'] }),
+      reply.call('react.checkout', { mode: 'replace', paths: ['fi:turn_1.files'] }),
+      reply.answer('Done.'),
+    ]
+    const replies = [
+      reply.call('sample.leave', { files: { 'a.txt': published } }),
+      reply.answer('Kept.'),
+      ...Object.keys(attempts).flatMap(() => asking),
+    ]
+    const model = scriptedModel(replies)
+    const { server, lines } = await openServer({
+      store,
+      workspaces,
+      model,
+      hosting: hostingOn(store.blobs).hosting,
+      tools: [leavingTool()],
+      server: { auth: bearer },
+    })
+    const client = (tenant: string) =>
+      createClient({ baseUrl: server.url, token: tokenOf({ tenant, project: 'main', sub: 'x', roles: ['operator'] }) })
+    const [ann, eve] = [client('acme'), client('rival')]
+    await ann.conversations.create({ id: 'plans', title: 'Plans' })
+    await ann.send('plans', 'keep this', {
+      files: [secret, published].map((text, index) => ({ name: `${index}.txt`, content: new Blob([text]) })),
+    })
+    await viewWhen(ann, 'plans', answered)
+    for (const { sha256 } of [fetched, left]) expect(await store.blobs.has(sha256)).toBe(true) // the attack is possible
+    const before = model.requests.length
 
-  let imported = 0
-  for (const [index, attempt] of Object.values(attempts).entries()) {
-    const id = `c${index}`
-    const outcome = await eve.conversations.import(attempt, id).catch((error: unknown) => error)
-    if (outcome instanceof Error) {
-      expect(outcome).toMatchObject({ status: 422, code: 'bundle.invalid' })
-      continue
+    let imported = 0
+    for (const [index, attempt] of Object.values(attempts).entries()) {
+      const id = `c${index}`
+      const outcome = await eve.conversations.import(attempt, id).catch((error: unknown) => error)
+      if (outcome instanceof Error) {
+        expect(outcome).toMatchObject({ status: 422, code: 'bundle.invalid' })
+        continue
+      }
+      imported++
+      await eve.send(id, 'Show me the files.')
+      await viewWhen(eve, id, ({ turns }) => turns.some(({ answers }) => answers.some(({ text }) => text === 'Done.')))
+      expect(await readEverything(eve, id)).not.toMatch(/MARZIPAN|OBSIDIAN/)
+      await eve.conversations.fork(id, { id: `${id}-fork` })
+      expect(await readEverything(eve, `${id}-fork`)).not.toMatch(/MARZIPAN|OBSIDIAN/)
     }
-    imported++
-    await eve.send(id, 'Show me the files.')
-    await viewWhen(eve, id, ({ turns }) => turns.some(({ answers }) => answers.some(({ text }) => text === 'Done.')))
-    expect(await readEverything(eve, id)).not.toMatch(/MARZIPAN|OBSIDIAN/)
-    await eve.conversations.fork(id, { id: `${id}-fork` })
-    expect(await readEverything(eve, `${id}-fork`)).not.toMatch(/MARZIPAN|OBSIDIAN/)
-  }
-  expect(imported).toBeGreaterThan(4)
-  expect(JSON.stringify(model.requests.slice(before))).not.toMatch(/MARZIPAN|OBSIDIAN/)
-  expect(JSON.stringify(model.requests.slice(before))).toContain('Show me the files.')
-  expect(lines.join('\n')).not.toMatch(/MARZIPAN|OBSIDIAN/)
-})
+    expect(imported).toBeGreaterThan(4)
+    expect(JSON.stringify(model.requests.slice(before))).not.toMatch(/MARZIPAN|OBSIDIAN/)
+    expect(JSON.stringify(model.requests.slice(before))).toContain('Show me the files.')
+    expect(lines.join('\n')).not.toMatch(/MARZIPAN|OBSIDIAN/)
+  },
+)

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { weather } from '../support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
 
@@ -34,7 +35,7 @@ const ends = {
 }
 
 describe.each(['native', 'chat', 'ag-ui'] as const)('a stream in the format %s', (as) => {
-  it('that is cut after any frame goes on with the next frame: none is missing, none is repeated', async () => {
+  it('that is cut after any frame goes on with the next frame: none is missing, none is repeated', async (context) => {
     const replies = [
       reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
       reply.call('weather.today', { city: 'Oslo' }),
@@ -48,6 +49,7 @@ describe.each(['native', 'chat', 'ag-ui'] as const)('a stream in the format %s',
     const isLast = (text: string) => text.includes(ends[as])
     const whole = await read(url, undefined, isLast)
     expect(whole.length).toBeGreaterThan(9)
+    countAttempts(context, whole.length - 1)
     let previous: string | undefined
     for (const [index, { id }] of whole.slice(0, -1).entries()) {
       expect([id !== '', id !== previous]).toEqual([true, true]) // every frame of an entry has an id of its own

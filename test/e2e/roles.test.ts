@@ -5,6 +5,7 @@ import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { ServerSettings } from '../../src/server/settings.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { bearer, tokenOf } from '../support/hostile/fixture.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { internalTexts, internalTurn, noteMemory } from '../support/internal-turn.ts'
@@ -154,9 +155,10 @@ const tableOf = (cells: Cells) =>
   ].join('\n')
 
 describe('what users and operators receive of a turn with internal content', () => {
-  it('users receive no internal text by any transport, and operators receive all of it', async () => {
+  it('users receive no internal text by any transport, and operators receive all of it', async (context) => {
     const running = await startTurn('shown')
     const cells = { ...(await streamCells(running)), ...(await viewCells(running)) }
+    countAttempts(context, Object.keys(cells).length)
     expect(tableOf(cells)).toMatchInlineSnapshot(`
       "
       ui-message, posted              public + thinking   -

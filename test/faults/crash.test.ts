@@ -7,6 +7,7 @@ import { applyChange } from '../../src/core/timeline/apply.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { journalOf } from '../../src/testing/conformance/store-fixture.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { acknowledged, codeCache, createDatabaseFolder, type DatabaseFolder, openStoreIn, startWriter } from './children.ts'
 import { blockNumber } from './contents.ts'
 
@@ -109,7 +110,8 @@ it('deleting a conversation in one process removes no blob that another process 
   expect((await inspect(databaseFolder, 'kept')).length).toBe(60)
 })
 
-it('a writer killed at thirty random times loses no acknowledged entry and leaves no partial append', async () => {
+it('a writer killed at thirty random times loses no acknowledged entry and leaves no partial append', async (context) => {
+  countAttempts(context, 30)
   const databaseFolder = newFolder()
   const start = (round: number) => startWriter(databaseFolder, { conversation: 'c1', owner: `writer-${round}` })
   let highest = 0

@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { countAttempts } from '../support/attacks/count.ts'
 import { filesWith, makeConversations, marker, openAgentIn } from './delete-work.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-delete-crash-'))
@@ -22,7 +23,7 @@ async function deleteUntil(folder: string, step: number): Promise<string> {
   return printed
 }
 
-it('a deletion that is killed after any of its steps is finished by recover, and leaves nothing in the folder', async () => {
+it('a deletion that is killed after any of its steps is finished by recover, and leaves nothing in the folder', async (context) => {
   const prepared = join(root, 'prepared')
   await makeConversations(prepared)
   expect(filesWith(prepared, marker).length).toBeGreaterThan(5)
@@ -51,5 +52,6 @@ it('a deletion that is killed after any of its steps is finished by recover, and
 
   const steps = await killAfter(0) // never kills itself
   expect(steps).toBeGreaterThan(8)
+  countAttempts(context, steps)
   for (let step = 1; step <= steps; step += 3) await Promise.all([0, 1, 2].map((more) => killAfter(step + more)))
 })

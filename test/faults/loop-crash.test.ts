@@ -9,6 +9,7 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { type ConversationRecord, linesOf, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 import {
   ENTRIES,
@@ -122,7 +123,8 @@ const expectNothingLostOrRepeated = (rows: readonly Row[]) =>
     ),
   ).toEqual([])
 
-it('a turn killed right before or right after any of its entries loses no entry and repeats no effect and no model call', async () => {
+it('a turn killed right before or right after any of its entries loses no entry and repeats no effect and no model call', async (context) => {
+  countAttempts(context, boundaries.length)
   const { child, lines, exited } = start('hang', ...boundaries)
   for await (const line of lines) if (line === 'all hang') await kill(child, exited)
   const rows = await recoverAndCompare(new Map(boundaries.map((name) => [name, name.replace('-', ' ')])))
@@ -132,7 +134,8 @@ it('a turn killed right before or right after any of its entries loses no entry 
   expectNothingLostOrRepeated(others)
 }, 120_000)
 
-it('a turn killed at a random point of a model response or a tool loses no entry and repeats no effect and no model call', async () => {
+it('a turn killed at a random point of a model response or a tool loses no entry and repeats no effect and no model call', async (context) => {
+  countAttempts(context, randomKills.length)
   const killed = new Map<string, string>()
   const queue = [...randomKills]
   const killNext = async () => {

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, expect, it } from 'vitest'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { LEASE_MS } from '../../src/ports/store.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { type ConversationRecord, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 import { finalAnswer, logged, type Place, placeFolder, slowTurns } from '../support/crash/slow-turns.ts'
 
@@ -82,9 +83,11 @@ function outcomeOf(folder: string, place: Place, crashed: ConversationRecord, re
   }
 }
 
-it.each(settings)(
+it.for(settings)(
   'a process killed in the exit grace, in a hook, while it publishes, in a title or in a summary loses nothing and pays for nothing twice: $name',
-  async (setting) => {
+  { timeout: 120_000 },
+  async (setting, context) => {
+    countAttempts(context, places.length)
     const [program, ...args] = [...setting.command, 'true']
     const tried = spawnSync(program as string, args, { encoding: 'utf8' })
     if (tried.status !== 0) throw new Error(`this test needs ${program} and the right to use it: ${tried.error ?? tried.stderr}`)
@@ -116,5 +119,4 @@ it.each(settings)(
       }),
     )
   },
-  120_000,
 )

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 
 const folders: string[] = []
 const children: ChildProcess[] = []
@@ -54,7 +55,8 @@ const endless = ['native', 'chat']
 const oneTurn = ['ag-ui', 'ui-message'] // these streams end with the turn
 
 describe.skipIf(!existsSync('/proc/self/status'))('the memory of a server stays bounded', () => {
-  it('with 300 readers that do not read a file of 9.9 MB', async () => {
+  it('with 300 readers that do not read a file of 9.9 MB', async (context) => {
+    countAttempts(context, 300)
     const { url, rn, memory, gauge } = await startServer()
     await (await fetch(`${url}/v1/resources/${rn}`)).arrayBuffer()
     const idle = memory()
@@ -66,7 +68,8 @@ describe.skipIf(!existsSync('/proc/self/status'))('the memory of a server stays 
     expect(busy - idle).toBeLessThan(limitMb)
   }, 60_000)
 
-  it('with 200 silent followers, while answers of 64 KB and 4 MB are written, and when they join later', async () => {
+  it('with 200 silent followers, while answers of 64 KB and 4 MB are written, and when they join later', async (context) => {
+    countAttempts(context, 400)
     const { url, client, memory, gauge, ask } = await startServer()
     for (const id of ['stored', 'live']) await client.conversations.create({ id, title: 'Long answers' })
     const lastSeq = async (id: string) => (await client.conversations.get(id)).last_seq

@@ -1,0 +1,96 @@
+/** A kind of attack, and the tests that make it. */
+export interface Attack {
+  readonly name: string
+  readonly file: string
+  /** If set, only the tests whose full name contains this text belong to the attack. */
+  readonly tests?: string
+  /** What happens instead of what the attacker wants. */
+  readonly outcome: string
+}
+
+/** The attacks that docs/security.md lists, in its order. A new suite with attacks adds a row here. */
+export const attacks: readonly Attack[] = [
+  {
+    name: 'data of another tenant, by every route',
+    file: 'test/e2e/hostile-requests.test.ts',
+    tests: 'data of another tenant',
+    outcome: 'answered as if it did not exist',
+  },
+  { name: 'hostile paths', file: 'test/e2e/hostile-requests.test.ts', tests: 'hostile paths', outcome: 'refused; nothing changes' },
+  { name: 'hostile bodies', file: 'test/e2e/hostile-requests.test.ts', tests: 'hostile bodies', outcome: 'refused; nothing changes' },
+  {
+    name: 'forged origins and tokens',
+    file: 'test/e2e/hostile-requests.test.ts',
+    tests: 'forged origins and tokens',
+    outcome: 'refused; no secret in response or log',
+  },
+  {
+    name: 'unusual methods and malformed HTTP',
+    file: 'test/e2e/hostile-requests.test.ts',
+    tests: 'unusual methods and malformed HTTP',
+    outcome: 'refused; nothing changes',
+  },
+  { name: 'bundles that name bytes of another tenant', file: 'test/e2e/foreign-blobs.test.ts', outcome: 'no byte is readable' },
+  { name: 'hostile bundles', file: 'test/e2e/hostile-imports.test.ts', outcome: 'refused with the reason, or the conversation works' },
+  { name: 'internal content, asked for by a user', file: 'test/e2e/roles.test.ts', outcome: 'withheld in every format and route' },
+  { name: 'internal files, asked for by a user', file: 'test/e2e/internal-files.test.ts', outcome: 'withheld' },
+  { name: 'scripts and links in answers', file: 'src/server/page/markdown.test.ts', outcome: 'shown as text' },
+  {
+    name: 'texts that look like headings of the prompt',
+    file: 'src/core/render/headings.test.ts',
+    outcome: 'marked as data, and the mark can be undone',
+  },
+  {
+    name: 'regular expressions with their slowest texts',
+    file: 'test/regular-expressions.test.ts',
+    tests: 'in linear time',
+    outcome: 'linear time',
+  },
+  { name: 'parsers with their slowest texts', file: 'test/linear-readers.test.ts', outcome: 'linear time' },
+  {
+    name: 'PDFs that are slow, many or broken',
+    file: 'src/adapters/documents/pdf.test.ts',
+    outcome: 'ended by limits; other users are served',
+  },
+  {
+    name: 'downloads that are not read',
+    file: 'test/faults/silent-clients.test.ts',
+    tests: 'readers that do not read',
+    outcome: 'memory stays bounded',
+  },
+  {
+    name: 'followers that do not read',
+    file: 'test/faults/silent-clients.test.ts',
+    tests: 'silent followers',
+    outcome: 'memory stays bounded',
+  },
+  { name: 'slow clients', file: 'test/e2e/slow-clients.test.ts', outcome: 'told to resync; nothing is lost' },
+  { name: 'requests that break off', file: 'test/e2e/broken-off-requests.test.ts', outcome: 'no error, nothing half stored' },
+  { name: 'event ids, cut streams', file: 'test/e2e/resumed-streams.test.ts', outcome: 'every frame once, or 400' },
+  { name: 'key sets that fail, hang or are malformed', file: 'src/server/auth/key-set.test.ts', outcome: '503, or the last good keys' },
+  { name: 'expired tokens on open streams', file: 'test/e2e/token-lifetime.test.ts', outcome: 'the stream ends' },
+  { name: 'results larger than the memory', file: 'test/faults/large-results.test.ts', outcome: 'limited; memory stays bounded' },
+  { name: 'calls that kill their process each time', file: 'test/faults/poison-call.test.ts', outcome: 'given up; the turn goes on' },
+  { name: 'model adapters that send nonsense', file: 'test/turns/hostile-models.test.ts', outcome: 'the answer is kept' },
+  { name: 'tools and parameters at random', file: 'test/turns/tool-fuzz.test.ts', outcome: 'a result each; the turn goes on' },
+  { name: 'deletions during a turn', file: 'src/agent/deletion.test.ts', outcome: 'nothing comes back' },
+  { name: 'kills during a deletion', file: 'test/faults/delete-crash.test.ts', outcome: 'finished later; nothing is left' },
+  {
+    name: 'kills at every entry of a turn and at random',
+    file: 'test/faults/loop-crash.test.ts',
+    outcome: 'nothing lost, nothing repeated',
+  },
+  {
+    name: 'kills while a turn ends',
+    file: 'test/faults/response-crash.test.ts',
+    outcome: 'nothing lost, nothing paid twice',
+  },
+  {
+    name: 'kills of a writer',
+    file: 'test/faults/crash.test.ts',
+    tests: 'killed at thirty random times',
+    outcome: 'every acknowledged entry is stored',
+  },
+  { name: 'database, log or blobs removed while running', file: 'test/faults/lost-storage.test.ts', outcome: '503; nothing is accepted' },
+  { name: 'several processes on one folder', file: 'test/faults/shared-folder.test.ts', outcome: 'every follower gets every entry once' },
+]

@@ -1,0 +1,66 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { type Attack, attacks } from './list.ts'
+
+/** An attack with the number of attempts that a run made, and how many of them succeeded. */
+interface Row extends Attack {
+  readonly attempts: number
+  readonly succeeded: number
+}
+
+const page = 'docs/security.md'
+const [begin, end] = ['<!-- attacks -->', '<!-- end of attacks -->']
+
+/**
+ * Prints how many attacks a run made and how many succeeded. docs/security.md has the same table. `npm run attacks` runs the suites of the
+ * table and writes the table into the page. A run that makes fewer attempts than the page says fails.
+ */
+export const attackTable: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const rows = attacks.flatMap((attack) => rowOf(attack, modules) ?? [])
+    if (rows.length < attacks.length) return // only a part of the tests ran
+    console.log(`\nattacks\n${rows.map(printedLine).join('\n')}\n${printedLine(totalOf(rows))}`)
+    if (process.env.UPDATE_ATTACKS) return writePage(rows)
+    const outdated = rows.filter(({ name, attempts }) => attempts < documentedAttempts(name))
+    if (outdated.length === 0) return
+    console.error(`${page} promises more attempts: ${outdated.map(({ name }) => name).join(', ')}. Write it again with npm run attacks.`)
+    process.exitCode = 1
+  },
+}
+
+/** Undefined when the file of the attack did not run, or not all of its tests. */
+function rowOf(attack: Attack, modules: readonly TestModule[]): Row | undefined {
+  const module = modules.find(({ moduleId }) => relative('.', moduleId) === attack.file)
+  const tests = [...(module?.children.allTests() ?? [])].filter(({ fullName }) => fullName.includes(attack.tests ?? ''))
+  if (tests.length === 0 || tests.some((test) => test.result().state === 'skipped')) return undefined
+  const sum = (counted: readonly TestCase[]) => counted.reduce((total, test) => total + (test.meta().attempts ?? 1), 0)
+  return { ...attack, attempts: sum(tests), succeeded: sum(tests.filter((test) => test.result().state === 'failed')) }
+}
+
+const totalOf = (rows: readonly Row[]): Row => ({
+  name: 'all',
+  file: '',
+  outcome: '',
+  attempts: rows.reduce((sum, row) => sum + row.attempts, 0),
+  succeeded: rows.reduce((sum, row) => sum + row.succeeded, 0),
+})
+
+const printedLine = ({ name, attempts, succeeded, outcome }: Row): string =>
+  `${String(attempts).padStart(6)} attempts, ${succeeded} succeeded  ${name}${outcome && `: ${outcome}`}`
+
+const pageLine = ({ name, attempts, outcome, file }: Row): string => `| ${name} | ${attempts} | ${outcome} | \`${file}\` |`
+
+function writePage(rows: readonly Row[]): void {
+  const text = readFileSync(page, 'utf8')
+  const [before, after] = [text.slice(0, text.indexOf(begin) + begin.length), text.slice(text.indexOf(end))]
+  const head = '| attack | attempts | what happens | test |\n| --- | ---: | --- | --- |'
+  writeFileSync(page, `${before}\n\n${head}\n${rows.map(pageLine).join('\n')}\n\n${after}`)
+}
+
+function documentedAttempts(name: string): number {
+  const line = readFileSync(page, 'utf8')
+    .split('\n')
+    .find((each) => each.startsWith(`| ${name} |`))
+  return Number(line?.split('|')[2] ?? 0)
+}
