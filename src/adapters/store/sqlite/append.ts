@@ -60,12 +60,17 @@ export function createAppender({ database, conversations, journal, indexer, read
       const numbers = newBlockNumbersFast(prepared.changes, (id) => context?.knownBlocks.get(id))
       const attempt = (row: ConversationRow) =>
         context && row.last_seq !== context.lastSeq ? undefined : writeEntries(row, prepared, numbers, context?.frame)
-      const result = await database.write(async () => {
-        if (prepared.needed.size > 0) await ensureBlobs(prepared.needed, blobs)
+      const write = () => {
         const cached = cachedRows.get(conversationId)
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
         return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
-      })
+      }
+      const result = await (prepared.needed.size === 0
+        ? database.writeTogether(write)
+        : database.write(async () => {
+            await ensureBlobs(prepared.needed, blobs)
+            return write()
+          }))
       if (!result) continue // another append came between, so the frame is outdated: compute it again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)

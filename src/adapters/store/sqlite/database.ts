@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../core/failure.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { createFileCheck } from './file-identity.ts'
+import { BrokenTransaction, createWriteGroups, type WriteTogether } from './group.ts'
 import { isBusy, openConnections, translateSqliteError } from './open.ts'
 
 /** An open SQLite file, with one connection that writes and one that reads. */
@@ -12,6 +13,8 @@ export interface Database {
    * resolves.
    */
   write<T>(work: () => T | Promise<T>): Promise<T>
+  /** Does the same as `write`, but the transaction may contain the writes of other callers too. For short work of few rows. */
+  writeTogether: WriteTogether
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
   /** A text that changes with every commit of this process or of another one. Compare it with an earlier one to notice commits. */
@@ -46,6 +49,8 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
   checkFile()
   const begin = writer.prepare('BEGIN IMMEDIATE')
   const commit = writer.prepare('COMMIT')
+  const savepoint = writer.prepare('SAVEPOINT one')
+  const release = writer.prepare('RELEASE one')
   const dataVersion = writer.prepare('PRAGMA data_version') // changes with the commits of other connections, not with those of `writer`
   let commits = 0
   const exclusively = createMutex()
@@ -72,8 +77,25 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     }
   }
 
+  function nested<T>(work: () => T): T {
+    savepoint.run()
+    try {
+      const result = work()
+      release.run()
+      return result
+    } catch (error) {
+      // after some errors, such as a full disk, SQLite has rolled back the whole transaction
+      if (!writer.isTransaction) throw new BrokenTransaction('the transaction was rolled back', { cause: error })
+      writer.exec('ROLLBACK TO one; RELEASE one')
+      throw translateSqliteError(error, file)
+    }
+  }
+
+  const write: Database['write'] = (work) => exclusively(() => transaction(work))
+
   return {
-    write: (work) => exclusively(() => transaction(work)),
+    write,
+    writeTogether: createWriteGroups({ transaction: write, nested }),
     read(work) {
       checkOpen()
       try {

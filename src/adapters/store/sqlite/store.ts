@@ -45,9 +45,9 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     blobs,
 
     claim: (conversationId, owner, options) =>
-      database.write(() => conversations.claim(conversationId, owner, clock.now(), options?.takeOver ?? 'when-free')),
-    renew: (claim) => database.write(() => conversations.renew(claim, clock.now())),
-    release: (claim) => database.write(() => conversations.release(claim)),
+      database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options?.takeOver ?? 'when-free')),
+    renew: (claim) => database.writeTogether(() => conversations.renew(claim, clock.now())),
+    release: (claim) => database.writeTogether(() => conversations.release(claim)),
 
     append: appender.append,
 

@@ -1,0 +1,120 @@
+/** Runs a function that writes to the database. Its transaction may contain the writes of other callers too. */
+export type WriteTogether = <T>(work: () => T) => Promise<T>
+
+/** What a group needs of the database. */
+interface GroupParts {
+  /** Runs `work` in a transaction of its own, when no other transaction runs. */
+  transaction<T>(work: () => T): Promise<T>
+  /**
+   * Runs `work` inside a transaction. If it throws, undoes what it has written, and throws the error. If the whole transaction can not go on
+   * after the error, throws a `BrokenTransaction`.
+   */
+  nested<T>(work: () => T): T
+}
+
+/** An error after which nothing of a transaction can be committed. */
+export class BrokenTransaction extends Error {}
+
+/**
+ * The most writes in one transaction. The callers of all of them go on when it ends, and the event loop is blocked until each of them waits
+ * again. So a large group would save little time, but delay other work.
+ */
+const MAX_GROUP = 32
+
+/** How many groups of one write may run in one turn of the event loop. */
+const MAX_SINGLES = 8
+
+/**
+ * Collects writes and runs them in groups: the writes of a group share one transaction, and so they share its cost, which is mainly to wait
+ * for the disk.
+ *
+ *   calls      a   b c d        e f …
+ *   commits    [a] [b c d]      [e f …]
+ *
+ * The writes of a group run in the order of the calls. If one throws, only its own promise rejects. If the transaction fails, the promises of
+ * all writes of the group reject, and nothing of them is stored. All promises settle after the commit.
+ * A write that comes alone runs at once. When several came together, the next group waits for the next turn of the event loop. Meanwhile
+ * more writes arrive, and other work of the process gets its turn.
+ */
+export function createWriteGroups({ transaction, nested }: GroupParts): WriteTogether {
+  let waiting: Write[] = []
+  let scheduled = false
+  let lastSize = 0
+  let groupsInTurn = 0
+
+  const endTurn = () => {
+    groupsInTurn = 0
+  }
+
+  function schedule(): void {
+    if (scheduled || waiting.length === 0) return
+    scheduled = true
+    if (lastSize <= 1 && groupsInTurn < MAX_SINGLES) void run()
+    else setImmediate(run)
+  }
+
+  async function run(): Promise<void> {
+    if (groupsInTurn === 0) setImmediate(endTurn)
+    groupsInTurn++
+    let group: readonly Write[] = []
+    try {
+      await transaction(() => {
+        group = takeGroup() // not earlier: while another process holds the lock, more writes arrive
+        const [first] = group
+        if (group.length === 1) first?.run()
+        else for (const write of group) write.attempt(nested)
+      })
+      for (const write of group) write.settle()
+    } catch (error) {
+      if (group.length === 0) group = takeGroup() // the transaction could not begin
+      for (const write of group) write.reject(error)
+    }
+    lastSize = group.length
+    scheduled = false
+    schedule()
+  }
+
+  function takeGroup(): readonly Write[] {
+    const group = waiting.slice(0, MAX_GROUP)
+    waiting = waiting.slice(MAX_GROUP)
+    return group
+  }
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      waiting.push(createWrite(work, resolve, reject))
+      schedule()
+    })
+}
+
+/** A write that waits for its turn, and then for the end of its transaction. */
+interface Write {
+  /** Runs the write alone in the transaction. If it throws, the transaction is rolled back. */
+  run(): void
+  /** Runs the write among others. Its error is kept until `settle`. */
+  attempt(nested: GroupParts['nested']): void
+  /** Settles the promise of the caller after the commit. */
+  settle(): void
+  reject(error: unknown): void
+}
+
+function createWrite<T>(work: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): Write {
+  let settle = () => {}
+  return {
+    run() {
+      const value = work()
+      settle = () => resolve(value)
+    },
+    attempt(nested) {
+      try {
+        const value = nested(work)
+        settle = () => resolve(value)
+      } catch (error) {
+        if (error instanceof BrokenTransaction) throw error.cause
+        settle = () => reject(error)
+      }
+    },
+    settle: () => settle(),
+    reject,
+  }
+}
