@@ -15,6 +15,7 @@ export interface Sandbox {
   run(program: SandboxProgram): Promise<SandboxReport>
 }
 
+/** A language that programs can be written in. */
 export interface SandboxLanguage {
   /** The last part of the id of the tool `exec_tools.execute_code_<id>`. */
   readonly id: 'python' | 'javascript'
@@ -24,6 +25,7 @@ export interface SandboxLanguage {
   readonly packages: readonly { readonly name: string; readonly version: string }[]
 }
 
+/** What a program may use at most. */
 export interface SandboxLimits {
   /** The time limit of a program that asks for none, and the greatest limit that a program can ask for. */
   readonly defaultSeconds: number
@@ -84,6 +86,7 @@ export interface SandboxReport {
   readonly durationMs: number
 }
 
+/** How a program ended. */
 export type ProgramEnd =
   | { readonly kind: 'exited'; readonly exitCode: number }
   | { readonly kind: 'killed'; readonly signal: string }
@@ -94,6 +97,7 @@ export type ProgramEnd =
   /** The sandbox could not start the program. This is no error of the program. */
   | { readonly kind: 'not_started'; readonly message: string }
 
+/** The limits that end a program. */
 export type ProgramLimit =
   | 'timeout'
   | 'cpu_limit'

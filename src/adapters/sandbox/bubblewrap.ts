@@ -1,0 +1,142 @@
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { ProgramEnd, Sandbox, SandboxLanguage, SandboxLimits, SandboxProgram, SandboxReport } from '../../ports/sandbox.ts'
+import { checkProgram } from './check-program.ts'
+import { sandboxCommand } from './command.ts'
+import { endOf } from './end.ts'
+import { prepareFolders } from './folders.ts'
+import { identityOf } from './identity.ts'
+import { inside, mountsOfRun, systemArguments } from './layout.ts'
+import { createOutputLog } from './log.ts'
+import { firstInputFd, type SandboxProcess, startProcess, statusFd } from './process.ts'
+
+/** The limits of programs in a sandbox, and what is installed for them. */
+export interface BubblewrapOptions {
+  /** What programs can be written in. `findSandbox` finds out. */
+  readonly languages: readonly SandboxLanguage[]
+  /** Limits that differ from `defaultLimits`. */
+  readonly limits?: Partial<SandboxLimits>
+  /** How many seconds of processor time each process of a program may use. 600 by default. */
+  readonly cpuSeconds?: number
+  /** How long a program has to end by itself after its time limit. 5,000 by default. */
+  readonly graceMs?: number
+}
+
+const MiB = 1024 * 1024
+
+/** The limits of `createBubblewrapSandbox` if its options have no others. */
+export const defaultLimits: SandboxLimits = {
+  defaultSeconds: 600,
+  maxSeconds: 1_800,
+  memoryBytes: 2_048 * MiB,
+  processes: 64,
+  fileBytes: 100 * MiB,
+  newBytes: 250 * MiB,
+  newFiles: 10_000,
+  logBytes: 256 * 1024,
+}
+
+/** The folder with the loaders of the languages. It is part of the package and is not compiled. */
+const guestFolder = () => join(dirname(createRequire(import.meta.url).resolve('daybook/package.json')), 'src/adapters/sandbox/guest')
+
+/** Debian's Python. A `python3` of `PATH` may belong to a version manager and lie in a folder that programs do not see. */
+export const pythonPath = '/usr/bin/python3'
+
+const interpreters: Readonly<Record<SandboxLanguage['id'], readonly string[]>> = {
+  // `-I`: no variables and no folders of a user change what Python loads. `-u`: output is not delayed, so that none is lost at a kill.
+  python: [pythonPath, '-I', '-u', '-B', `${inside.guest}/loader.py`],
+  javascript: [inside.node, '--import', `${inside.guest}/loader.mjs`, inside.program.javascript],
+}
+
+const environment: Readonly<Record<string, string>> = {
+  PATH: '/usr/bin:/bin',
+  HOME: '/tmp',
+  TMPDIR: '/tmp',
+  LANG: 'C.UTF-8',
+  OUTPUT_DIR: inside.out,
+  OUT_DIR: inside.out,
+  WORKDIR: inside.work,
+  CONTEXT_DIR: inside.context,
+  MPLBACKEND: 'Agg', // there is no screen
+  MPLCONFIGDIR: '/tmp/matplotlib',
+}
+
+/**
+ * A sandbox of Linux namespaces that bubblewrap makes. Programs have no network, an unprivileged user without capabilities, a read-only
+ * system, and their own processes, `/tmp` and `/proc`. It needs bubblewrap, util-linux and a kernel that lets users make user namespaces.
+ * `findSandbox` checks this.
+ */
+export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
+  const limits = { ...defaultLimits, ...options.limits }
+  const { languages, cpuSeconds = 600, graceMs = 5_000 } = options
+  const system = systemArguments()
+  const guest = guestFolder()
+
+  async function run(program: SandboxProgram): Promise<SandboxReport> {
+    await checkProgram(program, languages)
+    const startedAt = performance.now()
+    const output = createOutputLog(limits.logBytes)
+    const report = (end: ProgramEnd, sandboxLog = ''): SandboxReport => ({
+      end,
+      ...output.finish(),
+      sandboxLog,
+      durationMs: Math.round(performance.now() - startedAt),
+    })
+    const identity = identityOf(program.folders.work)
+    const folders = await prepareFolders(program.folders, identity)
+    try {
+      if (program.signal.aborted) return report({ kind: 'cancelled' })
+      const command = sandboxCommand({
+        system,
+        mounts: mountsOfRun(program.folders, { guest, node: process.execPath, socket: undefined, readOnlyInTurn: folders.readOnly }),
+        data: [{ fd: firstInputFd, target: inside.program[program.language] }],
+        statusFd,
+        environment,
+        currentFolder: `${inside.out}/${program.folders.turn}`,
+        identity,
+        limits,
+        cpuSeconds,
+        interpreter: interpreters[program.language],
+      })
+      const started = startProcess(command, [program.code], output.add)
+      const stop = stopWhenNeeded(started, program, { graceMs, maxSeconds: limits.maxSeconds })
+      const ended = await started.ended
+      stop.clear()
+      return report(stop.reason() ?? endOf(ended), ended.messages)
+    } finally {
+      await folders.release()
+    }
+  }
+
+  return { languages, limits, run }
+}
+
+/** Ends a program that is cancelled or that has reached its time limit. `reason` is why it was ended. */
+function stopWhenNeeded(
+  started: SandboxProcess,
+  program: SandboxProgram,
+  limits: { readonly graceMs: number; readonly maxSeconds: number },
+) {
+  const seconds = Math.min(program.timeoutSeconds, limits.maxSeconds)
+  let reason: ProgramEnd | undefined
+  let graceTimer: NodeJS.Timeout | undefined
+  const timer = setTimeout(() => {
+    reason ??= { kind: 'limit', limit: 'timeout', message: `the program did not end within ${seconds} seconds` }
+    started.terminate()
+    graceTimer = setTimeout(started.kill, limits.graceMs)
+  }, seconds * 1_000)
+  const onAbort = () => {
+    reason ??= { kind: 'cancelled' }
+    started.kill()
+  }
+  program.signal.addEventListener('abort', onAbort, { once: true })
+  if (program.signal.aborted) onAbort()
+  return {
+    reason: () => reason,
+    clear() {
+      clearTimeout(timer)
+      clearTimeout(graceTimer)
+      program.signal.removeEventListener('abort', onAbort)
+    },
+  }
+}

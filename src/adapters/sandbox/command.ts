@@ -1,0 +1,81 @@
+import type { SandboxLimits } from '../../ports/sandbox.ts'
+import type { Identity } from './identity.ts'
+import { type Mount, memoryFolderBytes, memoryFolders } from './layout.ts'
+
+/** A file of a sandbox whose content bubblewrap reads from an open file descriptor, so that it never lies on the disk of this machine. */
+export interface DataFile {
+  readonly fd: number
+  readonly target: string
+}
+
+/** What decides how bubblewrap is started. */
+export interface CommandParts {
+  /** The arguments for the files of the system. */
+  readonly system: readonly string[]
+  readonly mounts: readonly Mount[]
+  readonly data: readonly DataFile[]
+  readonly statusFd: number
+  readonly environment: Readonly<Record<string, string>>
+  readonly currentFolder: string
+  /** The user of the program, if this process is root. */
+  readonly identity: Identity | undefined
+  readonly limits: SandboxLimits
+  readonly cpuSeconds: number
+  readonly interpreter: readonly string[]
+}
+
+/** The user and group that a program sees itself as. */
+const userInside = ['--uid', '1001', '--gid', '1000']
+
+/**
+ * The command that runs one program in a sandbox, with an empty environment.
+ *
+ * If this process is root, a first bubblewrap shows the folders of the run to an unprivileged user, who could not reach them otherwise:
+ * data folders are often closed for other users. The first bubblewrap isolates nothing. `setpriv` then changes to the unprivileged user, and
+ * the second bubblewrap builds the sandbox, exactly as for an ordinary user.
+ */
+export function sandboxCommand(parts: CommandParts): readonly string[] {
+  const { identity, mounts } = parts
+  if (!identity) return ['env', '-i', ...sandboxArguments(parts, mounts)]
+  const staged = mounts.map((mount, index) => ({ ...mount, source: `/tmp/${index}` }))
+  return [
+    ...['env', '-i', '/usr/bin/bwrap', '--die-with-parent', '--dev-bind', '/', '/', '--tmpfs', '/tmp'],
+    ...mounts.flatMap(({ source, writable }, index) => [writable ? '--bind' : '--ro-bind', source, `/tmp/${index}`]),
+    ...['--', '/usr/bin/setpriv', '--reuid', `${identity.uid}`, '--regid', `${identity.gid}`, '--clear-groups'],
+    ...['--inh-caps=-all', '--bounding-set=-all', '--pdeathsig', 'KILL'],
+    ...sandboxArguments(parts, staged),
+  ]
+}
+
+function sandboxArguments(parts: CommandParts, mounts: readonly Mount[]): readonly string[] {
+  const { system, data, environment, currentFolder, interpreter } = parts
+  return [
+    ...['/usr/bin/bwrap', '--die-with-parent', '--new-session', '--unshare-all', ...userInside, '--cap-drop', 'ALL'],
+    ...['--hostname', 'sandbox', '--clearenv'],
+    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...system,
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...memoryFolders.flatMap((path) => ['--perms', '1777', '--size', `${memoryFolderBytes}`, '--tmpfs', path]),
+    ...mounts.flatMap(({ source, target, writable }) => [writable ? '--bind' : '--ro-bind', source, target]),
+    ...data.flatMap(({ fd, target }) => ['--perms', '0444', '--ro-bind-data', `${fd}`, target]),
+    // Without this, a program could fill the memory of the machine with files in the root folder of its sandbox.
+    ...['--remount-ro', '/dev', '--remount-ro', '/'],
+    ...['--chdir', currentFolder, '--json-status-fd', `${parts.statusFd}`, '--'],
+    ...limitArguments(parts),
+    // When the machine runs out of memory, its kernel ends this program first. The program gets one stream for its output and its error
+    // messages, so that they arrive in the order in which it wrote them. Only programs of the sandbox itself write to the other stream.
+    ...['/bin/sh', '-c', 'echo 1000 > /proc/self/oom_score_adj; exec "$@" 2>&1', 'sh', ...interpreter],
+  ]
+}
+
+/** Limits that the kernel enforces for each process. Others are watched while the program runs. */
+function limitArguments({ limits, cpuSeconds }: CommandParts): readonly string[] {
+  return [
+    '/usr/bin/prlimit',
+    `--cpu=${cpuSeconds}:${cpuSeconds + 5}`,
+    `--data=${limits.memoryBytes}`,
+    `--fsize=${limits.fileBytes}`,
+    `--nproc=${limits.processes}`,
+    ...['--nofile=256', '--core=0', '--msgqueue=0', '--memlock=65536', '--nice=0', '--rtprio=0', '--'],
+  ]
+}

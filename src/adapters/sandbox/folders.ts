@@ -1,0 +1,64 @@
+import { lchown, lstat, stat } from 'node:fs/promises'
+import type { SandboxFolders } from '../../ports/sandbox.ts'
+import type { Identity } from './identity.ts'
+import { giveFolder, lendReadOnly, reclaimFolder } from './walk.ts'
+
+/** The folders of a run while the program has them. */
+export interface PreparedFolders {
+  /** Folders below that of the turn which the program may only read. */
+  readonly readOnly: readonly string[]
+  /** Takes the folders back after all processes of the program have ended. */
+  release(): Promise<void>
+}
+
+/** For each work folder, the end of the run that uses it last. */
+const lastRuns = new Map<string, Promise<void>>()
+
+/**
+ * Prepares the folders of a run. If the program has a user of its own (`identity`), this user becomes the owner of the folders that the
+ * program may write to, and of files that only their owner can read. Afterwards all belong to the owner of `out` again.
+ *
+ * Runs with the same work folder wait for each other. Otherwise a program could replace a folder by a link after it was checked for the
+ * next run, and before it is shown to it.
+ */
+export async function prepareFolders(folders: SandboxFolders, identity: Identity | undefined): Promise<PreparedFolders> {
+  const endRun = await waitForTurn(folders.work)
+  const turn = `${folders.out}/${folders.turn}`
+  const owner = identity && (await ownerOf(folders.out))
+  let lentEntries = 0
+  if (identity) {
+    lentEntries = await lendReadOnly(folders.out, folders.turn, identity)
+    for (const path of Object.values(folders.context)) if (await isPrivate(path)) await lchown(path, identity.uid, identity.gid)
+    for (const path of [turn, folders.work]) await giveFolder(path, identity)
+  }
+
+  async function takeBack(): Promise<void> {
+    for (const path of [turn, folders.work]) await reclaimFolder(path, owner)
+    if (!identity || !owner) return
+    if (lentEntries > 0) await giveFolder(folders.out, owner)
+    for (const path of Object.values(folders.context)) if ((await stat(path)).uid === identity.uid) await lchown(path, owner.uid, owner.gid)
+  }
+
+  const attachments = await lstat(`${turn}/attachments`).catch(() => undefined)
+  return { readOnly: attachments?.isDirectory() ? ['attachments'] : [], release: () => takeBack().finally(endRun) }
+}
+
+/** Waits until no other run uses the work folder. The result must be called at the end of the run. */
+async function waitForTurn(work: string): Promise<() => void> {
+  const before = lastRuns.get(work)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  lastRuns.set(work, promise)
+  await before
+  return () => {
+    if (lastRuns.get(work) === promise) lastRuns.delete(work)
+    resolve()
+  }
+}
+
+const isPrivate = async (path: string) => ((await stat(path)).mode & 0o004) === 0
+
+/** The user that the files belong to when no program runs. */
+async function ownerOf(folder: string): Promise<Identity> {
+  const { uid, gid } = await stat(folder)
+  return { uid, gid }
+}

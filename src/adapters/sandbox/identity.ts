@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+/** A user and a group of this machine. */
+export interface Identity {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** The first of 2^24 user ids that no distribution gives to users, services or containers. */
+const firstUid = 0x70000000
+const nobody: Identity = { uid: 65534, gid: 65534 }
+
+/**
+ * The user that runs a program, if this process runs as root. Otherwise undefined: then programs have the user of this process. Programs of
+ * different conversations get different users, so that even a program that broke out of its sandbox could not touch the processes and files
+ * of the others. `work` is the folder of the conversation.
+ */
+export function identityOf(work: string): Identity | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const uid = firstUid + createHash('sha256').update(work).digest().readUIntBE(0, 3)
+  return isMapped(uid) ? { uid, gid: uid } : nobody
+}
+
+/** False in containers that have fewer users than the machine. */
+function isMapped(id: number): boolean {
+  return ['/proc/self/uid_map', '/proc/self/gid_map'].every((file) =>
+    readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) =>
+        line
+          .split(' ')
+          .filter((field) => field !== '')
+          .map(Number),
+      )
+      .some(([first = 0, , length = 0]) => id >= first && id < first + length),
+  )
+}

@@ -1,0 +1,77 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import type { SandboxFolders, SandboxLanguage } from '../../ports/sandbox.ts'
+
+/** Where a program finds its folders and files. These paths are the same on every machine. */
+export const inside = {
+  out: '/daybook/out',
+  work: '/daybook/work',
+  context: '/daybook/context',
+  /** The settings of this run, with its token. */
+  settings: '/daybook/run/settings.json',
+  /** The socket for requests. */
+  socket: '/daybook/run/requests.sock',
+  /** The loaders of the languages, and the libraries that programs import. */
+  guest: '/daybook/guest',
+  node: '/daybook/bin/node',
+  program: { python: '/daybook/run/program.py', javascript: '/daybook/run/program.mjs' } satisfies Record<SandboxLanguage['id'], string>,
+} as const
+
+/** The size of each file system in memory: `/tmp` and `/dev/shm`. */
+export const memoryFolderBytes = 64 * 1024 * 1024
+export const memoryFolders = ['/tmp', '/dev/shm'] as const
+
+/** Something of this machine that a program can see. */
+export interface Mount {
+  readonly source: string
+  readonly target: string
+  readonly writable: boolean
+}
+
+interface RunFiles {
+  readonly guest: string
+  readonly node: string
+  readonly socket: string | undefined
+  /** Folders below that of the turn which the program may only read. */
+  readonly readOnlyInTurn: readonly string[]
+}
+
+/** The mounts of one run, apart from those of the system. A mount comes after the mounts that contain its target. */
+export function mountsOfRun(folders: SandboxFolders, { guest, node, socket, readOnlyInTurn }: RunFiles): readonly Mount[] {
+  const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false })
+  return [
+    // The files of this machine would show the names of its users and of other machines.
+    ...['passwd', 'group', 'hosts'].map((name) => readOnly(`${guest}/etc/${name}`, `/etc/${name}`)),
+    readOnly(guest, inside.guest),
+    readOnly(node, inside.node),
+    readOnly(folders.out, inside.out),
+    { source: `${folders.out}/${folders.turn}`, target: `${inside.out}/${folders.turn}`, writable: true },
+    ...readOnlyInTurn.map((name) => readOnly(`${folders.out}/${folders.turn}/${name}`, `${inside.out}/${folders.turn}/${name}`)),
+    { source: folders.work, target: inside.work, writable: true },
+    ...Object.entries(folders.context).map(([name, source]) => readOnly(source, `${inside.context}/${name}`)),
+    ...(socket === undefined ? [] : [readOnly(socket, inside.socket)]),
+  ]
+}
+
+/** Files and folders of `/etc` that programs need: for shared libraries, alternatives such as BLAS, fonts and the time zone. */
+const etcNames = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'fonts', 'matplotlibrc', 'localtime', 'mime.types']
+
+/**
+ * The arguments of bubblewrap that show the system of this machine read-only: `/usr`, the folders that are links into it on most systems,
+ * and a few files of `/etc`.
+ */
+export function systemArguments(): readonly string[] {
+  const topFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter((path) => existsSync(path))
+  const links = topFolders.map((path) =>
+    lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
+  )
+  const etc = etcNames.map((name) => `/etc/${name}`).filter((path) => existsSync(path))
+  // Machines may have settings with secrets below /usr/local/etc. Programs do not need them.
+  const hidden = ['/usr/local/etc', '/usr/src'].filter((path) => existsSync(path))
+  return [
+    ...['--ro-bind', '/usr', '/usr'],
+    ...hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
+    ...links.flat(),
+    ...['--perms', '0755', '--dir', '/etc'],
+    ...etc.flatMap((path) => ['--ro-bind', path, path]),
+  ]
+}

@@ -1,0 +1,151 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorMessage } from '../../core/failure.ts'
+import { parseJson } from '../../core/json.ts'
+import { inheritedFds } from './inherited-fds.ts'
+
+/** A sandbox that runs. All of its processes have ended when `ended` resolves. */
+export interface SandboxProcess {
+  readonly ended: Promise<ProcessEnd>
+  /** The process id, on this machine, of the first process of the sandbox. Undefined until bubblewrap has reported it. */
+  firstPid(): number | undefined
+  /** Asks the program to end. A program can ignore this. */
+  terminate(): void
+  /** Ends all processes. */
+  kill(): void
+}
+
+export interface ProcessEnd {
+  /** The exit code of the program, or 128 and the number of the signal that ended it. Undefined if the program never ran or was killed. */
+  readonly exitCode: number | undefined
+  /** The messages of bubblewrap and of the other programs that prepare the sandbox. */
+  readonly messages: string
+}
+
+/** The file descriptors that bubblewrap gets. Those of `inputs` come after them. */
+export const statusFd = 3
+export const firstInputFd = 4
+const maxMessageBytes = 16 * 1024
+
+/**
+ * Starts the command of a sandbox. Each input is written to a file descriptor of its own, beginning with `firstInputFd`. `onOutput` gets
+ * what the program writes.
+ */
+export function startProcess(
+  command: readonly string[],
+  inputs: readonly (string | Uint8Array)[],
+  onOutput: (piece: Uint8Array) => void,
+): SandboxProcess {
+  const child = spawnClean(command, ['ignore', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)])
+  const streams = child.stdio as readonly (Readable | Writable | null | undefined)[]
+  let messages = ''
+  let status = ''
+  let startError: string | undefined
+  child.on('error', (error) => {
+    startError = errorMessage(error)
+  })
+  for (const stream of streams) stream?.on('error', ignoreBrokenPipe)
+  child.stdout?.on('data', onOutput)
+  child.stderr?.on('data', (piece: Buffer) => {
+    if (messages.length < maxMessageBytes) messages += piece.toString()
+  })
+  ;(streams[statusFd] as Readable | undefined)?.on('data', (piece: Buffer) => {
+    if (status.length < maxMessageBytes) status += piece.toString()
+  })
+  inputs.forEach((input, index) => void (streams[firstInputFd + index] as Writable | undefined)?.end(input))
+
+  const firstPid = () => statusNumber(status, 'child-pid')
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+
+  async function waitForEnd(): Promise<ProcessEnd> {
+    await closed
+    const pid = firstPid()
+    if (pid !== undefined) await waitUntilGone(pid)
+    return { exitCode: statusNumber(status, 'exit-code'), messages: startError ?? messages.trim() }
+  }
+
+  return {
+    ended: waitForEnd(),
+    firstPid,
+    terminate() {
+      const pid = firstPid()
+      for (const program of pid === undefined ? [] : childrenOf(pid)) signalProcess(program, 'SIGTERM')
+    },
+    kill() {
+      const pid = firstPid()
+      // The kernel ends all processes of a sandbox together with its first one. Before that one exists, ending bubblewrap is enough.
+      if (pid !== undefined) signalProcess(pid, 'SIGKILL')
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalProcess(child.pid, 'SIGKILL')
+    },
+  }
+}
+
+/** Starts a process that gets no variables and no files of this process, except those in `stdio`. */
+function spawnClean([file = '', ...args]: readonly string[], stdio: readonly ('ignore' | 'pipe')[]): ChildProcess {
+  const inherited = inheritedFds().filter((fd) => fd >= stdio.length)
+  const nothing = openSync('/dev/null', 'r')
+  try {
+    const all: StdioOptions = Array.from({ length: Math.max(stdio.length, ...inherited.map((fd) => fd + 1)) }, (_, fd) =>
+      inherited.includes(fd) ? nothing : (stdio[fd] ?? 'ignore'),
+    )
+    // `detached`: keys such as Ctrl-C in the terminal of this process are not for the program.
+    return spawn(file, args, { env: {}, cwd: '/', detached: true, stdio: all })
+  } finally {
+    closeSync(nothing)
+  }
+}
+
+/** bubblewrap reports each fact as a JSON object on a line of its own. */
+function statusNumber(status: string, name: string): number | undefined {
+  for (const line of status.split('\n')) {
+    const value = parseJson(line)
+    const found = value !== null && typeof value === 'object' && name in value ? (value as Record<string, unknown>)[name] : undefined
+    if (typeof found === 'number') return found
+  }
+  return undefined
+}
+
+/** bubblewrap may end before it has read its inputs. Its messages say why. */
+function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * bubblewrap ends when the program ends, and does not wait for processes that the program left behind. These are killed with the first
+ * process of the sandbox, which is gone or a zombie only after all others are gone.
+ */
+async function waitUntilGone(pid: number): Promise<void> {
+  const started = startTime(pid)
+  for (let waitMs = 1; started !== undefined && startTime(pid) === started; waitMs = Math.min(50, waitMs * 2)) await sleep(waitMs)
+}
+
+/** When a process started. Undefined if it is gone, or is a zombie. */
+function startTime(pid: number): string | undefined {
+  const stat = readProcFile(`/proc/${pid}/stat`)
+  const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  return state === 'Z' || state === 'X' ? undefined : fields[18]
+}
+
+const childrenOf = (pid: number): readonly number[] =>
+  (readProcFile(`/proc/${pid}/task/${pid}/children`) ?? '')
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number)
+
+function readProcFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined // the process has ended
+  }
+}
