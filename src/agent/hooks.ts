@@ -23,7 +23,7 @@ export interface HookFunctions {
    * called again for the next answer.
    */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Called after the turn is closed. Its blocks and files are stored at this time. */
+  /** Called after the turn is closed, when its blocks and files have been stored. */
   onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>
 }
 

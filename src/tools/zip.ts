@@ -85,7 +85,7 @@ export function* zipEntries(bytes: Uint8Array, end: ZipEnd): Generator<ZipEntry>
   }
 }
 
-/** Whether an entry of the directory begins at this offset. */
+/** Whether an entry of the central directory, the list of files at the end of a zip, begins at this offset. */
 export const isDirectoryHeader = (bytes: Uint8Array, at: number): boolean => hasBytesAt(bytes, at, directoryHeader)
 
 function readEntry(bytes: Uint8Array, view: DataView, at: number): ZipEntry | undefined {

@@ -42,7 +42,8 @@ export function readResponseDecision(
   if (first.ok) return { decision: first.decision, notices: first.warnings }
   const shown = response.liveOutput().answer()?.text ?? ''
   const answered = hasReadableText(shown, isSource) // false if the user has seen only citations of unknown sources
-  // If the user saw a part of the response, the response is read again, so that the violation says that the user saw it.
+  // The response breaks a rule. If the user already saw a part of it, the notice to the model must say so. Reading it again with `shown`
+  // makes that notice.
   const reading = response.liveOutput().showedContent() ? readDecision(parsed, { ...options, shown: true, answered }) : first
   if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
   const { violation } = reading

@@ -28,7 +28,7 @@ export const externalPath = (turn: string, kind: string, messageId: string) => r
 export const feedbackPath = (turn: string) => record(turn, 'feedback.latest')
 export const systemMessagePath = (turn: string, key: string) => record(turn, `system.message.${key}`)
 
-/** The path of the turn index. No block is stored at this path: the index is computed when the agent reads the path. */
+/** The path at which the agent reads the list of all calls and files of a turn. The list is computed when it is read, and not stored. */
 export const turnIndexPath = (turn: string) => record(turn, 'react.turn.index')
 
 export const summaryPath = (turn: string) => formatPath({ space: 'su', kind: 'record', turn, record: 'conv.range.summary' })

@@ -124,7 +124,10 @@ export interface HeldLane extends Lane {
   drop(): void
 }
 
-/** The greatest length of `head`. It has a fixed value, so decisions that depend on `head` do not depend on the size of chunks. */
+/**
+ * The greatest length of `head`. Without this limit, `head` would be longer if the text arrives in larger chunks, and the same response
+ * could lead to another decision.
+ */
 export const headLength = 64
 
 export function createHeldLane(): HeldLane {

@@ -200,7 +200,7 @@ function digestOfContent({ meta }: Block): Partial<Digest> | undefined {
   return isObject(digest) ? digest : undefined
 }
 
-/** The fields of `meta` that hold no content. Clients need them to find the call and round of a block. */
+/** The fields of `meta` that hold no content. Clients need them, for example to find the call of a block. */
 const plainMeta = ['tool_call_id', 'iteration', 'tool_id', 'rel', 'render_role', 'hidden', 'hidden_reason', 'hidden_scope'] as const
 
 /** The block without its content. `meta.withheld` says why the content is missing. */

@@ -59,7 +59,7 @@ export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, 
       if (isWithin(keys?.fetchedAt, times.pause)) throw error // the keys were fetched a moment ago, so the issuer has no such key
     }
     if (mayFetch()) await refresh()
-    if (failure) throw unavailable() // the fetch failed, so the token may have a new key of the issuer
+    if (failure) throw unavailable() // the fetch failed, so the token may be signed with a new key of the issuer
     return (usableKeys() ?? find)(header, token)
   }
 }
