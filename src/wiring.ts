@@ -7,6 +7,7 @@ import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
 import { removeFolder } from './adapters/files/remove-folder.ts'
+import { createTemporaryFolder } from './adapters/files/temporary.ts'
 import { createFileObjects } from './adapters/hosting/file-objects.ts'
 import { createHosting } from './adapters/hosting/hosting.ts'
 import { createMemoryObjects } from './adapters/hosting/memory-objects.ts'
@@ -54,7 +55,7 @@ export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const documents = options.documents ?? createPdfReader()
-  const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
+  const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, ...memoryFolders })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
   return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
@@ -234,17 +235,20 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
   const { data, store, workspace, workspaceRemote: remote } = settings
   if (store === 'memory') {
     if (workspace === 'git') throw new RangeError('workspace=git needs files on disk: set store=sqlite, or workspace=custom')
-    return createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
+    return createMemoryWorkspaces({ blobs, ...memoryFolders })
   }
   const root = resolve(data, 'workspaces')
   const folders = {
     openFiles: (folder: string) => createDiskFiles({ folder: join(root, folder) }),
     removeFiles: (folder: string) => removeFolder(join(root, folder)),
+    pathOf: (folder: string) => join(root, folder),
   }
   if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
   const { createGitWorkspaces } = await import('./adapters/workspace/git/git.ts')
   return createGitWorkspaces({ ...folders, root, blobs, ...(remote !== undefined && { remote }) })
 }
+
+const memoryFolders = { createFiles: createMemoryFiles, openTemporary: createTemporaryFolder }
 
 function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting {
   if (store === 'memory') return createHosting({ objects: createMemoryObjects(), blobs })

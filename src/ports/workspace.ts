@@ -80,6 +80,12 @@ export interface Workspace {
    */
   removeFinished(history: RecordedFiles): Promise<void>
   /**
+   * Runs `use` with the folders of the workspace on disk, so that a program can work in them. If the files of the workspace are in memory,
+   * they are copied to a temporary folder first. Afterwards the files of this turn and of `scratch` are copied back, even if `use` throws.
+   * Throws `workspace.failed` if the workspace has no folders on disk and can not copy its files there.
+   */
+  onDisk<T>(turnId: string, use: (folders: DiskFolders) => Promise<T>): Promise<T>
+  /**
    * Tells the workspace that a program ran and may have changed any file of the running turn. The next `describe` therefore lists the
    * folder again.
    */
@@ -89,6 +95,18 @@ export interface Workspace {
    * the duration does not depend on the number of files.
    */
   describe(turnId: string): Promise<AnnouncedWorkspace>
+}
+
+/** The folders of a workspace on disk. */
+export interface DiskFolders {
+  /** The absolute path of OUT_DIR. */
+  readonly out: string
+  /** The absolute path of the folder `scratch`. */
+  readonly work: string
+  /** The absolute path of the folder `runtime`. */
+  readonly runtime: string
+  /** The files below `out`. Reading them through this object finds links and devices that a program has left, and refuses them. */
+  readonly files: Files
 }
 
 /** A version that is recorded in the journal: its turn, and the time of its publish in the form of ISO 8601. */

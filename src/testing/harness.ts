@@ -1,5 +1,6 @@
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../adapters/files/memory.ts'
+import { createTemporaryFolder } from '../adapters/files/temporary.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
@@ -50,7 +51,8 @@ export function createHarness({ replies, conversationId = 'c1', ...options }: Ha
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
-  const workspaces = options.workspaces ?? keepFolders(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }))
+  const folders = { createFiles: createMemoryFiles, openTemporary: createTemporaryFolder }
+  const workspaces = options.workspaces ?? keepFolders(createMemoryWorkspaces({ blobs: store.blobs, ...folders }))
   const onEntry: AgentParts['onEntry'] = (conversationId, event) => {
     deepFreeze(event.change)
     options.onEntry?.(conversationId, event)

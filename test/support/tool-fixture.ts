@@ -1,5 +1,6 @@
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createTemporaryFolder } from '../../src/adapters/files/temporary.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { recordsOf } from '../../src/agent/conversation/history.ts'
@@ -52,7 +53,8 @@ export async function toolFixture(
     await store.append(claim, [{ type: 'sources.merged', ts: clock.now(), rows: changed, next_sid: pool.next_sid }])
   }
   const timeline = await timelineNow()
-  const workspace = options.workspace ?? (await createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles }).open(localScope, 'c1'))
+  const folders = { createFiles: createMemoryFiles, openTemporary: createTemporaryFolder }
+  const workspace = options.workspace ?? (await createMemoryWorkspaces({ blobs, ...folders }).open(localScope, 'c1'))
   const at: BlockOrigin = blockOrigin('k', turnId, 50)
   const slice = () => sliceOf(timeline, turnId)
   const call: Call = {

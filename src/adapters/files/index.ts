@@ -3,3 +3,4 @@
 export type { Files } from '../../ports/files.ts'
 export { createDiskFiles } from './disk.ts'
 export { createMemoryFiles } from './memory.ts'
+export { createTemporaryFolder } from './temporary.ts'

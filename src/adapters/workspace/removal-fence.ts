@@ -5,7 +5,7 @@ import type { WorkspaceFolders } from './workspace.ts'
 /** The state that all opened folders of one conversation share. It tells whether files in them may still be changed. */
 interface Gate {
   removed: boolean
-  /** The calls of `write`, `remove` and `replaceFolder` that are running now. */
+  /** The calls of `write`, `remove`, `replaceFolder` and `onDisk` that are running now. */
   readonly changes: Set<Promise<unknown>>
 }
 
@@ -31,9 +31,14 @@ export function createRemovalFence() {
 
   return {
     /** Returns the folders, with functions that throw after `remove`. `home` is the folder of the conversation. */
-    guard(home: string, { files, scratch, runtime }: WorkspaceFolders): WorkspaceFolders {
+    guard(home: string, { files, scratch, runtime, onDisk }: WorkspaceFolders): WorkspaceFolders {
       const gate = gateOf(home)
-      return { files: guarded(files, gate), scratch: guarded(scratch, gate), runtime: guarded(runtime, gate) }
+      return {
+        files: guarded(files, gate),
+        scratch: guarded(scratch, gate),
+        runtime: guarded(runtime, gate),
+        onDisk: (turnId, use) => changing(gate, () => onDisk(turnId, use)),
+      }
     },
 
     /** Makes all later changes in the open folders fail, waits for the changes that are running, and then runs `removeFiles`. */
@@ -49,21 +54,20 @@ export function createRemovalFence() {
   }
 }
 
-function guarded(files: Files, gate: Gate): Files {
-  async function change<T>(work: () => Promise<T>): Promise<T> {
-    if (gate.removed) throw new Failure('workspace.failed', 'the conversation was deleted, so its files can not be changed any more')
-    const running = work()
-    gate.changes.add(running)
-    try {
-      return await running
-    } finally {
-      gate.changes.delete(running)
-    }
-  }
-  return {
-    ...files,
-    write: (...params) => change(() => files.write(...params)),
-    remove: (...params) => change(() => files.remove(...params)),
-    replaceFolder: (...params) => change(() => files.replaceFolder(...params)),
+async function changing<T>(gate: Gate, work: () => Promise<T>): Promise<T> {
+  if (gate.removed) throw new Failure('workspace.failed', 'the conversation was deleted, so its files can not be changed any more')
+  const running = work()
+  gate.changes.add(running)
+  try {
+    return await running
+  } finally {
+    gate.changes.delete(running)
   }
 }
+
+const guarded = (files: Files, gate: Gate): Files => ({
+  ...files,
+  write: (...params) => changing(gate, () => files.write(...params)),
+  remove: (...params) => changing(gate, () => files.remove(...params)),
+  replaceFolder: (...params) => changing(gate, () => files.replaceFolder(...params)),
+})

@@ -7,6 +7,7 @@ import { foldersOnDisk } from '../../../test/support/workspace-folders.ts'
 import { describeWorkspaces } from '../../testing/conformance/workspace.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryFiles } from '../files/memory.ts'
+import { createTemporaryFolder } from '../files/temporary.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './custom/custom.ts'
 import { createGitWorkspaces } from './git/git.ts'
 
@@ -17,7 +18,7 @@ const runner = { describe, it, expect }
 
 describeWorkspaces(runner, 'custom, in memory', async () => {
   const blobs = createMemoryBlobs()
-  const machine = () => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
+  const machine = () => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles, openTemporary: createTemporaryFolder })
   return { workspaces: machine(), elsewhere: async () => machine() }
 })
 

@@ -17,6 +17,7 @@ import { createTurnDescriber } from './describe.ts'
 import { findVersion, hasVersion, type StoredFile, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
 import { hydrate, hydrateCurrent, missingBytesMessage } from './hydrate.ts'
+import { createOnDisk } from './on-disk.ts'
 import { publishOutcomes } from './publish-record.ts'
 
 /** Opens and removes folders below the root of all workspaces, on disk or in memory. */
@@ -25,6 +26,18 @@ export interface FolderProvider {
   openFiles(folder: string): Files
   /** Removes the folder and everything in it. */
   removeFiles(folder: string): Promise<void>
+  /** The absolute path of a folder. Only for folders on disk. Programs can run in a workspace only with this function or the next one. */
+  pathOf?(folder: string): string
+  /** Creates an empty folder on disk. Only for folders in memory. A program that runs in the workspace works in this folder. */
+  openTemporary?(): Promise<TemporaryFolder>
+}
+
+/** A folder on disk that exists only for a short time. */
+export interface TemporaryFolder {
+  readonly path: string
+  /** Opens a folder below this one. */
+  openFiles(folder: string): Files
+  remove(): Promise<void>
 }
 
 /** The folders of a workspace: `files` with the turns, `scratch` for temporary files of programs, `runtime` with the records of Daybook. */
@@ -32,11 +45,16 @@ export interface WorkspaceFolders {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
+  readonly onDisk: Workspace['onDisk']
 }
 
 /** Opens the folders of a conversation's workspace. `home` is the folder of the conversation below the root of all workspaces. */
-export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, home: string): WorkspaceFolders {
-  return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
+export function openFolders(provider: Omit<FolderProvider, 'removeFiles'>, home: string): WorkspaceFolders {
+  const paths = { out: `${home}/out/workdir`, work: `${home}/work`, runtime: `${home}/out` }
+  const files = provider.openFiles(paths.out)
+  const scratch = provider.openFiles(paths.work)
+  const runtime = provider.openFiles(paths.runtime)
+  return { files, scratch, runtime, onDisk: createOnDisk(provider, paths, { files, scratch, runtime }) }
 }
 
 /** The folder of a turn below the root of all workspaces. */

@@ -11,12 +11,14 @@ import {
   relsOf,
 } from './workspace-fixture.ts'
 import { describeHydration } from './workspace-hydration.ts'
+import { describePrograms } from './workspace-programs.ts'
 
 /** The tests that every `Workspaces` must pass. `create` makes an empty fixture for each test. */
 export function describeWorkspaces(runner: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   describePublishing(runner, name, create)
   describeCheckout(runner, name, create)
   describeHydration(runner, name, create)
+  describePrograms(runner, name, create)
   describeConversations(runner, name, create)
 }
 

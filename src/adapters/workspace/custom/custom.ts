@@ -37,11 +37,18 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   }
 }
 
+/** Options of `createMemoryWorkspaces`. Without `openTemporary`, no program can run in these workspaces. */
+export interface MemoryWorkspacesOptions extends Pick<FolderProvider, 'openTemporary'> {
+  readonly blobs: BlobStore
+  createFiles(): Files
+}
+
 /** Custom workspaces with their folders in memory, for tests and for agents whose files need not outlive the process. */
-export function createMemoryWorkspaces({ blobs, createFiles }: { readonly blobs: BlobStore; createFiles(): Files }): Workspaces {
+export function createMemoryWorkspaces({ blobs, createFiles, openTemporary }: MemoryWorkspacesOptions): Workspaces {
   const folders = new Map<string, Files>()
   return createCustomWorkspaces({
     blobs,
+    ...(openTemporary && { openTemporary }),
     openFiles(folder) {
       const files = folders.get(folder) ?? createFiles()
       folders.set(folder, files)

@@ -1,0 +1,66 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../../core/failure.ts'
+import type { Files } from '../../ports/files.ts'
+import type { DiskFolders, Workspace } from '../../ports/workspace.ts'
+import type { FolderProvider, WorkspaceFolders } from './workspace.ts'
+
+type Paths = Pick<DiskFolders, 'out' | 'work' | 'runtime'>
+
+/** Makes the function `onDisk` of a workspace. `paths` are the paths of its folders below the root of all workspaces. */
+export function createOnDisk(
+  { pathOf, openTemporary }: Pick<FolderProvider, 'pathOf' | 'openTemporary'>,
+  paths: Paths,
+  folders: Omit<WorkspaceFolders, 'onDisk'>,
+): Workspace['onDisk'] {
+  return async (turnId, use) => {
+    if (pathOf) {
+      const onDisk = { out: pathOf(paths.out), work: pathOf(paths.work), runtime: pathOf(paths.runtime) }
+      await makeFolders(onDisk, turnId)
+      return use({ ...onDisk, files: folders.files })
+    }
+    if (!openTemporary) throw new Failure('workspace.failed', 'the files of this agent are not on disk, so no program can run there')
+    const temporary = await openTemporary()
+    try {
+      const onDisk = { out: join(temporary.path, 'out'), work: join(temporary.path, 'work'), runtime: join(temporary.path, 'runtime') }
+      const copies = { files: temporary.openFiles('out'), scratch: temporary.openFiles('work'), runtime: temporary.openFiles('runtime') }
+      await makeFolders(onDisk, turnId)
+      for (const name of ['files', 'scratch', 'runtime'] as const) await copyFiles(folders[name], copies[name])
+      try {
+        return await use({ ...onDisk, files: copies.files })
+      } finally {
+        await mirrorFiles(copies.files, folders.files, turnId)
+        await mirrorFiles(copies.scratch, folders.scratch, '')
+      }
+    } finally {
+      await temporary.remove()
+    }
+  }
+}
+
+async function makeFolders({ out, work, runtime }: Paths, turnId: string): Promise<void> {
+  for (const area of ['files', 'outputs']) await mkdir(join(out, turnId, area), { recursive: true })
+  await mkdir(work, { recursive: true })
+  await mkdir(runtime, { recursive: true })
+}
+
+async function copyFiles(from: Files, to: Files): Promise<void> {
+  for (const { path, readOnly } of (await from.list('', { dotEntries: true })).files) {
+    const bytes = await from.read(path)
+    if (bytes) await to.write(path, bytes, { readOnly })
+  }
+}
+
+/** Makes the files in a folder of `to` equal to those of `from`. Links and devices are left out. */
+async function mirrorFiles(from: Files, to: Files, folder: string): Promise<void> {
+  const present = (await from.list(folder, { dotEntries: true })).files
+  const kept = new Set(present.map(({ path }) => path))
+  for (const { path, readOnly } of (await to.list(folder, { dotEntries: true })).files) {
+    if (!kept.has(path) && !readOnly) await to.remove(path)
+  }
+  for (const { path } of present) {
+    const bytes = await from.read(path)
+    const before = await to.stat(path)
+    if (bytes && !before?.readOnly) await to.write(path, bytes)
+  }
+}
