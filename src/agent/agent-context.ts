@@ -12,7 +12,7 @@ import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
-import { allTools, builtInTools, createToolbox, type Toolbox } from './tools.ts'
+import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
 
 /** The objects that all conversations of one agent share. They are made once, when the agent is created. */
 export interface AgentContext {
@@ -75,7 +75,8 @@ export function createAgentContext(parts: AgentParts): AgentContext {
   const models = modelsByRole(parts.model)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
   const builtIn = builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
-  const tools = allTools('createAgent', builtIn, parts.tools)
+  const exec = execTools(parts.sandbox, parts.tools ?? [], parts.builtIn ?? {}, settings)
+  const tools = allTools('createAgent', [...builtIn, ...exec], parts.tools)
   const count = parts.tokens ? reliableCounter(parts.tokens, (error) => onProblem({ where: 'tokens', error })) : roughTokens
   const texts = {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),

@@ -84,9 +84,12 @@ const attachments: OptionRules<AttachmentPolicy> = {
 }
 
 /** The options that define what the agent does. `createAgentFrom` and `replay` both accept them. */
-const definition: OptionRules<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> = {
+const definition: OptionRules<
+  Pick<AgentParts, 'tools' | 'builtIn' | 'sandbox' | 'instructions' | 'customisation' | 'settings' | 'tokens'>
+> = {
   tools: optional(listOf('tools', tool)),
   builtIn: optional(group('an object with what the built-in tools use', builtIn)),
+  sandbox: optional(objectWith('an object with `run`, `languages` and `limits`', 'run')),
   instructions: optional(text),
   customisation: optional(text),
   settings: optional(settingsRule),

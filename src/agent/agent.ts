@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { DocumentReader } from '../ports/documents.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
+import type { Sandbox } from '../ports/sandbox.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
@@ -52,6 +53,8 @@ export interface AgentParts {
   readonly hosting?: Hosting
   /** Reads PDFs. Without it, uploaded PDFs are not checked, and the agent can not read their text. */
   readonly documents?: DocumentReader
+  /** Runs the programs that the model writes. Without a sandbox the agent has no exec tools, and no program runs. */
+  readonly sandbox?: Sandbox
   /** Limits for uploaded files, and functions that scan or summarise uploaded files. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]

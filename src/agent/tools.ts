@@ -1,5 +1,8 @@
 import type { ToolSignature, ToolSignatures } from '../core/decision/signature.ts'
 import { InvalidOption } from '../core/options.ts'
+import type { Sandbox } from '../ports/sandbox.ts'
+import { createExecTools } from '../tools/exec/exec-tools.ts'
+import type { InvokeLimits } from '../tools/invoke.ts'
 import { checkoutTool } from '../tools/react/checkout.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
@@ -72,6 +75,17 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
     planTool,
   ]
+}
+
+/** The tools of the sandbox. Empty without a sandbox: then no program runs. */
+export function execTools(
+  sandbox: Sandbox | undefined,
+  own: readonly Tool[],
+  { knowledge, skills }: Pick<ReadOptions, 'knowledge' | 'skills'>,
+  limits: InvokeLimits,
+): readonly Tool[] {
+  const readers = { ...(knowledge && { knowledge }), ...(skills && { skills }) }
+  return sandbox ? createExecTools({ sandbox, callable: own, readers, limits }) : []
 }
 
 /** Returns the built-in tools, then the tools of the application. Throws when two of them have the same id. */

@@ -23,6 +23,8 @@ export interface SandboxLanguage {
   readonly version: string
   /** The packages that programs can import, besides the standard library. */
   readonly packages: readonly { readonly name: string; readonly version: string }[]
+  /** The text of the program that loads and starts the programs of the model. A copy of it is kept with each program that ran. */
+  readonly loader?: string
 }
 
 /** What a program may use at most. */

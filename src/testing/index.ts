@@ -32,4 +32,10 @@ export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'
 export { type Reply, reply, type ScriptedModel, type ScriptedReply, type ScriptSettings, scriptedModel } from './scripted-model.ts'
+export {
+  type ScriptedIo,
+  type ScriptedProgram,
+  type ScriptedSandboxOptions,
+  scriptedSandbox,
+} from './scripted-sandbox.ts'
 export { expectTimeline, type TimelineExpectation, timelineText } from './timeline-text.ts'

@@ -63,8 +63,9 @@ export const hasContext = async ({ runtime }: Pick<Workspace, 'runtime'>): Promi
 function callRecordText({ toolId, description, params, outcome }: CallRecord): string {
   const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, encodeBytes)
   try {
-    const { ok, error, output } = outcome
-    return text({ ok, error: error ?? null, ret: declaresFiles(output) ? stripFileHandles(output as Json) : (output ?? null) })
+    const { ok, error, output, report } = outcome
+    const ret = declaresFiles(output) ? stripFileHandles(output as Json) : (output ?? report?.text ?? null)
+    return text({ ok, error: error ?? null, ret })
   } catch {
     return text({ ok: false, error: { code: 'result_unfit', message: 'What the tool returned cannot be written as JSON.' }, ret: null })
   }

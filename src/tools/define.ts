@@ -45,6 +45,11 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    * physical paths of this turn.
    */
   readonly exec?: true
+  /**
+   * True when programs of exec tools may call this tool. Only set it for a tool that does no harm if a program calls it many times with
+   * parameters that no person has seen. Not allowed together with `exec`.
+   */
+  readonly callableFromCode?: boolean
   readonly returns?: string
   readonly constraints?: readonly string[]
   /** Runs one call of the tool. Returns the result or a promise of it. */
@@ -67,6 +72,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     const message = `a tool with exec needs the parameter \`contract\`, a list of {filename, description, visibility}`
     throw new InvalidOption(where, 'params', message)
   }
+  if (definition.exec && definition.callableFromCode)
+    throw new InvalidOption(where, 'callableFromCode', 'a tool with exec can not be called from code')
 
   return {
     id,
@@ -77,6 +84,7 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     repeatable: definition.repeatable ?? false,
     timeoutMs: definition.timeoutMs,
     exec: definition.exec ?? false,
+    ...(definition.callableFromCode && { callableFromCode: true }),
     returns: definition.returns,
     constraints: definition.constraints ?? [],
     ...(definition.parameters === undefined && { takesText: (at: readonly string[]) => takesText(jsonSchemaOf(schema), at) }),
@@ -110,6 +118,7 @@ const definitionRule = group('an object that describes a tool', {
   repeatable: optional(flag),
   timeoutMs: optional(expects('greater than 0 and at most 24 days', isTimerDuration)),
   exec: optional(flag),
+  callableFromCode: optional(flag),
   returns: optional(text),
   constraints: optional(listOf('texts', text)),
   run: callback,

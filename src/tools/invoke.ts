@@ -15,7 +15,7 @@ export interface Invocation {
 }
 
 /** Limits of a call. */
-interface InvokeLimits {
+export interface InvokeLimits {
   /** How many milliseconds a tool may take to stop after its signal has fired. */
   readonly stopGraceMs: number
   /** How many bytes the result may have. If the result has more, its output is stored as a file. */
@@ -89,8 +89,9 @@ function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
   return bytes <= maxBytes
 }
 
+/** The report of an exec tool counts also if the call was cancelled, because it lists the files that the program has written. */
 const finishedInvocation = (outcome: Outcome, signal: AbortSignal): Invocation =>
-  !outcome.ok && signal.aborted ? stoppedInvocation(signal) : { outcome, stopped: false, abandoned: false }
+  !outcome.ok && !outcome.report && signal.aborted ? stoppedInvocation(signal) : { outcome, stopped: false, abandoned: false }
 
 const failedInvocation = (error: unknown, signal: AbortSignal): Invocation =>
   signal.aborted

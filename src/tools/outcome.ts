@@ -17,7 +17,7 @@ import { rowSids } from '../core/render/blocks/tool-result.ts'
 import { scrubBase64 } from '../core/render/text.ts'
 import { redact } from '../core/secrets.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
-import type { Outcome, ToolError } from './tool.ts'
+import type { ExecReport, Outcome, ToolError } from './tool.ts'
 
 /**
  * What the function `run` of a tool may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any value that can be written as
@@ -54,6 +54,11 @@ export function succeeded(outcome: OutcomeParts): Outcome {
 export function failed(code: string, message: string, more: OutcomeParts & Pick<ToolError, 'details'> = {}): Outcome {
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
+}
+
+/** The outcome of an exec tool. The model reads the report, also if there is an error. */
+export function reported(report: ExecReport, error: ToolError | undefined, more: OutcomeParts): Outcome {
+  return createOutcome({ ...more, ok: error === undefined, ...(error && { error }), report })
 }
 
 /**
@@ -144,10 +149,12 @@ export function resultDrafts(
 const hasMetadata = (toolId: string, exec: boolean) => !exec && !toolId.startsWith('react.')
 
 /**
- * Whether the output comes before the artifacts. This is so when it is a text or declares files, because it then introduces the artifacts.
+ * Whether the output comes before the artifacts. This is so when it is a text or a report or declares files, because it then introduces the
+ * artifacts.
  * Any other output, such as the result of `react.patch`, comes after them.
  */
-const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
+const describesFiles = ({ output, report }: DeliveredOutcome) =>
+  report !== undefined || (output !== undefined && (typeof output === 'string' || declaresFiles(output)))
 
 /**
  * Codes of notices that already report the error of the call. If the outcome has no such notice, one with the code `tool_call_error` or
@@ -192,9 +199,13 @@ function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: Del
  */
 function outputDrafts(
   origin: BlockOrigin,
-  { ok, error, output, delivered }: DeliveredOutcome,
+  { ok, error, output, delivered, report }: DeliveredOutcome,
   metadataFor: string | undefined,
 ): readonly Draft[] {
+  if (report) {
+    const meta = { ...internalOutput, exec_report: report.facts }
+    return [toolResultBlock(origin, { mime: 'text/markdown', text: scrubBase64(report.text), meta })]
+  }
   const meta = metadataFor === undefined ? internalOutput : externalOutput
   if (!ok) {
     const text = scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) }))

@@ -1,7 +1,7 @@
-import type { BlockOrigin, Digest, Draft, Notice, Visibility } from '../core/block/index.ts'
+import type { BlobRef, BlockOrigin, Digest, Draft, Notice, Visibility } from '../core/block/index.ts'
 import type { Parameter as SignatureParameter } from '../core/decision/signature.ts'
 import type { TokenCounter } from '../core/estimate/tokens.ts'
-import type { Json } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
 import type { Slice } from '../core/render/types.ts'
 import type { Scope } from '../core/scope.ts'
@@ -37,6 +37,8 @@ export interface Tool {
    * context files, such as `timeline.json`, are written before the tool runs.
    */
   readonly exec: boolean
+  /** True when programs of exec tools may call this tool. */
+  readonly callableFromCode?: boolean
   /**
    * Whether the value at a position such as `['mails', '0', 'body']` must be a text. A reference at this position is then replaced by text
    * and not by parsed JSON. Without this function, the types in `parameters` decide.
@@ -131,6 +133,16 @@ export interface Outcome {
    * in the rows, in the output and in all citations.
    */
   readonly sources?: readonly IncomingSource[]
+  /** Only for exec tools. The report takes the place of `output` and `error` in the result, also if the call failed. */
+  readonly report?: ExecReport
+}
+
+/** What an exec tool reports about the run of a program. */
+export interface ExecReport {
+  /** Markdown for the model. */
+  readonly text: string
+  /** The same as data. It is stored in `meta.exec_report` of the result. */
+  readonly facts: JsonObject
 }
 
 /** The error of a failed call, as the model reads it. */
@@ -153,6 +165,10 @@ export interface MadeArtifact {
   readonly text?: string
   /** The complete content, if `text` is not complete. It is stored as a blob. */
   readonly bytes?: Uint8Array
+  /** The complete content, if it is already stored as a blob. Then `text` and `bytes` are not set. */
+  readonly blob?: BlobRef
+  /** Set when the model shall not see the content but only the digest. The content is stored. */
+  readonly withoutContent?: true
   /** If set, the artifact is an internal note with this text. */
   readonly note?: string
   /** Set when `text` is a diff and not the content. */

@@ -16,6 +16,8 @@ export interface ZipEntry {
   readonly packedSize: number
   /** The size after decompression, as the directory declares it. It may be false. */
   readonly size: number
+  /** The type and permissions of the file, as on Unix. 0 if the program that made the archive did not store them. */
+  readonly unixMode: number
   /** The offset of the local header. */
   readonly offset: number
   /** The offset of the next entry in the directory. */
@@ -102,6 +104,7 @@ function readEntry(bytes: Uint8Array, view: DataView, at: number): ZipEntry | un
     crc: view.getUint32(at + 16, true),
     packedSize: view.getUint32(at + 20, true),
     size: view.getUint32(at + 24, true),
+    unixMode: view.getUint16(at + 40, true),
     offset: view.getUint32(at + 42, true),
     next,
   }

@@ -118,6 +118,27 @@ export const failingTools = (): readonly Tool[] => [
   }),
 ]
 
+/** A search that programs may call, too. It finds two pages for every query and cites them in its output. */
+export const codeSearch = (): Tool =>
+  defineTool({
+    id: 'web_tools.web_search',
+    description: 'Searches the web.',
+    params: z.object({ query: z.string().describe('what to look for') }),
+    strategy: 'exploration',
+    callableFromCode: true,
+    run: ({ query }) =>
+      succeeded({
+        output: { query, best: '[[S:1]]' },
+        sources: [1, 2, 3].map((sid) => ({
+          sid,
+          source_type: 'web' as const,
+          title: `${query} ${sid}`,
+          url: `https://${query}.example/${sid}`,
+          content: `All about ${query}, page ${sid}.`,
+        })),
+      }),
+  })
+
 /** A web search that returns the same three pages for every query. */
 export const search = (): Tool =>
   defineTool({

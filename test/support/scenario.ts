@@ -7,7 +7,7 @@ export interface Scenario {
   /** A sentence that says what must be true at the end. */
   readonly title: string
   /** Creates the replies and the tools. Called for each run, because every scenario runs with several stores. */
-  readonly setup: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model'> & {
+  readonly setup: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model' | 'sandbox'> & {
     readonly replies: readonly Reply[]
     readonly settings?: Partial<AgentSettings>
   }

@@ -20,7 +20,7 @@ import { createSpending } from '../conversation/spending.ts'
 import { createHooks } from '../hooks.ts'
 import { createSystemPrompt } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
-import { allTools, builtInTools, createToolbox } from '../tools.ts'
+import { allTools, builtInTools, createToolbox, execTools } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
 import { comparePrompt } from './compare.ts'
 import { createPlayer, type Player } from './player.ts'
@@ -28,7 +28,8 @@ import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from '.
 import { type Recording, withShownBlocks } from './recording.ts'
 
 /** The parts of an agent that a replay needs. The store, the models and other parts with effects are replaced by the recording. */
-export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
+export interface ReplayParts
+  extends Pick<AgentParts, 'tools' | 'builtIn' | 'sandbox' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
   /** Only `implementation` is read, for the announce. No workspace is opened. */
   readonly workspaces?: Pick<Workspaces, 'implementation'>
   /** The context window of the recorded decision model, in tokens. Default: unlimited. */
@@ -122,7 +123,8 @@ const hasDecision = ({ entries }: Recording): boolean =>
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)
   const contextTokens = contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER)
-  const tools = allTools('replay', builtInTools({ ...builtIn, contextTokens }), own)
+  const exec = execTools(parts.sandbox, own, builtIn ?? {}, settings) // they are never run, but the system text lists them
+  const tools = allTools('replay', [...builtInTools({ ...builtIn, contextTokens }), ...exec], own)
   const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
   return {
     tools,

@@ -45,7 +45,7 @@ export function describePrograms({ describe, it, expect }: TestRunner, name: str
         await writeFile(join(out, 'turn_1/files/half.txt'), 'half')
         throw new RangeError('too late')
       })
-      await expect(failing).rejects.toThrow('too late')
+      await expect(failing).rejects.toMatchObject({ message: 'too late' })
       expect(await turn.files()).toEqual({ 'half.txt': 'half' })
     })
 

@@ -135,6 +135,7 @@ function snippetOf(made: MadeArtifact, payload: Payload, bytes: Uint8Array | und
 /** The complete content of an artifact. If the tool returned neither bytes nor text, the file is read from the workspace. */
 async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Promise<Uint8Array | undefined> {
   if (made.bytes !== undefined) return made.bytes
+  if (made.blob !== undefined) return context.blobs.get(made.blob.sha256)
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
   return made.digest.physical_path === undefined ? undefined : readWorkspaceFile(made.digest.physical_path, context)
 }

@@ -32,6 +32,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (made.text !== undefined)
     return made.bytes === undefined ? { text: made.text } : { text: made.text, meta: { partial: true, ...(await keep()) } }
   if (bytes === undefined) return {}
+  if (made.withoutContent) return { meta: await keep() }
   const text = isTextMime(made.mime) ? decodeText(bytes) : undefined
   if (text !== undefined) {
     const encoded = Buffer.from(text)

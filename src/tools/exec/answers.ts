@@ -1,0 +1,68 @@
+import type { JsonObject } from '../../core/json.ts'
+import { mergeSources } from '../../core/sources/pool.ts'
+import type { IncomingSource } from '../../core/sources/source.ts'
+import type { SandboxProgram } from '../../ports/sandbox.ts'
+import type { Workspace } from '../../ports/workspace.ts'
+import type { OutcomeParts } from '../outcome.ts'
+import type { Call } from '../tool.ts'
+import type { ExecOptions } from './exec-tools.ts'
+import { fetchContext } from './fetch-ctx.ts'
+import { callToolFromCode } from './tool-calls.ts'
+
+/** Answers the requests of one running program, and collects what its tool calls returned for the timeline. */
+export interface Answers {
+  readonly answer: SandboxProgram['answer']
+  /** One record for each tool that the program called, for the report. */
+  calls(): readonly JsonObject[]
+  /** The sources, files, notices and blocks of the called tools. They become part of the result of the exec tool. */
+  results(): OutcomeParts
+}
+
+/** `workspace` is the workspace that the called tools get. Its files are those that the program sees. */
+export function createAnswers(call: Call, workspace: Workspace, options: ExecOptions): Answers {
+  const calls: JsonObject[] = []
+  const parts: OutcomeParts[] = []
+  let started = 0
+  let { sources: pool } = call.timeline
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** Adds sources to the pool that later requests of this program see. The journal gets them with the result of the exec tool. */
+  function addSources(rows: readonly IncomingSource[]): void {
+    pool = mergeSources(pool, rows).pool
+    parts.push({ sources: rows })
+  }
+
+  const current = (): Call => ({ ...call, timeline: { ...call.timeline, sources: pool }, workspace: async () => workspace })
+
+  return {
+    async answer(request) {
+      if (request.kind === 'fetch_ctx') return fetchContext(request.path, current(), options.readers, addSources)
+      const number = ++started
+      // One call after the other, because each call gets the SIDs that follow those of the call before.
+      const running = last.then(() => callToolFromCode(request, number, current(), options))
+      last = running.catch(() => undefined) // the program gets the error through `running`
+      const { answer, record, results } = await running
+      calls.push(record)
+      if (results.sources) addSources(results.sources)
+      parts.push({ ...results, sources: [] })
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    calls: () => calls,
+    results: () => joinParts(parts),
+  }
+}
+
+function joinParts(parts: readonly OutcomeParts[]): OutcomeParts {
+  const join = <T>(pick: (part: OutcomeParts) => readonly T[] | undefined): readonly T[] => parts.flatMap((part) => pick(part) ?? [])
+  const [notices, artifacts, drafts] = [join(({ notices }) => notices), join(({ artifacts }) => artifacts), join(({ drafts }) => drafts)]
+  const [after, changes, sources] = [join(({ after }) => after), join(({ changes }) => changes), join(({ sources }) => sources)]
+  return {
+    ...(notices.length > 0 && { notices }),
+    ...(artifacts.length > 0 && { artifacts }),
+    ...(drafts.length > 0 && { drafts }),
+    ...(after.length > 0 && { after }),
+    ...(changes.length > 0 && { changes }),
+    ...(sources.length > 0 && { sources }),
+  }
+}

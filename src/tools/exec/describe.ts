@@ -1,0 +1,49 @@
+import type { Sandbox, SandboxLanguage } from '../../ports/sandbox.ts'
+import type { Tool } from '../tool.ts'
+
+/** The names of the languages in texts. */
+export const languageNames = { python: 'Python', javascript: 'JavaScript' } as const satisfies Record<SandboxLanguage['id'], string>
+
+/** The rules of an exec tool for the model: where files are, what is installed, the limits, and how a program reads context and calls tools. */
+export function sandboxConstraints(sandbox: Sandbox, language: SandboxLanguage, callable: readonly Tool[]): readonly string[] {
+  return [
+    'the program runs in the folder of this turn: it reads and writes files/…, outputs/… there, and reads attachments/…; a file of an earlier turn is read-only at OUTPUT_DIR/<turn>/…, after react.pull',
+    'a file that the contract does not name is not handed over; WORKDIR is a folder for temporary files; CONTEXT_DIR has timeline.json and sources_pool.json',
+    installedText(language),
+    limitsText(sandbox),
+    ...usageText(language, callable),
+  ]
+}
+
+const maxPackages = 60
+
+function installedText({ id, packages }: SandboxLanguage): string {
+  const names = packages.slice(0, maxPackages).map(({ name, version }) => `${name} ${version}`)
+  const more = packages.length > maxPackages ? ` and ${packages.length - maxPackages} more` : ''
+  const standard = id === 'python' ? 'the standard library' : 'the modules of Node.js'
+  const installed = names.length === 0 ? `only ${standard}` : `${standard}, ${names.join(', ')}${more}`
+  return `available: ${installed}; there is no network, and nothing can be installed`
+}
+
+function limitsText({ limits }: Sandbox): string {
+  const megabytes = (bytes: number) => `${Math.floor(bytes / 1024 / 1024)} MiB`
+  return [
+    `limits: ${limits.defaultSeconds} s (timeout_s: at most ${limits.maxSeconds})`,
+    `${megabytes(limits.memoryBytes)} of memory`,
+    `${limits.processes} processes`,
+    `${megabytes(limits.fileBytes)} for a file`,
+    `${megabytes(limits.newBytes)} and ${limits.newFiles} for all new files`,
+  ].join(', ')
+}
+
+/** How a program reads the conversation and calls tools. The libraries of the sandbox define these functions. */
+function usageText({ id }: SandboxLanguage, callable: readonly Tool[]): readonly string[] {
+  const [fetching, calling] =
+    id === 'python'
+      ? ['fetch_ctx("so:sources_pool[1,3]")', 'await tool_call("<id>", {"<name>": value}, "why")']
+      : ['await fetch_ctx("so:sources_pool[1,3]")', 'await tool_call("<id>", { name: value }, "why")']
+  const context = `to read paths (ar: tc: so: su: fi: ks: sk:) in code: ${fetching} gives {ret, err} and never fails; so: gives a list of rows, other paths give {path, mime, payload, text or base64}`
+  if (callable.length === 0) return [context]
+  const ids = callable.map((tool) => tool.id).join(', ')
+  return [context, `to call ${ids} in code: ${calling} gives {ok, error, ret}; other tools can not be called in code`]
+}

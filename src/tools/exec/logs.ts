@@ -1,0 +1,56 @@
+import { cutEnd } from '../../core/cut.ts'
+import { Failure } from '../../core/failure.ts'
+import type { Files } from '../../ports/files.ts'
+import type { SandboxReport } from '../../ports/sandbox.ts'
+
+/** The end of a text, with at most `length` characters. A text that was cut begins with `…`. */
+export const tailOf = (text: string, length: number): string => (text.length <= length ? text : `…${cutEnd(text, length - 1)}`)
+
+/** How many bytes a log file may have. When it would have more, its beginning is removed. */
+const maxLogBytes = 1024 * 1024
+
+/**
+ * Appends the output of a run to `logs/user.log`, and the messages of the sandbox to `logs/infra.log`. Both files are in the folder of the
+ * runtime, where programs can not reach them.
+ */
+export async function writeLogs(
+  runtime: Files,
+  run: { readonly execId: string; readonly startedAt: string },
+  { log, sandboxLog, logBytesDropped }: SandboxReport,
+  ending: string,
+): Promise<void> {
+  const banner = `===== EXECUTION ${run.execId} START ${run.startedAt} =====`
+  const dropped = logBytesDropped === 0 ? '' : `[${logBytesDropped} more bytes of output were dropped]`
+  await appendLog(runtime, 'logs/user.log', [banner, log, dropped])
+  await appendLog(runtime, 'logs/infra.log', [banner, sandboxLog, ending])
+}
+
+async function appendLog(runtime: Files, path: string, lines: readonly string[]): Promise<void> {
+  const added = `${lines.filter((line) => line !== '').join('\n')}\n`
+  const all = Buffer.concat([await readLog(runtime, path), Buffer.from(added)])
+  await runtime.write(path, all.subarray(Math.max(0, all.length - maxLogBytes)))
+}
+
+/** The bytes of a log. Empty when there is none, or when the file can not be read: then a new one is begun. */
+async function readLog(runtime: Files, path: string): Promise<Uint8Array> {
+  try {
+    return (await runtime.read(path, { maxBytes: 4 * maxLogBytes })) ?? new Uint8Array()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'file.unsafe') return new Uint8Array()
+    throw error
+  }
+}
+
+const maxErrorLine = 400
+
+/** Matches the line of a log that names an exception, such as `ValueError: no rows` or `Uncaught TypeError: x is not a function`. */
+const exceptionLine = /^(?:uncaught )?[a-z_][\w.]{0,80}(?:error|exception|interrupt|exit)(?::|$)/i
+
+/** The last line of a log that names an exception. Undefined when there is none. */
+export function lastException(log: string): string | undefined {
+  const line = log
+    .split('\n')
+    .findLast((each) => exceptionLine.test(each.slice(0, maxErrorLine)))
+    ?.trim()
+  return line === undefined || line.length <= maxErrorLine ? line : `${line.slice(0, maxErrorLine)}…`
+}

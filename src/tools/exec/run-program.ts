@@ -1,0 +1,188 @@
+import { join } from 'node:path'
+import type { ContractedFile } from '../../core/contract/contract.ts'
+import { Failure } from '../../core/failure.ts'
+import { toLogical } from '../../core/path/physical.ts'
+import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
+import type { Files } from '../../ports/files.ts'
+import type { SandboxLanguage, SandboxReport } from '../../ports/sandbox.ts'
+import type { DiskFolders, Workspace } from '../../ports/workspace.ts'
+import { decodeText, isTextMime, mimeOf } from '../mime.ts'
+import { reported } from '../outcome.ts'
+import { textFacts } from '../react/text-artifact.ts'
+import type { Call, MadeArtifact, Outcome } from '../tool.ts'
+import { createAnswers } from './answers.ts'
+import { checkFile } from './check-file.ts'
+import type { ExecOptions } from './exec-tools.ts'
+import { writeLogs } from './logs.ts'
+import { type ProgramRun, reportOf, runtimeErrorOf } from './report.ts'
+
+/** A program that is ready to run. */
+interface PreparedProgram {
+  readonly contract: readonly ContractedFile[]
+  readonly language: SandboxLanguage
+  readonly timeoutSeconds: number
+  readonly folders: DiskFolders
+  readonly workspace: Workspace
+}
+
+/**
+ * Runs a program in the sandbox. Then checks the files of the contract, keeps some other files that the program made in `outputs/`, and
+ * writes the report. Files that are valid count also if the program failed, was cancelled or reached a limit.
+ */
+export async function runProgram(program: PreparedProgram, call: Call, options: ExecOptions): Promise<Outcome> {
+  const { contract, language, folders, workspace } = program
+  const { callId: execId, turnId } = call.origin
+  const code = call.code ?? ''
+  const startedAt = call.clock.now()
+  await keepProgram(workspace.runtime, execId, language, code)
+  const before = await producedPaths(folders.files, turnId)
+  const answers = createAnswers(call, { ...workspace, files: folders.files }, options)
+  const raw = await options.sandbox.run({
+    execId,
+    language: language.id,
+    code,
+    folders: { out: folders.out, turn: turnId, work: folders.work, context: await contextFiles(workspace.runtime, folders.runtime) },
+    timeoutSeconds: program.timeoutSeconds,
+    signal: call.signal,
+    answer: answers.answer,
+  })
+  const report = withoutHostPaths(raw, folders)
+  await writeLogs(workspace.runtime, { execId, startedAt }, report, endingText(report))
+  const files = await collectFiles(contract, folders.files, call, options)
+  const undeclared = await keepUndeclared(before, contract, folders.files, call, options)
+  const result: ProgramRun = { execId, report, ...files, undeclared, toolCalls: answers.calls() }
+  const { report: execReport, error } = reportOf(result)
+  const nested = answers.results()
+  const artifacts = [...(nested.artifacts ?? []), ...files.artifacts, ...undeclared.artifacts]
+  return reported(execReport, error, { ...nested, ...(artifacts.length > 0 && { artifacts }) })
+}
+
+const mainFiles = { python: 'main.py', javascript: 'main.mjs' } as const satisfies Record<SandboxLanguage['id'], string>
+
+/** Keeps a copy of the program and of the loader in the folder of the runtime, where the program can not change it. */
+async function keepProgram(runtime: Files, execId: string, { id, loader }: SandboxLanguage, code: string): Promise<void> {
+  await runtime.write(`executed_programs/${execId}/${mainFiles[id]}`, Buffer.from(code))
+  if (loader !== undefined) await runtime.write(`executed_programs/${execId}/loader.${id === 'python' ? 'py' : 'mjs'}`, Buffer.from(loader))
+}
+
+/** The context files that exist: the key is the name for the program, and the value is the path on disk. */
+async function contextFiles(runtime: Files, folder: string): Promise<Readonly<Record<string, string>>> {
+  const names = ['timeline.json', 'sources_pool.json']
+  const present = await Promise.all(names.map(async (name) => ((await runtime.stat(name)) ? [[name, join(folder, name)] as const] : [])))
+  return Object.fromEntries(present.flat())
+}
+
+/** The model must not learn where the folders are on the host, so their paths are replaced by the names that programs use. */
+function withoutHostPaths(report: SandboxReport, { out, work, runtime }: DiskFolders): SandboxReport {
+  const strip = (text: string) => text.replaceAll(out, 'OUTPUT_DIR').replaceAll(work, 'WORKDIR').replaceAll(runtime, 'CONTEXT_DIR')
+  const { end } = report
+  return {
+    ...report,
+    log: strip(report.log),
+    sandboxLog: strip(report.sandboxLog),
+    end: 'message' in end ? { ...end, message: strip(end.message) } : end,
+  }
+}
+
+function endingText(report: SandboxReport): string {
+  const error = runtimeErrorOf(report)
+  return error ? `ended with ${error.code}: ${error.message}` : 'ended without an error'
+}
+
+interface CollectedFiles extends Pick<ProgramRun, 'succeeded' | 'fileErrors'> {
+  readonly artifacts: readonly MadeArtifact[]
+}
+
+/** Checks the files of the contract one after the other, because each may be large. */
+async function collectFiles(contract: readonly ContractedFile[], files: Files, call: Call, options: ExecOptions): Promise<CollectedFiles> {
+  const artifacts: MadeArtifact[] = []
+  const fileErrors: ProgramRun['fileErrors'][number][] = []
+  for (const { filename, description, visibility } of contract) {
+    const checked = await checkFile(files, filename, options.sandbox.limits.fileBytes)
+    if (checked.ok) artifacts.push(await artifactOf(filename, checked.bytes, { description, visibility }, call))
+    else fileErrors.push({ path: filename, ...checked.problem })
+  }
+  return { artifacts, fileErrors, succeeded: artifacts.map(({ digest }) => digest.physical_path ?? '') }
+}
+
+/** Up to this size, the content is passed on in memory. A larger content is stored as a blob, which the blocks of the result refer to. */
+const maxBytesInMemory = 20_000
+/** Larger texts are not read to count their lines and tokens. */
+const maxCountedBytes = 1024 * 1024
+
+async function artifactOf(
+  physical: string,
+  bytes: Uint8Array,
+  { description, visibility }: Pick<ContractedFile, 'description' | 'visibility'>,
+  call: Call,
+): Promise<MadeArtifact> {
+  const { turnId, callId } = call.origin
+  const mime = mimeOf(physical)
+  const path = toLogical(physical, new Set([turnId])) ?? physical
+  const text = isTextMime(mime) && bytes.length <= maxCountedBytes ? decodeText(bytes) : undefined
+  const digest = {
+    artifact_path: path,
+    physical_path: physical,
+    mime,
+    kind: 'file' as const,
+    visibility,
+    edited: wasMadeByAnotherCall(call.timeline, path, callId),
+    description,
+    size_bytes: bytes.length,
+    ...(text !== undefined && textFacts(text, mime, call)),
+  }
+  return { digest, mime, ...(bytes.length <= maxBytesInMemory ? { bytes } : { blob: await call.blobs.put(bytes) }) }
+}
+
+const maxUndeclared = 50
+
+type Undeclared = ProgramRun['undeclared'] & { readonly artifacts: readonly MadeArtifact[] }
+
+/**
+ * Finds the files that the program created and the contract does not name. Those in `outputs/` are stored as internal files, because they
+ * would be lost at the end of the turn. Those in `files/` are only named, because the version of the turn contains them.
+ */
+async function keepUndeclared(
+  before: ReadonlySet<string>,
+  contract: readonly ContractedFile[],
+  files: Files,
+  call: Call,
+  { sandbox }: ExecOptions,
+): Promise<Undeclared> {
+  const { turnId } = call.origin
+  const declared = new Set(contract.map(({ filename }) => filename))
+  const created = [...(await producedPaths(files, turnId))].filter((path) => !before.has(path) && !declared.has(path))
+  const artifacts: MadeArtifact[] = []
+  const left: string[] = []
+  for (const path of created.slice(0, maxUndeclared)) {
+    if (!path.startsWith(`${turnId}/outputs/`)) {
+      left.push(path)
+      continue
+    }
+    const checked = await checkFile(files, path, sandbox.limits.fileBytes)
+    if (!checked.ok) continue
+    const about = { description: 'made by a program, not in its contract', visibility: 'internal' as const }
+    artifacts.push({ ...(await artifactOf(path, checked.bytes, about, call)), withoutContent: true })
+  }
+  const kept = artifacts.map(({ digest }) => digest.physical_path ?? '')
+  return { kept, left, more: Math.max(0, created.length - maxUndeclared), artifacts }
+}
+
+/** Folders whose files are not for keeping. */
+const unkeptFolders: ReadonlySet<string> = new Set(['tmp', '__pycache__', 'node_modules'])
+
+/** The files in `files/` and `outputs/` of the turn, without those in `unkeptFolders` and without names that begin with a dot. */
+async function producedPaths(files: Files, turnId: string): Promise<ReadonlySet<string>> {
+  const areas = await Promise.all(['files', 'outputs'].map((area) => listSafely(files, `${turnId}/${area}`)))
+  return new Set(areas.flat().filter((path) => !path.split('/').some((name) => unkeptFolders.has(name))))
+}
+
+/** The paths of the files in a folder. Empty when a program has replaced the folder by a link or a file. */
+async function listSafely(files: Files, folder: string): Promise<readonly string[]> {
+  try {
+    return (await files.list(folder)).files.map(({ path }) => path)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'file.unsafe') return []
+    throw error
+  }
+}
