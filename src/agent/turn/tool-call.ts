@@ -32,6 +32,7 @@ import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
+import { emitExecEnd, emitExecStart } from './exec-status.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 import type { TurnWorkspace } from './workspace.ts'
@@ -66,10 +67,14 @@ export async function runToolCall(turn: Turn, progress: Progress, origin: BlockO
   const { conversation, workspace } = turn
   const activity = conversation.inbox.beginActivity()
   emitToolStatus(conversation.live, origin, call, 'tool.started')
+  const exec = call.tool.exec ? emitExecStart(turn, origin) : undefined
   const running = invokeTool(turn, progress, origin, call, seen, activity)
   const { outcome: returned, stopped } = running instanceof Promise ? await running : running
   activity.end()
-  if (call.tool.exec) await workspace.programRan()
+  if (exec) {
+    emitExecEnd(turn, origin, exec, returned)
+    await workspace.programRan()
+  }
   const { outcome, numbers } = numberSources(turn, call.tool.id, returned)
   workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
   emitToolStatus(conversation.live, origin, call, 'tool.ended')
@@ -191,7 +196,7 @@ function numberSources({ agent, conversation }: Turn, toolId: string, returned: 
   }
 }
 
-const isBuiltIn = (toolId: string) => toolId.startsWith('react.')
+const isBuiltIn = (toolId: string) => toolId.startsWith('react.') || toolId.startsWith('exec_tools.')
 
 /**
  * Commits the result of a call. If the files of the result can not be stored, or its blocks can not be committed, the call counts as

@@ -72,7 +72,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       if (self.started || refused || code.state === 'dropped') return
       self.started = true
       language = named
-      emit(statusDelta(executionId, 'gen'))
+      emit(execStatusDelta(executionId, 'gen'))
     },
     describe(given: JsonValue | undefined, notes: string) {
       if (!self.started || refused) return
@@ -100,9 +100,9 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
     },
     end() {
       if (!self.started) return
-      if (refused) return emit(statusDelta(executionId, 'error', 'refused'))
+      if (refused) return emit(execStatusDelta(executionId, 'error', { error: 'refused' }))
       releaseCode() // the action was not complete
-      if (!hasCode) return emit(statusDelta(executionId, 'error', 'missing_code'))
+      if (!hasCode) return emit(execStatusDelta(executionId, 'error', { error: 'missing_code' }))
       const contract = listedFiles(params.contract, mimeOf)
       showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))
     },
@@ -117,10 +117,23 @@ export function execLanguage(toolId: string): string | undefined {
   return toolId.startsWith(toolPrefix) && toolId.length > toolPrefix.length ? toolId.slice(toolPrefix.length) : undefined
 }
 
-/** A delta with a status. Each status replaces the one before, so the index is always 0. */
-function statusDelta(executionId: string, status: 'gen' | 'error', error?: string): LaneDelta {
-  const text = JSON.stringify({ status, timings: {}, error })
-  return { ...execStyle(executionId, 'code_exec.status', 'json'), index: 0, text, completed: status === 'error' }
+/** How far a program is: the model writes it, it runs, it ended without an error, or with one. */
+export type ExecStatus = 'gen' | 'exec' | 'done' | 'error'
+
+/**
+ * A delta with a status. Each status replaces the one before, so the index is always 0. `timings` are the milliseconds that the model took to
+ * write the program, and that the program ran.
+ */
+export function execStatusDelta(
+  executionId: string,
+  status: ExecStatus,
+  {
+    timings = {},
+    error,
+  }: { readonly timings?: { readonly codegen?: number; readonly exec?: number }; readonly error?: string | undefined } = {},
+): LaneDelta {
+  const text = JSON.stringify({ status, timings, error })
+  return { ...execStyle(executionId, 'code_exec.status', 'json'), index: 0, text, completed: status === 'done' || status === 'error' }
 }
 
 function execStyle(executionId: string, subType: string, format: ChannelFormat, language?: string) {
