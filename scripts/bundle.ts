@@ -8,7 +8,13 @@ import { rolldown } from 'rolldown'
 const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 /** Files that are started or loaded by their path. Each of them also becomes a file of its own. */
-const startedByPath = ['src/cli/main.ts', 'src/adapters/documents/pdf.ts', 'src/adapters/documents/pdf-thread.ts']
+const startedByPath = [
+  'src/cli/main.ts',
+  'src/adapters/documents/pdf.ts',
+  'src/adapters/documents/pdf-thread.ts',
+  'src/adapters/web/page/reader.ts',
+  'src/adapters/web/page/page-thread.ts',
+]
 
 const entries = Object.values<{ 'daybook-source'?: string }>(exports)
   .flatMap((entry) => entry['daybook-source'] ?? [])

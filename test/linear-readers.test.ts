@@ -1,5 +1,8 @@
+import { Tokenizer } from 'htmlparser2'
 import { beforeAll, expect, it, vi } from 'vitest'
 import { redact as redactProviderText } from '../src/adapters/model/redact.ts'
+import { readPage } from '../src/adapters/web/page/read-page.ts'
+import { isAllowedByRobots, parseRobots } from '../src/adapters/web/robots.ts'
 import { serverSentEvents } from '../src/client/server-sent-events.ts'
 import { noteSegments } from '../src/core/block/notes.ts'
 import { createCitationReplacer, replaceBatch } from '../src/core/citations/replace.ts'
@@ -168,6 +171,16 @@ const readers: readonly (readonly [name: string, read: (text: string) => unknown
   ['paths in programs', mentionedPaths, 'files/¦files/a ¦"files/¦/ "files/¦ '],
   ['Python files', (text) => syntaxProblem('a.py', text), '"¦\'¦"""¦"\\¦(¦#¦"a" ¦\'\'\'a\'\'\' '],
   ['HTML files', (text) => syntaxProblem('a.html', text), '<script>¦<!--¦<title></title>¦<!-->¦</script¦<'],
+  [
+    'web pages',
+    (text) => readPage(bytesOf(text), 'https://a.example/', undefined, Tokenizer),
+    '<div>¦</div>¦<p>a, ¦<b>¦<ul><li>¦<table><tr><td>¦<blockquote>¦<a href=x>¦<pre>¦<!--¦<script>¦<¦&¦&amp;¦<p a=1 ¦<header>¦<section><p>words, words, words, words',
+  ],
+  [
+    'robots.txt files',
+    (text) => isAllowedByRobots(parseRobots(text, 'daybook'), `/${'a'.repeat(4_000)}`),
+    'User-agent: *\n¦User-agent: *\n→Disallow: /a*\n→¦User-agent: *\nDisallow: →*a→b¦User-agent: *\nDisallow: /→a*→$¦:¦#',
+  ],
   ['JSON files', (text) => syntaxProblem('a.json', text), '[¦{"a":¦"'],
   [
     'PDF files',

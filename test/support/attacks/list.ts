@@ -52,6 +52,14 @@ export const attacks: readonly Attack[] = [
     file: 'src/adapters/documents/pdf.test.ts',
     outcome: 'ended by limits; other users are served',
   },
+  { name: 'addresses that lead into a private network', file: 'test/web/ssrf.test.ts', outcome: 'refused; no request is sent' },
+  {
+    name: 'web pages that never end or fill the memory',
+    file: 'src/adapters/web/fetcher.test.ts',
+    tests: 'is given up',
+    outcome: 'given up at a limit',
+  },
+  { name: 'hostile HTML', file: 'src/adapters/web/page/read-page.test.ts', tests: 'hostile pages', outcome: 'read in linear time' },
   {
     name: 'downloads that are not read',
     file: 'test/faults/silent-clients.test.ts',
