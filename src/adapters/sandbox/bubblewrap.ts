@@ -9,6 +9,7 @@ import { identityOf } from './identity.ts'
 import { inside, mountsOfRun, systemArguments } from './layout.ts'
 import { createOutputLog } from './log.ts'
 import { firstInputFd, type SandboxProcess, startProcess, statusFd } from './process.ts'
+import { hasFilter, seccompFilter } from './seccomp/filter.ts'
 
 /** The limits of programs in a sandbox, and what is installed for them. */
 export interface BubblewrapOptions {
@@ -69,6 +70,8 @@ const environment: Readonly<Record<string, string>> = {
 export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits = { ...defaultLimits, ...options.limits }
   const { languages, cpuSeconds = 600, graceMs = 5_000 } = options
+  if (!hasFilter(process.arch)) throw new Error(`there is no filter of system calls for the processor ${process.arch}`)
+  const filter = seccompFilter(process.arch)
   const system = systemArguments()
   const guest = guestFolder()
 
@@ -89,8 +92,9 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       const command = sandboxCommand({
         system,
         mounts: mountsOfRun(program.folders, { guest, node: process.execPath, socket: undefined, readOnlyInTurn: folders.readOnly }),
-        data: [{ fd: firstInputFd, target: inside.program[program.language] }],
+        data: [{ fd: firstInputFd + 1, target: inside.program[program.language] }],
         statusFd,
+        seccompFd: firstInputFd,
         environment,
         currentFolder: `${inside.out}/${program.folders.turn}`,
         identity,
@@ -98,7 +102,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         cpuSeconds,
         interpreter: interpreters[program.language],
       })
-      const started = startProcess(command, [program.code], output.add)
+      const started = startProcess(command, [filter, program.code], output.add)
       const stop = stopWhenNeeded(started, program, { graceMs, maxSeconds: limits.maxSeconds })
       const ended = await started.ended
       stop.clear()

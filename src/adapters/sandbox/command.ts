@@ -15,6 +15,8 @@ export interface CommandParts {
   readonly mounts: readonly Mount[]
   readonly data: readonly DataFile[]
   readonly statusFd: number
+  /** The file descriptor with the filter of system calls. */
+  readonly seccompFd: number
   readonly environment: Readonly<Record<string, string>>
   readonly currentFolder: string
   /** The user of the program, if this process is root. */
@@ -60,7 +62,7 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[]): readon
     ...data.flatMap(({ fd, target }) => ['--perms', '0444', '--ro-bind-data', `${fd}`, target]),
     // Without this, a program could fill the memory of the machine with files in the root folder of its sandbox.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
-    ...['--chdir', currentFolder, '--json-status-fd', `${parts.statusFd}`, '--'],
+    ...['--chdir', currentFolder, '--json-status-fd', `${parts.statusFd}`, '--seccomp', `${parts.seccompFd}`, '--'],
     ...limitArguments(parts),
     // When the machine runs out of memory, its kernel ends this program first. The program gets one stream for its output and its error
     // messages, so that they arrive in the order in which it wrote them. Only programs of the sandbox itself write to the other stream.

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Json, parseJson } from '../../core/json.ts'
 import type { Sandbox, SandboxLanguage, SandboxReport } from '../../ports/sandbox.ts'
 import { type BubblewrapOptions, createBubblewrapSandbox, pythonPath } from './bubblewrap.ts'
+import { hasFilter } from './seccomp/filter.ts'
 
 /** The sandbox of this machine, or why there is none. */
 export type FoundSandbox =
@@ -32,8 +33,7 @@ const usefulPackages = [
 export async function findSandbox(options: Omit<BubblewrapOptions, 'languages'> = {}): Promise<FoundSandbox> {
   if (process.platform !== 'linux')
     return { reason: `programs are isolated with bubblewrap, which needs Linux (this is ${process.platform})` }
-  if (process.arch !== 'x64' && process.arch !== 'arm64')
-    return { reason: `there is no filter of system calls for the processor ${process.arch}` }
+  if (!hasFilter(process.arch)) return { reason: `there is no filter of system calls for the processor ${process.arch}` }
   const missing = neededPrograms.filter(({ path }) => !existsSync(path))
   if (missing.length > 0) {
     const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))].join(' ')

@@ -23,6 +23,15 @@ const lastRuns = new Map<string, Promise<void>>()
  */
 export async function prepareFolders(folders: SandboxFolders, identity: Identity | undefined): Promise<PreparedFolders> {
   const endRun = await waitForTurn(folders.work)
+  try {
+    return await giveToProgram(folders, identity, endRun)
+  } catch (error) {
+    endRun()
+    throw error
+  }
+}
+
+async function giveToProgram(folders: SandboxFolders, identity: Identity | undefined, endRun: () => void): Promise<PreparedFolders> {
   const turn = `${folders.out}/${folders.turn}`
   const owner = identity && (await ownerOf(folders.out))
   let lentEntries = 0
