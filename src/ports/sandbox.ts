@@ -53,6 +53,8 @@ export interface SandboxProgram {
   readonly code: string
   readonly folders: SandboxFolders
   readonly timeoutSeconds: number
+  /** The ids of tools that the program may call, such as `web_tools.web_search`. The program has an object `web_tools` with such functions. */
+  readonly tools?: readonly string[]
   /** When it fires, all processes of the program are killed. */
   readonly signal: AbortSignal
   /** Answers a request of the program. If it throws, the program gets an exception with the message of the error. */

@@ -9,6 +9,7 @@ import { identityOf } from './identity.ts'
 import { inside, mountsOfRun, systemArguments } from './layout.ts'
 import { createOutputLog } from './log.ts'
 import { firstInputFd, type SandboxProcess, startProcess, statusFd } from './process.ts'
+import { serveRequests } from './requests.ts'
 import { hasFilter, seccompFilter } from './seccomp/filter.ts'
 
 /** The limits of programs in a sandbox, and what is installed for them. */
@@ -45,8 +46,8 @@ export const pythonPath = '/usr/bin/python3'
 
 const interpreters: Readonly<Record<SandboxLanguage['id'], readonly string[]>> = {
   // `-I`: no variables and no folders of a user change what Python loads. `-u`: output is not delayed, so that none is lost at a kill.
-  python: [pythonPath, '-I', '-u', '-B', `${inside.guest}/loader.py`],
-  javascript: [inside.node, '--import', `${inside.guest}/loader.mjs`, inside.program.javascript],
+  python: [pythonPath, '-I', '-u', '-B', `${inside.guest}/python/loader.py`],
+  javascript: [inside.node, '--import', `${inside.guest}/javascript/loader.mjs`, inside.program.javascript],
 }
 
 const environment: Readonly<Record<string, string>> = {
@@ -87,33 +88,45 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
     })
     const identity = identityOf(program.folders.work)
     const folders = await prepareFolders(program.folders, identity)
+    const requests = await serveRequests(program.answer, identity).catch(async (error: unknown) => {
+      await folders.release()
+      throw error
+    })
     try {
       if (program.signal.aborted) return report({ kind: 'cancelled' })
+      const files = { guest, node: process.execPath, socket: requests.path, readOnlyInTurn: folders.readOnly }
       const command = sandboxCommand({
         system,
-        mounts: mountsOfRun(program.folders, { guest, node: process.execPath, socket: undefined, readOnlyInTurn: folders.readOnly }),
-        data: [{ fd: firstInputFd + 1, target: inside.program[program.language] }],
+        mounts: mountsOfRun(program.folders, files),
+        data: [
+          { fd: firstInputFd + 1, target: inside.program[program.language] },
+          { fd: firstInputFd + 2, target: inside.token },
+        ],
         statusFd,
         seccompFd: firstInputFd,
-        environment,
+        environment: { ...environment, DAYBOOK_TOOLS: callableTools(program.tools ?? []) },
         currentFolder: `${inside.out}/${program.folders.turn}`,
         identity,
         limits,
         cpuSeconds,
         interpreter: interpreters[program.language],
       })
-      const started = startProcess(command, [filter, program.code], output.add)
+      const started = startProcess(command, [filter, program.code, requests.token], output.add)
       const stop = stopWhenNeeded(started, program, { graceMs, maxSeconds: limits.maxSeconds })
       const ended = await started.ended
       stop.clear()
       return report(stop.reason() ?? endOf(ended), ended.messages)
     } finally {
+      await requests.close()
       await folders.release()
     }
   }
 
   return { languages, limits, run }
 }
+
+/** The ids that can be written as `alias.name` in a program. */
+const callableTools = (ids: readonly string[]) => ids.filter((id) => /^[a-z]\w*\.[a-z]\w*$/i.test(id)).join(',')
 
 /** Ends a program that is cancelled or that has reached its time limit. `reason` is why it was ended. */
 function stopWhenNeeded(

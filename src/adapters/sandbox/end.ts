@@ -2,7 +2,12 @@ import { constants } from 'node:os'
 import type { ProgramEnd } from '../../ports/sandbox.ts'
 import type { ProcessEnd } from './process.ts'
 
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
+/** Some signals have two names. The first one is the usual one, such as SIGABRT before SIGIOT. */
+const signalNames = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+)
 
 /** How a program ended that was not stopped by the sandbox. */
 export function endOf({ exitCode, messages }: ProcessEnd): ProgramEnd {

@@ -6,8 +6,8 @@ export const inside = {
   out: '/daybook/out',
   work: '/daybook/work',
   context: '/daybook/context',
-  /** The settings of this run, with its token. */
-  settings: '/daybook/run/settings.json',
+  /** The secret that requests must contain. */
+  token: '/daybook/run/token',
   /** The socket for requests. */
   socket: '/daybook/run/requests.sock',
   /** The loaders of the languages, and the libraries that programs import. */
@@ -30,7 +30,8 @@ export interface Mount {
 interface RunFiles {
   readonly guest: string
   readonly node: string
-  readonly socket: string | undefined
+  /** The socket for requests. */
+  readonly socket: string
   /** Folders below that of the turn which the program may only read. */
   readonly readOnlyInTurn: readonly string[]
 }
@@ -48,7 +49,7 @@ export function mountsOfRun(folders: SandboxFolders, { guest, node, socket, read
     ...readOnlyInTurn.map((name) => readOnly(`${folders.out}/${folders.turn}/${name}`, `${inside.out}/${folders.turn}/${name}`)),
     { source: folders.work, target: inside.work, writable: true },
     ...Object.entries(folders.context).map(([name, source]) => readOnly(source, `${inside.context}/${name}`)),
-    ...(socket === undefined ? [] : [readOnly(socket, inside.socket)]),
+    readOnly(socket, inside.socket),
   ]
 }
 

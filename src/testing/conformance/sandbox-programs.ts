@@ -11,6 +11,11 @@ export interface SandboxPrograms {
   readonly exitWith3: string
   readonly mixedOutput: string
   readonly startThenSleep: string
+  readonly askForContext: string
+  readonly callTools: string
+  readonly callForbiddenTool: string
+  readonly sendBytes: string
+  readonly askTogether: string
 }
 
 const python: SandboxPrograms = {
@@ -33,6 +38,34 @@ for n in range(50):
   os.write(2, b"e%d\\n" % n)
 print("\\x1b[31mred\\x1b[0m")`,
   startThenSleep: 'import time\nopen("files/started", "w").write("yes")\ntime.sleep(600)',
+  askForContext: `
+import context_tools, json
+from ctx_tools import fetch_ctx as imported
+rows = [fetch_ctx("so:sources_pool[1,3]"), await fetch_ctx("ar:x"), context_tools.fetch_ctx("a"), imported("b"), fetch_ctx("missing")]
+print(json.dumps(rows, separators=(",", ":")))`,
+  callTools: `
+import json
+from io_tools import tool_call as imported
+results = [
+  await tool_call("web_tools.web_search", {"query": "a"}, "because"),
+  await io_tools.tool_call(tool_id="web_tools.web_search", params={"query": "b"}),
+  await imported({"tool_id": "web_tools.web_search", "params": {"query": "c"}}),
+  await web_tools.web_search(query="d"),
+  await tool_call(fn=web_tools.web_search, params={"query": "e"}),
+]
+print(json.dumps(results, separators=(",", ":")))`,
+  callForbiddenTool: `
+try:
+  await tool_call("shell.run", {})
+except RuntimeError as error:
+  print("refused:", error)`,
+  sendBytes: `
+result = await tool_call("bytes_tools.echo", {"data": bytes(range(256)), "list": [b"x"]})
+print(result["data"] == bytes(range(256)), result["list"] == [b"x"])`,
+  askTogether: `
+import asyncio
+results = await asyncio.gather(*[web_tools.web_search(query=str(n)) for n in range(20)])
+print([result["query"] for result in results] == [str(n) for n in range(20)])`,
 }
 
 const javascript: SandboxPrograms = {
@@ -58,6 +91,35 @@ for (let n = 0; n < 50; n++) {
 }
 console.log("\\x1b[31mred\\x1b[0m")`,
   startThenSleep: 'import fs from "node:fs"\nfs.writeFileSync("files/started", "yes")\nsetTimeout(() => {}, 600_000)',
+  askForContext: `
+import { fetch_ctx as imported } from "ctx_tools"
+const rows = [await fetch_ctx("so:sources_pool[1,3]"), await fetch_ctx("ar:x"), await context_tools.fetch_ctx("a"), await imported("b")]
+console.log(JSON.stringify([...rows, await fetch_ctx("missing")]))`,
+  callTools: `
+import { tool_call as imported } from "io_tools"
+import { web_search } from "web_tools"
+const results = [
+  await tool_call("web_tools.web_search", { query: "a" }, "because"),
+  await io_tools.tool_call({ tool_id: "web_tools.web_search", params: { query: "b" } }),
+  await imported("web_tools.web_search", { query: "c" }),
+  await web_tools.web_search({ query: "d" }),
+  await web_search({ query: "e" }),
+]
+console.log(JSON.stringify(results))`,
+  callForbiddenTool: `
+try {
+  await tool_call("shell.run")
+} catch (error) {
+  console.log("refused:", error.message)
+}`,
+  sendBytes: `
+const data = Uint8Array.from({ length: 256 }, (_, n) => n)
+const result = await tool_call("bytes_tools.echo", { data, list: [Buffer.from("x")] })
+console.log(Buffer.from(result.data).equals(Buffer.from(data)), Buffer.from(result.list[0]).toString() === "x")`,
+  askTogether: `
+const numbers = Array.from({ length: 20 }, (_, n) => String(n))
+const results = await Promise.all(numbers.map((query) => web_tools.web_search({ query })))
+console.log(results.every(({ query }, n) => query === numbers[n]))`,
 }
 
 /** The programs of the conformance suite, by language. */

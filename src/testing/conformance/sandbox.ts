@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxLanguage } from '../../ports/sandbox.ts'
+import type { Sandbox, SandboxLanguage, SandboxRequest } from '../../ports/sandbox.ts'
 import { openSandboxFixture, type SandboxFixture } from './sandbox-fixture.ts'
 import { type SandboxPrograms, sandboxPrograms } from './sandbox-programs.ts'
 import type { TestRunner } from './test-runner.ts'
@@ -78,6 +78,59 @@ export function describeSandbox({ describe, it, expect }: TestRunner, name: stri
           expect((await run(id, code.startThenSleep, { signal: afterAWhile })).end).toEqual({ kind: 'cancelled' })
           expect((await run(id, code.startThenSleep, { signal: AbortSignal.abort() })).end).toEqual({ kind: 'cancelled' })
         }))
+    })
+
+  for (const [id, code] of Object.entries(sandboxPrograms) as [SandboxLanguage['id'], SandboxPrograms][])
+    describe(`${name} answers requests of ${id} programs`, () => {
+      /** Answers as a runtime might: with the path, or with the parameters of the call. */
+      const answerFor = (requests: SandboxRequest[]) => async (request: SandboxRequest) => {
+        requests.push(request)
+        if (request.kind === 'tool_call' && request.toolId === 'shell.run') throw new Error('the tool shell.run can not be called')
+        if (request.kind === 'tool_call') return request.params
+        if (request.path === 'missing') throw new Error('the store is closed')
+        return { ret: [request.path], err: null }
+      }
+      const tools = ['web_tools.web_search', 'bytes_tools.echo', 'json.dumps', 'console.log', 'bad id']
+      const runAsking = async ({ run }: SandboxFixture, program: string) => {
+        const requests: SandboxRequest[] = []
+        const report = await run(id, program, { tools, answer: answerFor(requests) })
+        return { requests, end: report.end, log: report.log }
+      }
+
+      it('gives them the content of the conversation, and never throws', () =>
+        withFixture(async (fixture) => {
+          const { end, log, requests } = await runAsking(fixture, code.askForContext)
+          const paths = ['so:sources_pool[1,3]', 'ar:x', 'a', 'b']
+          const failed = { ret: null, err: { code: 'tool_failure', message: 'the store is closed' } }
+          expect({ end, log }).toEqual({
+            end: exited(0),
+            log: `${JSON.stringify([...paths.map((path) => ({ ret: [path], err: null })), failed])}\n`,
+          })
+          expect(requests).toEqual([...paths, 'missing'].map((path) => ({ kind: 'fetch_ctx', path })))
+        }))
+
+      it('lets them call tools in every form', () =>
+        withFixture(async (fixture) => {
+          const { log, requests } = await runAsking(fixture, code.callTools)
+          const call = (query: string) => ({ kind: 'tool_call', toolId: 'web_tools.web_search', params: { query } })
+          expect(log).toBe('[{"query":"a"},{"query":"b"},{"query":"c"},{"query":"d"},{"query":"e"}]\n')
+          expect(requests).toEqual([{ ...call('a'), reason: 'because' }, ...['b', 'c', 'd', 'e'].map(call)])
+        }))
+
+      it('turns a refused call into an exception with the reason', () =>
+        withFixture(async (fixture) =>
+          expect((await runAsking(fixture, code.callForbiddenTool)).log).toBe('refused: the tool shell.run can not be called\n'),
+        ))
+
+      it('passes bytes in both directions', () =>
+        withFixture(async (fixture) => {
+          const { log, requests } = await runAsking(fixture, code.sendBytes)
+          expect(log.toLowerCase()).toBe('true true\n')
+          expect(requests).toMatchObject([{ params: { list: [{ __type__: 'bytes', __data__: 'eA==' }] } }])
+        }))
+
+      it('answers several requests at the same time', () =>
+        withFixture(async (fixture) => expect((await runAsking(fixture, code.askTogether)).log.toLowerCase()).toBe('true\n')))
     })
 
   describe(`${name} checks what it is asked to run`, () => {
