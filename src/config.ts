@@ -16,6 +16,13 @@ export const Settings = z.strictObject({
    * from the provider's own environment variable, such as `OPENAI_API_KEY`.
    */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
+  /**
+   * The path of a module that exports an agent, relative to the current folder. A configuration file may also set an object that
+   * `defineAgent` returned.
+   */
+  agent: z
+    .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be the path of a module or an agent')])
+    .optional(),
   /** The folder in which conversations and files are stored. */
   data: text,
   /**
@@ -66,6 +73,7 @@ export type Settings = z.infer<typeof Settings>
 /** The environment variable of every setting. */
 export const variables = {
   model: 'DAYBOOK_MODEL',
+  agent: 'DAYBOOK_AGENT',
   data: 'DAYBOOK_DATA',
   store: 'DAYBOOK_STORE',
   host: 'DAYBOOK_HOST',

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
@@ -23,17 +23,16 @@ import { agentOptions, storeOptions } from './agent/agent-options.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
 import { createOwner } from './agent/conversation/owner.ts'
 import { createDeletion } from './agent/deletion.ts'
-import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
+import type { AgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
-import type { BlobRef } from './core/block/index.ts'
 import type { TokenCounter } from './core/estimate/tokens.ts'
 import { errorMessage, Failure } from './core/failure.ts'
 import { checkOptions } from './core/options.ts'
 import { documentEligibleMimes } from './core/sources/source.ts'
+import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
 import type { Hosting } from './ports/hosting.ts'
-import type { Model, ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
 
@@ -41,9 +40,6 @@ import type { Workspaces } from './ports/workspace.ts'
 export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'clock'>, Partial<Pick<AgentParts, 'store' | 'clock'>> {
   readonly model: ModelChoice | ModelChoices
 }
-
-/** A model for each role. A role without a model uses the model for `decision`. */
-export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
 
 /**
  * Creates an agent. Without `store`, conversations are kept in memory. Without `workspaces`, files are kept in memory. When `model` is a
@@ -99,7 +95,7 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & 
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 
-type AgentConfiguration = StoreSettings & Pick<Settings, 'model' | 'tokenCounter' | 'budget'>
+type AgentConfiguration = StoreSettings & Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent'] }
 
 /** Opens the agent that the settings describe. `close` closes the agent, its store and its PDF reader. */
 export async function openAgent(
@@ -107,10 +103,12 @@ export async function openAgent(
   { exitGraceMs = 0, ...options }: OpenOptions = {},
 ): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
   const documents = createPdfReader()
+  const { model: _, settings: own, ...definition } = definitionOf(settings)
   const model = modelOf(settings.model, documents)
   const store = await openStore(settings)
   const agent = createAgentFrom({
     bookkeeping,
+    ...definition,
     ...options,
     model,
     store,
@@ -119,7 +117,7 @@ export async function openAgent(
     hosting: openHosting(settings, store.blobs),
     documents,
     ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
-    settings: { ...agentSettings(settings), exitGraceMs },
+    settings: { exitGraceMs, ...agentSettings(settings, own) },
   })
   return {
     agent,
@@ -159,20 +157,32 @@ export async function openArchive(
   return { archive, close: () => store.close() }
 }
 
-function agentSettings({ model, budget }: Pick<Settings, 'model' | 'budget'>): Partial<AgentSettings> {
+/** `own` are the settings of the agent. The limits of a turn come from `budget`, which has those of the agent if no others were given. */
+function agentSettings(
+  { model, budget }: Pick<Settings, 'model' | 'budget'>,
+  own: AgentDefinition['settings'] = {},
+): Partial<AgentSettings> {
   return {
-    maxRounds: budget.rounds,
-    maxMoney: budget.money,
     priceOf: createPriceOf({ now: createSystemClock().now }),
     // the offline model answers from documents and cites them, so document types must be citable
-    sources: model === 'offline' ? { eligibleMimes: documentEligibleMimes } : defaultAgentSettings.sources,
+    ...(model === 'offline' && { sources: { eligibleMimes: documentEligibleMimes } }),
+    ...own,
+    maxRounds: budget.rounds,
+    maxMoney: budget.money,
   }
 }
 
-/** The model that the setting `model` describes: by its name, or as an object from a configuration file. */
-function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
-  if (typeof choice === 'string') return modelFrom(choice, { reader })
-  if (isOneModel(choice)) return modelFrom(choice as Model) // the other members are not checked, so a wrong method fails when it is called
+/** The agent in the settings. A path must have been replaced by the agent of that module before. */
+function definitionOf({ agent = {} }: Pick<AgentConfiguration, 'agent'>): AgentDefinition {
+  if (typeof agent === 'string') throw new TypeError(`the module ${agent} is not loaded`)
+  return agent as AgentDefinition // checked by `defineAgent`
+}
+
+/** The models that the setting `model` describes: by a name, as an object from a configuration file, or with an object for each role. */
+function modelOf(choice: Settings['model'], reader: DocumentReader): AgentParts['model'] {
+  // the other members are not checked, so a wrong method fails when it is called
+  if (typeof choice === 'string' || isOneModel(choice) || 'decision' in choice)
+    return modelsFrom(choice as AgentOptions['model'], { reader })
   throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
 }
 
@@ -222,7 +232,8 @@ export function openStoreToRead(settings: StoreSettings): Promise<ConversationSt
   return openStore({ ...settings, ...(nothingStored && { store: 'memory' }), allowReadOnly: true })
 }
 
-const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
+/** Where the database and the blobs of the data folder are. */
+export const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
   file: join(data, 'daybook.db'),
   blobs: createFileBlobs({ folder: join(data, 'blobs') }),
 })
@@ -263,48 +274,3 @@ export type ModelKey = Provider['key'] & { readonly provider: string }
 
 /** One `ModelKey` for each provider whose models can be chosen by name. */
 export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))
-
-/** The number and total size of blobs to which no journal entry refers. */
-export interface UnreferencedBlobs {
-  readonly blobs: number
-  readonly bytes: number
-}
-
-/**
- * How old a blob to which no entry refers must be before it may be removed. A blob is stored before the entry that refers to it. This entry
- * may follow only at the end of the turn, perhaps hours later. No turn takes a day.
- */
-const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
-
-/**
- * Counts the blobs to which no entry refers. A process that dies may leave such blobs. `old` blobs were stored more than a day ago and may
- * be removed. `young` blobs may still be needed. Returns undefined when there is no database.
- */
-export async function findUnreferencedBlobs(
-  settings: Pick<Settings, 'data'>,
-): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
-  const { file, blobs } = storePaths(settings)
-  if (!existsSync(file)) return undefined
-  const { findUnreferenced } = await import('./adapters/store/sqlite/remove.ts')
-  // listed before the entries are read: a blob that is stored in between is not in the list, and so not reported
-  const stored = await blobs.list()
-  const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
-  const unreferenced = Object.groupBy(findUnreferenced(file, stored), ({ putAt }) => (putAt < before ? 'old' : 'young'))
-  return { old: countOf(unreferenced.old), young: countOf(unreferenced.young) }
-}
-
-/** Removes the blobs to which no entry refers and which are older than a day. Servers may use the same store meanwhile. */
-export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
-  const { file, blobs } = storePaths(settings)
-  if (!existsSync(file)) return countOf([])
-  const { sweepUnreferenced, findUnreferenced } = await import('./adapters/store/sqlite/remove.ts')
-  const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
-  const old = (await blobs.list()).filter(({ putAt }) => putAt < before)
-  const removed = await sweepUnreferenced(file, findUnreferenced(file, old), (sha256) => blobs.removeIfPutBefore(sha256, before))
-  return countOf(removed)
-}
-
-const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
-  blobs: blobs.length,
-  bytes: blobs.reduce((sum, { size }) => sum + size, 0),
-})

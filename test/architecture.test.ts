@@ -14,9 +14,11 @@ const mayImport: Record<string, readonly string[]> = {
   testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // published as `daybook/testing`
   server: ['core', 'agent'],
   'config.ts': ['core'],
-  'wiring.ts': ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
-  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // the entry of the package; `wiring.ts` makes the defaults
-  cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring.ts'],
+  'define-agent.ts': ['core', 'ports', 'adapters', 'agent', 'config.ts'],
+  'wiring.ts': ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts', 'define-agent.ts'],
+  'unreferenced-blobs.ts': ['core', 'adapters', 'config.ts', 'wiring.ts'],
+  'index.ts': ['core', 'ports', 'tools', 'agent', 'define-agent.ts', 'wiring.ts'], // the entry of the package; `wiring.ts` makes the defaults
+  cli: ['core', 'agent', 'client', 'server', 'config.ts', 'define-agent.ts', 'unreferenced-blobs.ts', 'wiring.ts'],
 }
 
 interface Source {

@@ -131,6 +131,15 @@ export const agentOptions = group('an object with at least `model`', {
   clock: optional(clockRule),
 })
 
+/** The rules for the options of `defineAgent`: everything that defines what the agent does, and nothing of where it runs. */
+export const agentDefinition = group('an object with parts of an agent', {
+  ...definition,
+  model: optional(modelOrRoles(modelName, isOneModel, modelChoice)),
+  attachments: agentPartRules.attachments,
+  hooks: agentPartRules.hooks,
+  announce: agentPartRules.announce,
+})
+
 /** The rules for the options of `openStore`. Other names are allowed, because the `daybook` command passes all its settings. */
 export const storeOptions: OptionRule = (options) => {
   const inMemory = (options as { readonly store?: unknown } | null | undefined)?.store === 'memory'

@@ -1,35 +1,42 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AgentParts } from '../agent/agent.ts'
 import { errorMessage } from '../core/failure.ts'
+import { type AgentDefinition, defineAgent } from '../define-agent.ts'
 
 /**
- * Returns a function that loads the export `agent` of a module. The export is an object with parts of an agent, or a function that returns
- * such an object.
+ * Loads the agent that a module exports as `agent` or as its default. The export is the definition of an agent, or a function that returns
+ * one.
  */
-export function loadAgentModule(
-  file: string,
-): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
-  return async () => {
-    const parts = await importAgent(file).catch((error: unknown) => {
-      throw new RangeError(`cannot load ${file}: ${loadFailureText(file, error)}`, { cause: error })
-    })
-    // the tools and other members are not checked here; a wrong one causes an error when the agent is created or uses it
-    if (typeof parts === 'object' && parts !== null) return parts
-    throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that returns one`)
+export async function loadAgentModule(file: string, folder: string): Promise<AgentDefinition> {
+  const path = resolve(folder, file)
+  try {
+    const module = (await import(pathToFileURL(path).href)) as { readonly agent?: unknown; readonly default?: unknown }
+    const exported = module.agent ?? module.default
+    const definition: unknown = typeof exported === 'function' ? await exported() : exported
+    if (typeof definition === 'object' && definition !== null) return defineAgent(definition)
+  } catch (error) {
+    throw new RangeError(`cannot load ${file}: ${loadFailureText(path, error)}`, { cause: error })
   }
+  throw new RangeError(`${file} must export \`agent\`, such as: export const agent = defineAgent({ tools: [] })`)
 }
 
-async function importAgent(file: string): Promise<unknown> {
-  const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
-  return typeof agent === 'function' ? await agent() : agent
-}
-
-function loadFailureText(file: string, error: unknown): string {
-  const found = statSync(file, { throwIfNoEntry: false })
+function loadFailureText(path: string, error: unknown): string {
+  const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return 'there is no such file'
-  return found.isDirectory() ? 'it is a folder; name a file in it' : errorMessage(error)
+  if (found.isDirectory()) return 'it is a folder; name a file in it'
+  const place = placeIn(path, error)
+  return place === undefined ? errorMessage(error) : `${errorMessage(error)} (line ${place})`
+}
+
+/** The line of the module in which the error was thrown. Undefined when the stack of the error does not name the module. */
+function placeIn(path: string, error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  for (const address of [pathToFileURL(path).href, path]) {
+    const at = stack.indexOf(`${address}:`)
+    if (at >= 0) return /^\d+/.exec(stack.slice(at + address.length + 1, at + address.length + 12))?.[0]
+  }
+  return undefined
 }
 
 /** Imports a configuration file and returns its default export. */

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { createClient } from '../client/client.ts'
 import { type EffectiveSettings, effectiveSettings, environmentLayer, fileLayer, type Settings, type SettingsLayer } from '../config.ts'
 import { errorMessage } from '../core/failure.ts'
+import { type AgentDefinition, defineAgent, definitionLayer } from '../define-agent.ts'
 import { openArchive } from '../wiring.ts'
-import { importConfiguration } from './agent-module.ts'
+import { importConfiguration, loadAgentModule } from './agent-module.ts'
 import { type ConversationClient, localConversationClient, remoteConversationClient } from './conversation-client.ts'
 import { type Style, styleFor, type Terminal } from './terminal.ts'
 
@@ -18,6 +19,11 @@ export interface CommandContext {
    */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
+  /**
+   * Like `settings`, but `agent` is the loaded agent and no longer the path of its module. Commands that run an agent use it, so that the
+   * other commands work even if the module has an error. With the setting `server`, no module is loaded.
+   */
+  settingsWithAgent(more?: SettingsLayer['values']): Promise<Omit<Settings, 'agent'> & { readonly agent?: AgentDefinition }>
   /**
    * Opens the conversations of the local data folder or of a server, calls `use`, and closes them. With `create`, a missing data folder is
    * created.
@@ -37,19 +43,27 @@ export function createContext(terminal: Terminal, flags: () => SettingsLayer['va
     })
     return [fileLayer(file, exported)]
   }
-  const settingsWithOrigins: CommandContext['settingsWithOrigins'] = async (more = {}) =>
-    effectiveSettings([
-      { origin: 'given', values: given },
-      { origin: 'flag', values: { ...flags(), ...more } },
-      environmentLayer(terminal.environment),
-      ...(await fromFile()),
-    ])
+  const layers = async (more: SettingsLayer['values'] = {}): Promise<readonly SettingsLayer[]> => [
+    { origin: 'given', values: given },
+    { origin: 'flag', values: { ...flags(), ...more } },
+    environmentLayer(terminal.environment),
+    ...(await fromFile()),
+  ]
+  const settingsWithOrigins: CommandContext['settingsWithOrigins'] = async (more) => effectiveSettings(await layers(more))
 
   return {
     terminal,
     style: styleFor(terminal.output, terminal.environment),
     settingsWithOrigins,
     settings: async (more) => (await settingsWithOrigins(more)).settings,
+    async settingsWithAgent(more) {
+      const given = await layers(more)
+      const { agent: chosen, ...settings } = effectiveSettings(given).settings
+      if (chosen === undefined || settings.server !== undefined) return settings
+      const agent = typeof chosen === 'string' ? await loadAgentModule(chosen, terminal.folder) : defineAgent(chosen)
+      const origin = typeof chosen === 'string' ? chosen : 'agent'
+      return { ...effectiveSettings([...given, definitionLayer(origin, agent)]).settings, agent }
+    },
     async withConversations(use, options) {
       const client = await openConversationClient((await settingsWithOrigins()).settings, options)
       try {

@@ -3,6 +3,7 @@ import { lintAgent } from '../../agent/prompts/lint.ts'
 import { cacheReport } from '../../core/cache/cache-report.ts'
 import { type CacheBudget, type CacheFinding, defaultCacheBudget, hasHitRate, lintCacheReport } from '../../core/cache/lint.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
+import { defineAgent } from '../../define-agent.ts'
 import { bookkeeping } from '../../wiring.ts'
 import { loadAgentModule } from '../agent-module.ts'
 import type { CommandContext } from '../context.ts'
@@ -19,15 +20,18 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
       'check an agent’s texts and a recorded conversation for what defeats the provider’s cache; exits with 1 if it finds something',
     )
     .argument('[conversation]')
-    .option('--agent <file>', 'a module that exports `agent`: tools, instructions, customisation')
     .option('--hit-rate <share>', 'the least share of tokens that must come from the cache', parseShare, defaultCacheBudget.hitRate)
     .option('--misses <n>', 'how many avoidable misses are allowed', wholeNumber, defaultCacheBudget.misses)
     .option('--round-parts <n>', 'how many parts a round may add', wholeNumber, defaultCacheBudget.roundParts)
-    .action(async (id: string | undefined, { agent, ...budget }: CacheBudget & { agent?: string }) => {
+    .action(async (id: string | undefined, budget: CacheBudget) => {
+      const { agent } = await context.settings()
       if (id === undefined && agent === undefined) {
         command.error('error: there is nothing to check; name a conversation, or a file with an agent after --agent')
       }
-      const inAgent = agent === undefined ? [] : await lintAgent(loadAgentModule(agent))
+      const inAgent =
+        agent === undefined
+          ? []
+          : await lintAgent(async () => (typeof agent === 'string' ? loadAgentModule(agent, context.terminal.folder) : defineAgent(agent)))
       const inConversation = id === undefined ? [] : await lintConversation(context, id, budget)
       const findings = [...inAgent, ...inConversation]
       const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))

@@ -19,6 +19,7 @@ export function chatCommand(context: CommandContext): Command {
     .action((options: ChatOptions) => chat(context, options))
   return withExamples(command, [
     ['daybook chat', 'a new conversation'],
+    ['daybook chat --agent ./agent.ts', 'with your own agent'],
     ['daybook chat --continue', 'continues where you were last, and shows the last turns'],
     ['daybook chat --server https://daybook.example --token "$TOKEN"', 'with the agent of a server'],
   ])
@@ -26,7 +27,7 @@ export function chatCommand(context: CommandContext): Command {
 
 async function chat(context: CommandContext, options: ChatOptions): Promise<void> {
   const { terminal, style } = context
-  const settings = await context.settings()
+  const settings = await context.settingsWithAgent()
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   let target: { readonly conversation?: string; readonly latest?: boolean } = {
     ...(options.conversation !== undefined && { conversation: options.conversation }),

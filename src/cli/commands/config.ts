@@ -28,6 +28,7 @@ function settingValue(settings: object, name: SettingName): unknown {
 function valueText(name: SettingName, value: unknown): string {
   if (value === undefined) return '-'
   if (secretSettings.has(name)) return '********'
-  if (typeof value === 'object') return plainLine(String((value as { readonly name?: unknown }).name ?? '(a model)'))
+  if (typeof value === 'object')
+    return plainLine(String((value as { readonly name?: unknown }).name ?? (name === 'agent' ? '(an agent)' : '(a model)')))
   return plainLine(String(value))
 }

@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import { type Replayed, replay } from '../../agent/replay/replay.ts'
-import { loadAgentModule } from '../agent-module.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'
@@ -15,14 +14,13 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
     .description('run the present code against the recorded replies of models and tools, and show the first difference')
     .argument('<conversation>')
     .argument('[turn]', 'only this turn')
-    .option('--agent <file>', 'a module that exports `agent`: tools, instructions, settings')
     .option('--any-system', 'do not compare the system text')
-    .action((id: string, turn: string | undefined, options: { agent?: string; anySystem?: true }) =>
+    .action((id: string, turn: string | undefined, options: { anySystem?: true }) =>
       withJournal(context, id, async (_journal, store) => {
-        const parts = options.agent === undefined ? {} : await loadAgentModule(options.agent)()
-        const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
+        const { agent } = await context.settingsWithAgent()
+        const turns = await replay(store, id, { ...agent, ...(options.anySystem && { anySystem: true }) }, turn)
         printLine(terminal, replayTable(turns, style))
-        if (options.agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)
+        if (agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)
         if (turns.some(({ divergence }) => divergence)) exit(1)
       }),
     )

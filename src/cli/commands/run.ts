@@ -44,7 +44,7 @@ async function run(
   { attach = [], json, quiet, conversation }: RunOptions,
 ): Promise<number> {
   const { terminal } = context
-  const settings = await context.settings()
+  const settings = await context.settingsWithAgent()
   const files = await readAttachments(attach, terminal.folder)
   const text = prompt === '-' ? await readText(terminal.input) : prompt
   if (text.trim() === '' && files.length === 0) command.error('error: the message is empty; write a text, or attach a file with --attach')

@@ -18,9 +18,10 @@ export function serveCommand(context: CommandContext): Command {
     .description('run the agent as a server with a web page, until Ctrl-C or SIGTERM')
     .option('--host <address>', 'address to listen on; any but a loopback address needs auth (or DAYBOOK_HOST)')
     .option('--port <n>', 'port; 0 chooses a free one (or DAYBOOK_PORT)', portNumber)
-    .action(async (flags: { host?: string; port?: number }) => serveUntilSignal(context, await context.settings(flags)))
+    .action(async (flags: { host?: string; port?: number }) => serveUntilSignal(context, await context.settingsWithAgent(flags)))
   return withExamples(command, [
     ['daybook serve', 'for this machine only, without tokens'],
+    ['daybook serve --agent ./agent.ts', 'your own agent, with its web page'],
     ['DAYBOOK_AUTH_SECRET=… daybook serve --host 0.0.0.0 --port 80', 'for other machines; clients need a token'],
   ])
 }

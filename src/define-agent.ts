@@ -1,0 +1,40 @@
+import type { ModelChoice } from './adapters/model/model-from.ts'
+import type { AgentParts } from './agent/agent.ts'
+import { agentDefinition } from './agent/agent-options.ts'
+import type { SettingsLayer } from './config.ts'
+import { checkOptions } from './core/options.ts'
+import type { ModelRole } from './ports/model.ts'
+
+/** A model for each role. A role without a model uses the model for `decision`. */
+export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
+
+/** What an agent is: its model, its tools and its texts. Where its conversations are stored is not part of it. */
+export interface AgentDefinition
+  extends Pick<
+    AgentParts,
+    'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens' | 'attachments' | 'hooks' | 'announce'
+  > {
+  /** A setting `model` from a flag, the environment or the configuration file wins over this model. */
+  readonly model?: ModelChoice | ModelChoices
+}
+
+/**
+ * Checks the definition of an agent and returns it. A module that exports it as `agent` or as its default can be run by every command:
+ * `daybook chat --agent ./agent.ts`. In code, pass it to `createAgent`.
+ */
+export function defineAgent<const Definition extends AgentDefinition>(definition: Definition): Definition {
+  checkOptions('defineAgent', definition, agentDefinition)
+  return definition
+}
+
+/** The settings of a definition that flags, the environment and a configuration file can replace. */
+export function definitionLayer(origin: string, { model, settings }: AgentDefinition): SettingsLayer {
+  return {
+    origin,
+    values: {
+      ...(model !== undefined && { model }),
+      ...(settings?.maxRounds !== undefined && { 'budget.rounds': settings.maxRounds }),
+      ...(settings?.maxMoney !== undefined && { 'budget.money': settings.maxMoney }),
+    },
+  }
+}
