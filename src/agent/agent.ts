@@ -66,7 +66,7 @@ export interface AgentParts {
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
   readonly hooks?: readonly Partial<HookFunctions>[]
-  /** Adds sections to the announce, which is at the end of every prompt. The sections are not part of the timeline and are never cached. */
+  /** Adds sections to the announce, which is at the end of every prompt that asks for a decision. The sections are not part of the timeline and are never cached. */
   readonly announce?: AnnounceFunction
   /** Prices and cache rules of the providers. Usage reports read them. */
   readonly bookkeeping?: Bookkeeping
@@ -221,7 +221,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       await releaseBlobs() // removes the uploaded bytes, but keeps blobs to which an entry refers
       throw error
     } finally {
-      // the conversation is ending: wait for its end, so that the caller's next message starts a new turn
+      // if the last turn is about to end, wait for its end, so that the caller's next message starts a new turn
       if (running?.inbox.closed) await running.finished.catch(() => {})
       signal?.removeEventListener('abort', onAbort)
     }

@@ -59,7 +59,7 @@ export async function runReplay({ turn, player }: ReplaySetup, recording: Record
 }
 
 /**
- * A ledger with the timeline before the turn. It ignores commits. The replay itself starts with the timeline `start`, which already
- * contains the committed changes.
+ * The ledger from which the feedback on earlier turns is collected: it has the timeline before the turn. What is committed to it is
+ * dropped, because the turn is replayed on the timeline `start`, which has these changes already.
  */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

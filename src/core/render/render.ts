@@ -42,8 +42,8 @@ export interface Renderer {
   peek(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
   /**
-   * Hashes of the shown blocks. The returned object also has the hashes of blocks that are appended later. It becomes invalid when an
-   * earlier block is hidden or removed.
+   * Hashes of the shown blocks. The renderer keeps the returned object, and adds hashes to it when it is called with a timeline that has
+   * more blocks. When an earlier block was hidden or removed, call this function again to get the right hashes.
    */
   fingerprints(timeline: Timeline): Fingerprints
 }

@@ -209,7 +209,7 @@ export function shortenJson(value: Json, limits: ShortenLimits): { readonly valu
 
 // The next functions remove long base64 texts, which must not reach a model.
 
-/** A text with fewer base64 characters is kept. It may be a key, a hash or a long word. */
+/** A shorter run of base64 characters stays in the prompt. It may be a key, a hash or a long word. */
 const minRunChars = 2_048
 
 /** A line with fewer characters does not count as a line of base64. */
