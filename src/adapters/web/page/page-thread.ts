@@ -14,12 +14,12 @@ export interface PageRequest {
 export type PageResponse = { readonly ok: true; readonly page: PageText } | { readonly ok: false; readonly message: string }
 
 async function read({ bytes, url, charset }: PageRequest): Promise<PageResponse> {
-  const htmlparser = await import('htmlparser2').catch((error: NodeJS.ErrnoException) => error)
-  if (htmlparser instanceof Error) {
-    const isMissing = htmlparser.code === 'ERR_MODULE_NOT_FOUND'
-    return { ok: false, message: isMissing ? missingPackageText('htmlparser2') : htmlparser.message }
+  const loaded = await import('htmlparser2').catch((error: NodeJS.ErrnoException) => ({ error }))
+  if ('error' in loaded) {
+    const { code, message } = loaded.error
+    return { ok: false, message: code === 'ERR_MODULE_NOT_FOUND' ? missingPackageText('htmlparser2') : message }
   }
-  return { ok: true, page: readPage(bytes, url, charset, htmlparser.Tokenizer) }
+  return { ok: true, page: readPage(bytes, url, charset, loaded.Tokenizer) }
 }
 
 parentPort?.on('message', (request: PageRequest) => {
