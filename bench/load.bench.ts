@@ -49,6 +49,7 @@ async function measure(conversations: number): Promise<void> {
     await inGroups(ids, 50, (id) => client.create(id))
     const streams = ids.map((id) => followTurns(client, id))
     await Promise.all(streams.map(({ opened }) => opened))
+    await inGroups([...ids.entries()], 50, ([index, id]) => firstTurn(client, id, streams[index] as TurnStream)) // it also makes a title
     await nextMeasurement(child)
     const { turns, took, accepted, waited, firstEvents, refused } = await converse(client, ids, streams)
     const { cpu, lag } = await nextMeasurement(child)
@@ -64,6 +65,12 @@ async function measure(conversations: number): Promise<void> {
     await exited
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function firstTurn(client: LoadClient, id: string, stream: TurnStream): Promise<void> {
+  const closed = stream.nextClosed()
+  await client.send(id, `${id}-first`, messageText(`${id}-first`))
+  await closed
 }
 
 /** Sends messages to all conversations until the time is over. Then waits until the last turns are closed. */

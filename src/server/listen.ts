@@ -18,6 +18,12 @@ interface ListenOptions {
   readonly log: Log
 }
 
+/**
+ * How many connections may wait until the server accepts them. The server accepts one connection in each turn of the event loop. Connections
+ * beyond this number are dropped by the system, and their clients try again after seconds.
+ */
+const PENDING_CONNECTIONS = 4_096
+
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
 /**
@@ -68,7 +74,7 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen(port, host, PENDING_CONNECTIONS, () => {
       server.off('error', reject)
       resolve()
     })

@@ -31,12 +31,6 @@ const writeBufferBytes = 64 * 1024
  */
 const largePieceBytes = 16 * 1024
 
-/**
- * If the last write was less than this time ago, the next write waits for one turn of the event loop. Events that arrive meanwhile are sent
- * in the same write.
- */
-const burstMs = 2
-
 const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
@@ -56,7 +50,6 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
   const backlog = createBacklog(options.backlog ?? defaultBacklog)
   let endReason: EndReason | undefined // when it is set, no more events are read, but the events in the backlog are still sent
   let closed = false // once it is true, nothing more is sent
-  let lastWriteAt = 0
   let onEvent: (() => void) | undefined
   let onRoom: (() => void) | undefined // called when the backlog is at most half full again, and when the stream ends
 
@@ -163,9 +156,8 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       },
       async pull(controller) {
         if (backlog.size === 0 && !endReason) await eventOrKeepAlive()
-        if (performance.now() - lastWriteAt < burstMs) await nextTick() // more events may arrive in this turn of the event loop
+        await nextTick() // more events may arrive in this turn of the event loop. They are sent in the same write
         if (closed) return
-        lastWriteAt = performance.now()
         const pieces = takeBytes()
         for (const piece of pieces) controller.enqueue(piece)
         if (pieces.length === 0 && !endReason) controller.enqueue(keepAlive)

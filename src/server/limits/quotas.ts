@@ -1,4 +1,4 @@
-import { parseConversationKey, type Scope, userKey } from '../../core/scope.ts'
+import { conversationKeyFilter, parseConversationKey, type Scope, userKey } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
 
 /** Limits how many turns a user may start per minute and run at the same time. */
@@ -23,11 +23,21 @@ export function createTurnQuota(
   const starts = createTokenBucket({ burst: turnsPerMinute, perMinute: turnsPerMinute })
   const starting = new Map<object, string>()
 
+  /** The number of other conversations of the user that have a turn. Keys are compared as texts: a server may run thousands of turns. */
+  function countOthers(conversationKey: string, scope: Scope): number {
+    const filter = conversationKeyFilter(scope)
+    const isOther = (key: string) => key !== conversationKey && ('plain' in filter ? !key.includes('/') : key.startsWith(filter.prefix))
+    const others = new Set<string>()
+    for (const key of running()) if (isOther(key)) others.add(key)
+    for (const key of starting.values()) if (isOther(key)) others.add(key)
+    return others.size
+  }
+
   return {
     acquire(conversationKey) {
-      const user = userOf(conversationKey)
-      const others = new Set([...running(), ...starting.values()].filter((key) => key !== conversationKey && userOf(key) === user))
-      if (others.size >= runningTurns) throw tooMany('Too many turns are running; wait until one has ended.', 5)
+      const { scope } = parseConversationKey(conversationKey)
+      const user = userKey(scope)
+      if (countOthers(conversationKey, scope) >= runningTurns) throw tooMany('Too many turns are running; wait until one has ended.', 5)
       const seconds = starts.take(user, nowMs())
       if (seconds > 0) throw tooMany('Too many turns in a short time.', seconds)
       const ticket = {}
@@ -36,8 +46,6 @@ export function createTurnQuota(
     },
   }
 }
-
-const userOf = (conversationKey: string) => userKey(parseConversationKey(conversationKey).scope)
 
 /** Limits how many event streams or downloads a user may have open at the same time. */
 export interface StreamQuota {

@@ -23,6 +23,14 @@ export function createWatchers(lastSeqOf: (conversationId: string) => number | u
       }
     },
 
+    /** Tells the listeners that this entry was appended, unless they know of it or of a later one. */
+    tell(conversationId: string, lastSeq: number): void {
+      const known = watched.get(conversationId)
+      if (known === undefined || (known.told !== undefined && known.told >= lastSeq)) return
+      known.told = lastSeq
+      for (const { onWritten } of known.listeners) onWritten(lastSeq)
+    },
+
     /** Tells the listeners of each conversation whose last entry is no longer the one that they know. */
     check(): void {
       for (const [conversationId, known] of watched) {

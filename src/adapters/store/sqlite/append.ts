@@ -36,6 +36,7 @@ interface AppenderParts {
   readonly reader: Reader
   readonly blobs: BlobStore
   readonly clock: Clock
+  onAppended(conversationId: string, lastSeq: number): void
 }
 
 const MAX_CACHED_ROWS = 256
@@ -44,7 +45,8 @@ const MAX_CACHED_ROWS = 256
  * Appends changes and imports bundles. Blobs are put and frames are computed before the transaction starts, because other writers wait for
  * a transaction. The transaction then checks that no other append has changed the conversation since.
  */
-export function createAppender({ database, conversations, journal, indexer, reader, blobs, clock }: AppenderParts) {
+export function createAppender(parts: AppenderParts) {
+  const { database, conversations, journal, indexer, reader, blobs, clock, onAppended } = parts
   /**
    * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
    * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
@@ -74,6 +76,7 @@ export function createAppender({ database, conversations, journal, indexer, read
       if (!result) continue // another append came between, so the frame is outdated: compute it again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
+      onAppended(conversationId, result.row.last_seq)
       return result.entries
     }
   }

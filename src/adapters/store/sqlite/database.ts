@@ -17,7 +17,9 @@ export interface Database {
   writeTogether: WriteTogether
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
-  /** A text that changes with every commit of this process or of another one. Compare it with an earlier one to notice commits. */
+  /**
+   * A text that changes with every commit, except those of `writeTogether` in this process. Compare it with an earlier one to notice commits.
+   */
   revision(): string
   /** Prepares a statement for use inside `write`. */
   writeStatement<Row extends object>(sql: string): Statement<Row>
@@ -68,7 +70,6 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     try {
       const result = await work()
       commit.run()
-      commits++
       checkFile() // SQLite can commit to a removed file without an error, but the data is lost
       return result
     } catch (error) {
@@ -91,11 +92,13 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     }
   }
 
-  const write: Database['write'] = (work) => exclusively(() => transaction(work))
-
   return {
-    write,
-    writeTogether: createWriteGroups({ transaction: write, nested }),
+    async write(work) {
+      const result = await exclusively(() => transaction(work))
+      commits++
+      return result
+    },
+    writeTogether: createWriteGroups({ transaction: (work) => exclusively(() => transaction(work)), nested }),
     read(work) {
       checkOpen()
       try {

@@ -15,14 +15,14 @@ interface GroupParts {
 /** An error after which nothing of a transaction can be committed. */
 export class BrokenTransaction extends Error {}
 
-/**
- * The most writes in one transaction. The callers of all of them go on when it ends, and the event loop is blocked until each of them waits
- * again. So a large group would save little time, but delay other work.
- */
-const MAX_GROUP = 32
+/** The most writes in one transaction. The event loop is blocked while they run. */
+const MAX_GROUP = 64
 
 /** How many groups of one write may run in one turn of the event loop. */
 const MAX_SINGLES = 8
+
+/** How many callers of a group go on in one turn of the event loop. */
+const SETTLED_PER_TURN = 4
 
 /**
  * Collects writes and runs them in groups: the writes of a group share one transaction, and so they share its cost, which is mainly to wait
@@ -33,8 +33,9 @@ const MAX_SINGLES = 8
  *
  * The writes of a group run in the order of the calls. If one throws, only its own promise rejects. If the transaction fails, the promises of
  * all writes of the group reject, and nothing of them is stored. All promises settle after the commit.
- * A write that comes alone runs at once. When several came together, the next group waits for the next turn of the event loop. Meanwhile
- * more writes arrive, and other work of the process gets its turn.
+ * A write that comes alone runs at once. When several came together, their callers go on in several turns of the event loop, and then the
+ * next group runs. Meanwhile more writes arrive, and other work of the process gets its turn. This matters most for new connections, because
+ * Node accepts one of them in each turn of the event loop.
  */
 export function createWriteGroups({ transaction, nested }: GroupParts): WriteTogether {
   let waiting: Write[] = []
@@ -64,10 +65,13 @@ export function createWriteGroups({ transaction, nested }: GroupParts): WriteTog
         if (group.length === 1) first?.run()
         else for (const write of group) write.attempt(nested)
       })
-      for (const write of group) write.settle()
     } catch (error) {
       if (group.length === 0) group = takeGroup() // the transaction could not begin
-      for (const write of group) write.reject(error)
+      for (const write of group) write.fail(error)
+    }
+    for (const [index, write] of group.entries()) {
+      if (index > 0 && index % SETTLED_PER_TURN === 0) await nextTurn()
+      write.settle()
     }
     lastSize = group.length
     scheduled = false
@@ -93,10 +97,13 @@ interface Write {
   run(): void
   /** Runs the write among others. Its error is kept until `settle`. */
   attempt(nested: GroupParts['nested']): void
-  /** Settles the promise of the caller after the commit. */
+  /** Notes that the transaction has failed. */
+  fail(error: unknown): void
+  /** Settles the promise of the caller. Called when the transaction has ended. */
   settle(): void
-  reject(error: unknown): void
 }
+
+const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 function createWrite<T>(work: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): Write {
   let settle = () => {}
@@ -114,7 +121,9 @@ function createWrite<T>(work: () => T, resolve: (value: T) => void, reject: (err
         settle = () => reject(error)
       }
     },
+    fail(error) {
+      settle = () => reject(error)
+    },
     settle: () => settle(),
-    reject,
   }
 }

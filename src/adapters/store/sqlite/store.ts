@@ -38,8 +38,11 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const journal = createJournalWriter(database)
   // writes to the file without changing a value, so that `check` fails if the file can not be written
   const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
-  const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs, clock })
-  const { watch, close: closeWatch } = createWatch(database)
+  const { watch, note, close: closeWatch } = createWatch(database)
+  const appender = createAppender({
+    ...{ database, conversations, journal, indexer: createIndexer(database), reader, blobs, clock },
+    onAppended: note,
+  })
 
   return {
     blobs,

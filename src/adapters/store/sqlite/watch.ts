@@ -8,18 +8,21 @@ import { isBusy } from './open.ts'
 const POLL_MS = 200
 
 /**
- * Watches conversations for new entries. SQLite sends no notice when another process writes. So while there are listeners, a timer asks
- * whether anything was committed. Only then are the watched conversations looked up.
+ * Watches conversations for new entries. The store notes the appends of this process. SQLite sends no notice when another process writes. So
+ * while there are listeners, a timer asks whether anything else was committed. Only then are the watched conversations looked up.
  */
 export function createWatch(database: Database) {
   const lastSeq = database.readStatement<{ last_seq: number }>('SELECT last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL')
   const watchers = createWatchers((conversationId) =>
     conversationId.isWellFormed() ? database.read(() => lastSeq.get(conversationId)?.last_seq) : undefined,
   )
+  const noted = new Map<string, number>()
   let revision = ''
   let timer: ReturnType<typeof setInterval> | undefined
 
   function poll(): void {
+    for (const [conversationId, seq] of noted) watchers.tell(conversationId, seq)
+    noted.clear()
     try {
       const current = database.revision()
       if (current === revision) return
@@ -33,6 +36,7 @@ export function createWatch(database: Database) {
   function stop(): void {
     clearInterval(timer)
     timer = undefined
+    noted.clear()
   }
 
   const watch: ConversationStore['watch'] = (conversationId, listener) => {
@@ -50,6 +54,10 @@ export function createWatch(database: Database) {
 
   return {
     watch,
+    /** Notes the last entry of an append of this process. The listeners are told soon. */
+    note(conversationId: string, seq: number): void {
+      if (watchers.watched.has(conversationId)) noted.set(conversationId, seq)
+    },
     close(): void {
       watchers.clear()
       stop()
