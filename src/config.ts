@@ -8,6 +8,9 @@ const oneOf = <const Choices extends readonly [string, ...string[]]>(...choices:
 const portRule = 'must be a whole number from 0 to 65535'
 const roundsRule = 'must be a whole number from 1 to 1000'
 const moneyRule = 'must be a number above 0'
+const secondsRule = 'must be a whole number from 1 to 86400'
+const megabytesRule = 'must be a whole number from 16 to 1048576'
+const megabytes = number(z.int(megabytesRule).min(16, megabytesRule).max(1_048_576, megabytesRule)).optional()
 
 /** All settings of the command and the server, in the form that `daybook.config.ts` exports. */
 export const Settings = z.strictObject({
@@ -59,6 +62,17 @@ export const Settings = z.strictObject({
     money: number(z.number(moneyRule).positive(moneyRule)).optional(),
   }),
   /**
+   * Whether the agent may run programs that the model writes. `auto`: yes, if this machine can isolate them. `off`: no. Programs never run
+   * without isolation.
+   */
+  sandbox: oneOf('auto', 'off'),
+  /** Limits of one program: its longest duration in seconds, its memory, and how much it may write. */
+  programs: z.strictObject({
+    seconds: number(z.int(secondsRule).min(1, secondsRule).max(86_400, secondsRule)).optional(),
+    memoryMb: megabytes,
+    diskMb: megabytes,
+  }),
+  /**
    * How tokens are counted. `rough` is an estimate: four characters of Latin text are one token, and one character of another script is one
    * token. `o200k` uses the encoding of this name, which takes 20 MB of memory.
    */
@@ -88,6 +102,10 @@ export const variables = {
   userThinking: 'DAYBOOK_USER_THINKING',
   'budget.rounds': 'DAYBOOK_BUDGET_ROUNDS',
   'budget.money': 'DAYBOOK_BUDGET_MONEY',
+  sandbox: 'DAYBOOK_SANDBOX',
+  'programs.seconds': 'DAYBOOK_PROGRAMS_SECONDS',
+  'programs.memoryMb': 'DAYBOOK_PROGRAMS_MEMORY_MB',
+  'programs.diskMb': 'DAYBOOK_PROGRAMS_DISK_MB',
   tokenCounter: 'DAYBOOK_TOKEN_COUNTER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
@@ -106,6 +124,7 @@ const defaults: SettingsLayer = {
     workspace: 'custom',
     userThinking: 'shown',
     'budget.rounds': 15,
+    sandbox: 'auto',
     tokenCounter: 'rough',
     logLevel: 'info',
   },
@@ -168,7 +187,7 @@ export function fileLayer(file: string, exported: unknown): SettingsLayer {
   return { origin: file, values }
 }
 
-const groups = new Set(['auth', 'budget'])
+const groups = new Set(['auth', 'budget', 'programs'])
 
 function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
@@ -181,7 +200,7 @@ function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
-  const settings: Record<string, unknown> = { auth: {}, budget: {} }
+  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {} }
   for (const [name, value] of Object.entries(values)) {
     const [group = '', inner] = name.split('.')
     if (inner === undefined) settings[name] = value

@@ -7,7 +7,7 @@ import { effectiveSettings, environmentLayer, type Settings } from './config.ts'
 import { localScope } from './core/scope.ts'
 import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-fixture.ts'
 import { reply, scriptedModel } from './testing/scripted-model.ts'
-import { openAgent, openStore, openWorkspaces } from './wiring.ts'
+import { checkSandbox, openAgent, openStore, openWorkspaces } from './wiring.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -89,4 +89,32 @@ it.each(['rough', 'o200k'])('tokenCounter=%s decides how prompts are estimated',
   if (tokenCounter === 'rough')
     expect(tokens).toBeGreaterThan(500) // the text has 2,000 characters, and four characters count as one token
   else expect(tokens).toBeLessThan(450) // the encoding needs about one token per word
+})
+
+describe('programs', () => {
+  const catalog = async (variables: Record<string, string>) => {
+    const model = scriptedModel([reply.answer('Done.')])
+    const { agent, close } = await openAgent({ ...settingsFrom({ DAYBOOK_STORE: 'memory', ...variables }), model })
+    await agent.run('c1', 'Go.').result
+    await close()
+    return model.requests.find(({ role }) => role === 'decision')?.system ?? ''
+  }
+
+  it('can be switched off', async () => expect(await catalog({ DAYBOOK_SANDBOX: 'off' })).not.toContain('execute_code'))
+
+  it('are offered to the model exactly if this machine can isolate them, with the limits of the settings', async () => {
+    const settings = settingsFrom({ DAYBOOK_PROGRAMS_SECONDS: '77', DAYBOOK_PROGRAMS_MEMORY_MB: '64', DAYBOOK_PROGRAMS_DISK_MB: '32' })
+    const { sandbox } = await checkSandbox(settings)
+    const text = await catalog({ DAYBOOK_PROGRAMS_SECONDS: '77' })
+    expect(text.includes('exec_tools.execute_code_')).toBe(sandbox !== undefined)
+    if (!sandbox) return
+    expect(text).toContain('seconds, 77 if not given, at most 77')
+    expect(sandbox.limits).toMatchObject({
+      defaultSeconds: 77,
+      maxSeconds: 77,
+      memoryBytes: 2 ** 26,
+      newBytes: 2 ** 25,
+      fileBytes: 2 ** 25,
+    })
+  })
 })

@@ -15,6 +15,7 @@ import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { cacheRulesOf } from './adapters/model/provider-rules.ts'
 import { type Provider, providers } from './adapters/model/providers.ts'
+import type { FoundSandbox } from './adapters/sandbox/index.ts'
 import { createMemoryStore } from './adapters/store/memory/store.ts'
 import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './adapters/workspace/custom/custom.ts'
@@ -33,6 +34,7 @@ import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
 import type { Hosting } from './ports/hosting.ts'
+import type { Sandbox } from './ports/sandbox.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
 
@@ -87,15 +89,19 @@ function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'source
   return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
 }
 
-/** Options of `openAgent` besides the settings. */
-export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & {
+/** Options of `openAgent` besides the settings. `sandbox` takes the place of the sandbox that the settings ask for. */
+export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
 }
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 
-type AgentConfiguration = StoreSettings & Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent'] }
+type SandboxSettings = Pick<Settings, 'sandbox' | 'programs'>
+
+type AgentConfiguration = StoreSettings &
+  SandboxSettings &
+  Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent'] }
 
 /** Opens the agent that the settings describe. `close` closes the agent, its store and its PDF reader. */
 export async function openAgent(
@@ -105,7 +111,7 @@ export async function openAgent(
   const documents = createPdfReader()
   const { model: _, settings: own, ...definition } = definitionOf(settings)
   const model = modelOf(settings.model, documents)
-  const store = await openStore(settings)
+  const [store, sandbox] = await Promise.all([openStore(settings), options.sandbox ?? openSandbox(settings)])
   const agent = createAgentFrom({
     bookkeeping,
     ...definition,
@@ -116,6 +122,7 @@ export async function openAgent(
     workspaces: await openWorkspaces(settings, store.blobs),
     hosting: openHosting(settings, store.blobs),
     documents,
+    ...(sandbox && { sandbox }),
     ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
     settings: { exitGraceMs, ...agentSettings(settings, own) },
   })
@@ -128,6 +135,27 @@ export async function openAgent(
     },
   }
 }
+
+/** The sandbox that the settings ask for. Undefined if programs are off, and if this machine can not isolate them. */
+export async function openSandbox(settings: SandboxSettings): Promise<Sandbox | undefined> {
+  return settings.sandbox === 'off' ? undefined : (await checkSandbox(settings)).sandbox
+}
+
+/** Finds out whether this machine can isolate programs, and what is installed for them. Never runs a program without isolation. */
+export async function checkSandbox({ programs }: Pick<Settings, 'programs'>): Promise<FoundSandbox> {
+  const { findSandbox, defaultLimits } = await import('./adapters/sandbox/index.ts')
+  const { seconds, memoryMb, diskMb } = programs
+  const disk = diskMb === undefined ? undefined : diskMb * MEBIBYTE
+  return findSandbox({
+    limits: {
+      ...(seconds !== undefined && { maxSeconds: seconds, defaultSeconds: Math.min(defaultLimits.defaultSeconds, seconds) }),
+      ...(memoryMb !== undefined && { memoryBytes: memoryMb * MEBIBYTE }),
+      ...(disk !== undefined && { newBytes: disk, fileBytes: Math.min(defaultLimits.fileBytes, disk) }),
+    },
+  })
+}
+
+const MEBIBYTE = 1024 * 1024
 
 /**
  * Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. If there is no

@@ -46,7 +46,7 @@ export function createCommandLine(given: SettingsLayer['values'] = {}): CommandL
   const folder = mkdtempSync(join(tmpdir(), 'daybook-cli-'))
   const line: CommandLine = {
     folder,
-    environment: {},
+    environment: { DAYBOOK_SANDBOX: 'off' }, // it takes half a second to find out whether this machine can isolate programs
     settings: given,
     async run(...args) {
       const { terminal, printed } = fakeTerminal(folder, line.environment)

@@ -106,7 +106,7 @@ it('fails when the existing database can not be written', async () => {
 
 it('checks only programs that Daybook uses', async () => {
   const names = (await line.run('doctor')).text.split('\n').map((row) => row.slice(2, 18).trim())
-  expect(names).toEqual(['Node', 'node:sqlite', 'packages', 'data folder', 'blobs', 'port', 'git', 'model keys'])
+  expect(names).toEqual(['Node', 'node:sqlite', 'packages', 'data folder', 'blobs', 'port', 'git', 'programs', 'model keys'])
 })
 
 it('names the key variables of every provider that needs a key, and the models that need none', async () => {
@@ -125,4 +125,14 @@ it.each(modelKeys.flatMap(({ variables }) => variables))('recognises a key in %s
   const { text } = await line.run('doctor')
   expect(text).toMatch(new RegExp(`^✓ model keys +${variable} set$`, 'm'))
   expect(text).not.toContain('sk-hidden')
+})
+
+it('says whether programs run, what they can use, and otherwise what to install', async () => {
+  expect((await line.run('doctor')).text).toMatch(/^✓ programs +off, because of the setting sandbox$/m)
+  delete line.environment.DAYBOOK_SANDBOX
+  const { exitCode, text } = await line.run('doctor')
+  expect(exitCode).toBe(0)
+  expect(text).toMatch(
+    /^(?:[✓!] programs +on, isolated with bubblewrap: (?:Python \d|JavaScript \d)|! programs +off: .*(?:install|needs|can not))/m,
+  )
 })

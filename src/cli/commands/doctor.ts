@@ -10,7 +10,7 @@ import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../unreferenced-blobs.ts'
-import { type ModelKey, modelKeys, openStore } from '../../wiring.ts'
+import { checkSandbox, type ModelKey, modelKeys, openStore } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
@@ -63,6 +63,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkBlobs(settings),
     checkPort(settings),
     checkGit(),
+    checkPrograms(settings),
     checkModelKeys(environment),
   ]
 }
@@ -126,6 +127,23 @@ async function checkGit(): Promise<Check> {
     return { ...about, ok: false, found: isMissing ? 'not found' : errorMessage(error) }
   }
 }
+
+/** Checks whether programs of the model can run here, by running one. Lists what is installed for them. */
+async function checkPrograms(settings: Settings): Promise<Check> {
+  const about = { name: 'programs', required: false }
+  if (settings.sandbox === 'off') return { ...about, ok: true, found: 'off, because of the setting sandbox' }
+  const found = await checkSandbox(settings)
+  if (!found.sandbox) return { ...about, ok: false, found: `off: ${found.reason}` }
+  const languages = found.sandbox.languages.map(({ id, version, packages }) => {
+    const names = packages.filter(({ name }) => usefulPackages.has(name.toLowerCase())).map(({ name }) => name)
+    return `${id === 'python' ? 'Python' : 'JavaScript'} ${version}${names.length > 0 ? ` with ${names.join(', ')}` : ''}`
+  })
+  const on = `on, isolated with bubblewrap: ${languages.join('; ')}`
+  return { ...about, ok: found.advice.length === 0, found: on, ...(found.advice.length > 0 && { advice: found.advice.join('; ') }) }
+}
+
+/** Packages that programs often need. `doctor` names those that are installed. */
+const usefulPackages: ReadonlySet<string> = new Set(['numpy', 'pandas', 'matplotlib', 'scipy', 'pillow', 'openpyxl'])
 
 /**
  * Checks which keys are set. The result contains the names of the variables and not their values. No provider is asked whether a key is

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import { type Replayed, replay } from '../../agent/replay/replay.ts'
+import { openSandbox } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'
@@ -17,8 +18,10 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
     .option('--any-system', 'do not compare the system text')
     .action((id: string, turn: string | undefined, options: { anySystem?: true }) =>
       withJournal(context, id, async (_journal, store) => {
-        const { agent } = await context.settingsWithAgent()
-        const turns = await replay(store, id, { ...agent, ...(options.anySystem && { anySystem: true }) }, turn)
+        const { agent, ...settings } = await context.settingsWithAgent()
+        const sandbox = await openSandbox(settings) // replay runs no program, but the system text lists the exec tools
+        const parts = { ...(sandbox && { sandbox }), ...agent, ...(options.anySystem && { anySystem: true as const }) }
+        const turns = await replay(store, id, parts, turn)
         printLine(terminal, replayTable(turns, style))
         if (agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)
         if (turns.some(({ divergence }) => divergence)) exit(1)
