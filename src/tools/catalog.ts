@@ -8,7 +8,9 @@ const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as con
  */
 export function catalogText(tools: readonly Tool[]): string {
   const ids = new Set(tools.map(({ id }) => id))
-  const listed = tools.map((tool) => (tool.id.startsWith('react.') ? withExistingNames(tool, (id) => ids.has(id)) : tool))
+  const listed = tools.map((tool) =>
+    ownTools.some((prefix) => tool.id.startsWith(prefix)) ? withExistingNames(tool, (id) => ids.has(id)) : tool,
+  )
   const [react, common] = [listed.filter(isReactTool), listed.filter((tool) => !isReactTool(tool))]
   return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
 }
@@ -25,6 +27,9 @@ export function withoutMissingTools(text: string, has: (id: string) => boolean):
     .filter(isPossible)
     .join(' ')
 }
+
+/** The ids of the tools of Daybook begin with one of these. */
+const ownTools = ['react.', 'exec_tools.']
 
 const isReactTool = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)
 

@@ -6,9 +6,11 @@ import { systemText } from '../../src/agent/prompts/texts.ts'
 import { builtInTools } from '../../src/agent/tools.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
+import { scriptedSandbox } from '../../src/testing/scripted-sandbox.ts'
 import { catalogText } from '../../src/tools/catalog.ts'
 import { defineTool } from '../../src/tools/define.ts'
-import { program, search, weather } from '../support/scenario-tools.ts'
+import { createExecTools } from '../../src/tools/exec/exec-tools.ts'
+import { codeSearch, program, search, weather } from '../support/scenario-tools.ts'
 
 const draw = defineTool({
   id: 'sample.draw',
@@ -40,6 +42,16 @@ describe('the system text', () => {
 
   it('lists every tool with its own description, in the given order', () => {
     compare('catalog.txt', catalogText([...builtInTools(), search(), program(), weather(), draw]))
+  })
+
+  it('lists the exec tools of a sandbox with what programs can use', () => {
+    const exec = createExecTools({
+      sandbox: scriptedSandbox({}),
+      callable: [codeSearch(), weather()],
+      readers: {},
+      limits: { stopGraceMs: 0, maxResultBytes: 0 },
+    })
+    compare('exec-catalog.txt', catalogText(exec))
   })
 
   it('loop 17.104: is byte-identical in every round of every turn', async () => {

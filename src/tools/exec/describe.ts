@@ -7,13 +7,18 @@ export const languageNames = { python: 'Python', javascript: 'JavaScript' } as c
 /** The rules of an exec tool for the model: where files are, what is installed, the limits, and how a program reads context and calls tools. */
 export function sandboxConstraints(sandbox: Sandbox, language: SandboxLanguage, callable: readonly Tool[]): readonly string[] {
   return [
-    'the program runs in the folder of this turn: it reads and writes files/…, outputs/… there, and reads attachments/…; a file of an earlier turn is read-only at OUTPUT_DIR/<turn>/…, after react.pull',
-    'a file that the contract does not name is not handed over; WORKDIR is a folder for temporary files; CONTEXT_DIR has timeline.json and sources_pool.json',
+    `${programKinds[language.id]} It runs in the folder of this turn, with its files/, outputs/ and attachments/. A file of an earlier turn is read-only at OUTPUT_DIR/<turn>/…, after react.pull.`,
+    'a file that the contract does not name is not handed over; WORKDIR is a folder for temporary files, and CONTEXT_DIR has timeline.json and sources_pool.json; these names are variables of the program',
     installedText(language),
     limitsText(sandbox),
     ...usageText(language, callable),
   ]
 }
+
+const programKinds = {
+  python: 'the program may use await at its top level.',
+  javascript: 'the program is an ES module and may use await at its top level.',
+} as const satisfies Record<SandboxLanguage['id'], string>
 
 const maxPackages = 60
 
@@ -32,7 +37,7 @@ function limitsText({ limits }: Sandbox): string {
     `${megabytes(limits.memoryBytes)} of memory`,
     `${limits.processes} processes`,
     `${megabytes(limits.fileBytes)} for a file`,
-    `${megabytes(limits.newBytes)} and ${limits.newFiles} for all new files`,
+    `${limits.newFiles} new files with ${megabytes(limits.newBytes)}`,
   ].join(', ')
 }
 
@@ -45,5 +50,5 @@ function usageText({ id }: SandboxLanguage, callable: readonly Tool[]): readonly
   const context = `to read paths (ar: tc: so: su: fi: ks: sk:) in code: ${fetching} gives {ret, err} and never fails; so: gives a list of rows, other paths give {path, mime, payload, text or base64}`
   if (callable.length === 0) return [context]
   const ids = callable.map((tool) => tool.id).join(', ')
-  return [context, `to call ${ids} in code: ${calling} gives {ok, error, ret}; other tools can not be called in code`]
+  return [context, `to call ${ids} in code: ${calling} gives {ok, error, ret}; any other tool is an exception in code`]
 }

@@ -39,7 +39,7 @@ function createExecTool(options: ExecOptions, language: SandboxLanguage): Tool {
             visibility: z.enum(['external', 'internal']).optional(),
           }),
         )
-        .describe('every file that the program makes, at least one; external files are handed over to the user'),
+        .describe('every file that the program makes, at least one, in files/ or outputs/; external files are handed over to the user'),
       prog_name: z.string().optional().describe('a short name of the program, for the user'),
       timeout_s: z.number().positive().optional().describe(`seconds, ${limits.defaultSeconds} if not given, at most ${limits.maxSeconds}`),
     }),

@@ -44,6 +44,7 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
     folders: { out: folders.out, turn: turnId, work: folders.work, context: await contextFiles(workspace.runtime, folders.runtime) },
     timeoutSeconds: program.timeoutSeconds,
     signal: call.signal,
+    tools: options.callable.map(({ id }) => id),
     answer: answers.answer,
   })
   const report = withoutHostPaths(raw, folders)
