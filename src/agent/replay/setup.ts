@@ -130,7 +130,7 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
     tools,
     count,
     system: createSystemPrompt({ tools, ...texts }, count),
-    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // no pause before a retry: the recording answers
+    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // no retries: only the try that got a response is recorded
   }
 }
 
