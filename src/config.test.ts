@@ -12,6 +12,7 @@ it('has a default for every setting that needs one', () => {
     port: 4127,
     workspace: 'custom',
     auth: {},
+    origins: [],
     userThinking: 'shown',
     budget: { rounds: 15 },
     sandbox: 'auto',
@@ -55,10 +56,10 @@ it('accepts a model object from a file', () => {
 
 it('rejects unknown settings and lists the known ones', () => {
   expect(() => environmentLayer({ DAYBOOK_DATUM: 'x' })).toThrow(
-    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_DATA, /,
+    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_AGENT, DAYBOOK_DATA, /,
   )
   expect(() => fileLayer('daybook.config.ts', { auth: { sekret: 'x' } })).toThrow(
-    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, data, /,
+    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, agent, data, /,
   )
   expect(() => fileLayer('daybook.config.ts', undefined)).toThrow('must export its settings as default')
 })

@@ -5,6 +5,8 @@ const textRule = 'must be a text that is not empty'
 const text = z.string(textRule).min(1, textRule)
 const oneOf = <const Choices extends readonly [string, ...string[]]>(...choices: Choices) =>
   z.enum(choices, `must be ${choices.join(' or ')}`)
+const originRule = 'must be an origin such as https://shop.example'
+const originsRule = 'must be a list of origins such as https://shop.example'
 const portRule = 'must be a whole number from 0 to 65535'
 const roundsRule = 'must be a whole number from 1 to 1000'
 const moneyRule = 'must be a number above 0'
@@ -53,6 +55,14 @@ export const Settings = z.strictObject({
     issuer: text.optional(),
     audience: text.optional(),
   }),
+  /** The origins whose pages may use a server from a browser. In the environment they are separated by commas. */
+  origins: z.preprocess(
+    (value) => (typeof value === 'string' ? value.split(',').map((origin) => origin.trim()) : value),
+    z.array(
+      z.string(originRule).refine((value) => URL.canParse(value) && new URL(value).origin === value, originRule),
+      originsRule,
+    ),
+  ),
   /** Whether a server shows users what the model thinks. Operators always see it. */
   userThinking: oneOf('shown', 'withheld'),
   /** Limits of one turn. */
@@ -99,6 +109,7 @@ export const variables = {
   'auth.jwksUrl': 'DAYBOOK_AUTH_JWKS_URL',
   'auth.issuer': 'DAYBOOK_AUTH_ISSUER',
   'auth.audience': 'DAYBOOK_AUTH_AUDIENCE',
+  origins: 'DAYBOOK_ORIGINS',
   userThinking: 'DAYBOOK_USER_THINKING',
   'budget.rounds': 'DAYBOOK_BUDGET_ROUNDS',
   'budget.money': 'DAYBOOK_BUDGET_MONEY',
@@ -122,6 +133,7 @@ const defaults: SettingsLayer = {
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',
+    origins: [],
     userThinking: 'shown',
     'budget.rounds': 15,
     sandbox: 'auto',

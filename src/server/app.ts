@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { userKey } from '../core/scope.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { requireOperator } from './auth/viewer.ts'
+import { allowOrigins } from './cors.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
 import { limitSize, readBody } from './limits/body.ts'
@@ -67,6 +68,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     metrics.observe('daybook_request_seconds', elapsedMs / 1000)
     log('info', 'request', { request_id: c.get('requestId'), ...labels, path: c.req.path, ms: Math.round(elapsedMs) })
   })
+  if (settings.origins.length > 0) app.use(allowOrigins(settings.origins))
   app.use(async (c, next) => {
     const result = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
     if (result.ok) c.set('caller', result.caller)

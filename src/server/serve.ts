@@ -1,8 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
 import { createApp } from './app.ts'
-import { createLocalAuth } from './auth/authenticate.ts'
-import { createBearerAuth } from './auth/bearer.ts'
+import { authenticationOf } from './auth/authentication-of.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 import { startRecovery } from './recovery.ts'
@@ -26,8 +25,7 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
     throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth first`)
   }
   const shutdown = new AbortController()
-  const authenticate = settings.auth.kind === 'local' ? createLocalAuth() : await createBearerAuth(settings.auth)
-  const app = createApp({ ...parts, shutdown: shutdown.signal }, authenticate)
+  const app = createApp({ ...parts, shutdown: shutdown.signal }, await authenticationOf(settings))
   const server = await listen(app, { ...settings, log })
   const stopRecovery = startRecovery(agent, log, parts.now)
 

@@ -1,4 +1,15 @@
-import { expects, group, numberFrom, type OptionRule, type OptionRules, oneOf, optional, text, wholeNumberFrom } from '../core/options.ts'
+import {
+  expects,
+  group,
+  listOf,
+  numberFrom,
+  type OptionRule,
+  type OptionRules,
+  oneOf,
+  optional,
+  text,
+  wholeNumberFrom,
+} from '../core/options.ts'
 import type { BearerSettings } from './auth/bearer.ts'
 
 /** Address, authentication, limits and timeouts of a server. */
@@ -6,6 +17,8 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
+  /** The origins whose pages may use the server from a browser, such as `https://shop.example`. Pages of the server itself always may. */
+  readonly origins: readonly string[]
   /** Whether users see the thinking of the model. Operators always see it. */
   readonly userThinking: 'shown' | 'withheld'
   /** The maximum size of a request body, for paths that accept no files, bundles or chat histories. */
@@ -44,6 +57,7 @@ export const defaultServerSettings: ServerSettings = {
   host: '127.0.0.1',
   port: 4127,
   auth: { kind: 'local' },
+  origins: [],
   userThinking: 'shown',
   maxBodyBytes: 2 * 1024 * 1024,
   maxUploadBytes: 36 * 1024 * 1024,
@@ -75,10 +89,13 @@ const auth: OptionRule = (value) => {
 const milliseconds = numberFrom(0, 2 ** 31 - 1)
 const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
 
+const isOrigin = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value
+
 const rules: OptionRules<ServerSettings> = {
   host: expects('the address to listen on, such as "127.0.0.1"', (value) => typeof value === 'string' && value !== ''),
   port: wholeNumberFrom(0, 65_535),
   auth,
+  origins: listOf('origins', expects('an origin such as "https://shop.example"', isOrigin)),
   userThinking: oneOf('shown', 'withheld'),
   maxBodyBytes: numberFrom(0),
   maxUploadBytes: numberFrom(0),
@@ -94,6 +111,16 @@ const rules: OptionRules<ServerSettings> = {
   requestMs: positiveMilliseconds,
   drainMs: milliseconds,
 }
+
+/** Settings that only a server with a port of its own needs. */
+export type PortSettings = 'host' | 'port' | 'headersMs' | 'requestMs'
+
+const { host: _, port: _port, headersMs: _headersMs, requestMs: _requestMs, ...withoutPort } = rules
+
+/** The rules for the settings of a handler, which has no port. Every setting is optional. */
+export const handlerSettingRules = Object.fromEntries(
+  Object.entries(withoutPort).map(([name, rule]) => [name, optional(rule)]),
+) as OptionRules<Omit<ServerSettings, PortSettings>>
 
 /** The rule for the settings of a server. */
 export const serverSettingsRule = group('an object with settings, such as `defaultServerSettings`', rules)

@@ -64,7 +64,7 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
   }
 }
 
-async function serverSettings({ host, port, auth, userThinking }: Settings): Promise<ServerSettings> {
+async function serverSettings({ host, port, auth, origins, userThinking }: Settings): Promise<ServerSettings> {
   const { defaultServerSettings } = await import('../../server/settings.ts')
   const keys = [
     ...(auth.secret === undefined ? [] : [{ kind: 'HS256', secret: auth.secret } as const]),
@@ -77,12 +77,13 @@ async function serverSettings({ host, port, auth, userThinking }: Settings): Pro
   if (key === undefined && (auth.issuer !== undefined || auth.audience !== undefined)) {
     throw new RangeError('auth.issuer and auth.audience need a key: set auth.secret, auth.publicKey or auth.jwksUrl')
   }
-  if (key === undefined) return { ...defaultServerSettings, host, port, userThinking }
+  if (key === undefined) return { ...defaultServerSettings, host, port, origins, userThinking }
   const { issuer, audience } = auth
   return {
     ...defaultServerSettings,
     host,
     port,
+    origins,
     userThinking,
     auth: { kind: 'bearer', key, ...(issuer !== undefined && { issuer }), ...(audience !== undefined && { audience }) },
   }

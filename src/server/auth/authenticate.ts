@@ -62,11 +62,14 @@ export class KeySetUnavailable extends Error {
  *
  * - by a host name that resolves to this machine. The header `Host` shows this
  * - by a request to another origin. The headers `Origin` and `Sec-Fetch-Site` show this
+ *
+ * Pages of the given origins are accepted.
  */
-export function createLocalAuth(): Authenticate {
+export function createLocalAuth(origins: readonly string[] = []): Authenticate {
   return async (head) => {
     if (!isLoopback(head.header('host'))) return deny(403, 'host.refused', 'This server accepts requests to localhost only.')
-    if (!isSameOrigin(head)) return deny(403, 'origin.refused', 'This server does not accept requests from pages of other sites.')
+    if (!origins.includes(head.header('origin') ?? '') && !isSameOrigin(head))
+      return deny(403, 'origin.refused', 'This server does not accept requests from pages of other sites.')
     return { ok: true, caller: { scope: localScope, roles: [operatorRole] } }
   }
 }

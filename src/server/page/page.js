@@ -1,4 +1,4 @@
-import { markdown } from '/page/markdown.js'
+import { markdown } from './markdown.js'
 
 // A page that uses the public API. It follows the chat events of one conversation and shows them. Content is set as text, never as HTML.
 
@@ -14,7 +14,7 @@ const make = (tag, className, words = '') => Object.assign(document.createElemen
 const needsToken = `This server needs an access token, and this page can not send one. Use daybook chat --server ${location.origin} --token <token>, or a client of your own.`
 
 async function api(path, options = {}) {
-  const response = await fetch(`/v1${path}`, options)
+  const response = await fetch(`v1${path}`, options)
   if (response.ok) return response.status === 204 ? undefined : response.json()
   if (response.status === 401) throw new Error(needsToken)
   const body = await response.json().catch(() => ({}))
@@ -81,7 +81,7 @@ async function showAttachments(turnId, prompt) {
 }
 
 const fileLink = (filename, rn, className) =>
-  Object.assign(make('a', className, `${filename} ↓`), { href: `/v1/resources/${encodeURIComponent(rn)}?download`, download: filename })
+  Object.assign(make('a', className, `${filename} ↓`), { href: `v1/resources/${encodeURIComponent(rn)}?download`, download: filename })
 
 function setBusy(now) {
   busy = now
@@ -176,7 +176,7 @@ const handlers = {
 /** Reconnects, because EventSource does not reconnect after an HTTP error. If the conversation was deleted, the page leaves it. */
 async function afterHttpError(id) {
   line.textContent = 'The connection is lost.'
-  const response = await fetch(`/v1/conversations/${id}`).catch(() => undefined)
+  const response = await fetch(`v1/conversations/${id}`).catch(() => undefined)
   if (id !== conversation) return
   if (response?.status === 404) {
     leave()
@@ -199,7 +199,7 @@ function open(id, title) {
   find('title').textContent = title ?? 'Ask something'
   history.replaceState(null, '', `#${id}`)
   void listConversations()
-  stream = new EventSource(`/v1/conversations/${id}/events?as=chat`)
+  stream = new EventSource(`v1/conversations/${id}/events?as=chat`)
   stream.onerror = ({ target }) => {
     if (target !== stream) return
     if (target.readyState === EventSource.CLOSED) void afterHttpError(id)
@@ -235,7 +235,7 @@ function leave() {
   setBusy(false)
   problem.textContent = ''
   find('title').textContent = 'Ask something'
-  history.replaceState(null, '', '/')
+  history.replaceState(null, '', '.')
   text.focus()
   void listConversations()
 }

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import type { Agent } from '../agent/agent.ts'
+import { callback, checkOptions, expects, flag, group, type OptionRules, objectWith, optional } from '../core/options.ts'
+import { createApp } from './app.ts'
+import { authenticationOf } from './auth/authentication-of.ts'
+import type { App } from './handler.ts'
+import { type Log, noLog } from './log.ts'
+import { createMetrics, type Metrics, metricsHelp } from './metrics.ts'
+import { startRecovery } from './recovery.ts'
+import { defaultServerSettings, handlerSettingRules, type PortSettings, type ServerSettings } from './settings.ts'
+
+/** Options of `createHandler`. All settings of a server but its address can be given. */
+export interface HandlerOptions extends Partial<Omit<ServerSettings, PortSettings>> {
+  /** The path under which your application passes requests to the handler, such as `/agent`. Default: the handler gets all paths. */
+  readonly basePath?: string
+  /** Whether the handler resumes turns that other processes left unfinished. Default: true. */
+  readonly recover?: boolean
+  readonly log?: Log
+  readonly metrics?: Metrics
+  readonly now?: () => string
+  readonly newId?: () => string
+}
+
+/** A function that answers the requests of Daybook's HTTP API. */
+export interface Handler {
+  (request: Request): Promise<Response>
+  /** Refuses new messages, gives running turns `drainMs` to finish, and closes the agent. Call it before the process ends. */
+  drain(): Promise<void>
+}
+
+const rules: OptionRules<HandlerOptions> = {
+  ...handlerSettingRules,
+  basePath: optional(expects('a path such as "/agent"', (value) => typeof value === 'string' && value.startsWith('/'))),
+  recover: optional(flag),
+  log: optional(callback),
+  metrics: optional(objectWith('metrics, as `createMetrics` gives them', 'count', 'observe', 'gauge', 'text')),
+  now: optional(callback),
+  newId: optional(callback),
+}
+
+/**
+ * Makes a function from `Request` to `Response`, which any web framework can mount. `serve` is the same with a port of its own. Without
+ * `auth`, only requests to localhost are answered, so that an application can not be published without tokens by mistake.
+ */
+export function createHandler(agent: Agent, options: HandlerOptions = {}): Handler {
+  checkOptions('createHandler', options, group('an object with settings', rules))
+  const {
+    basePath = '/',
+    recover = true,
+    log = noLog,
+    metrics = createMetrics(metricsHelp),
+    now = () => new Date().toISOString(),
+    newId = () => randomBytes(8).toString('hex'),
+    ...given
+  } = options
+  const settings = { ...defaultServerSettings, ...given }
+  const shutdown = new AbortController()
+  const stopRecovery = recover ? startRecovery(agent, log, now) : () => {}
+  let app: Promise<App> | undefined
+  const open = async () =>
+    createApp({ agent, settings, log, metrics, now, newId, shutdown: shutdown.signal }, await authenticationOf(settings))
+  const prefix = basePath.endsWith('/') ? basePath.slice(0, -1) : basePath
+
+  async function handle(request: Request): Promise<Response> {
+    app ??= open()
+    const url = new URL(request.url)
+    if (prefix === '') return (await app).fetch(request)
+    if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`)) return new Response('There is no such path.', { status: 404 })
+    if (url.pathname === prefix) return Response.redirect(new URL(`${prefix}/${url.search}`, url), 308) // the links of the page are relative
+    url.pathname = url.pathname.slice(prefix.length)
+    return (await app).fetch(new Request(url, request))
+  }
+  return Object.assign(handle, {
+    async drain() {
+      stopRecovery()
+      shutdown.abort()
+      await agent.drain(settings.drainMs)
+      await agent.close()
+    },
+  })
+}
