@@ -11,6 +11,7 @@ import { createOutputLog } from './log.ts'
 import { firstInputFd, type SandboxProcess, startProcess, statusFd } from './process.ts'
 import { serveRequests } from './requests.ts'
 import { hasFilter, seccompFilter } from './seccomp/filter.ts'
+import { watchProgram } from './watch.ts'
 
 /** The limits of programs in a sandbox, and what is installed for them. */
 export interface BubblewrapOptions {
@@ -20,6 +21,8 @@ export interface BubblewrapOptions {
   readonly limits?: Partial<SandboxLimits>
   /** How many seconds of processor time each process of a program may use. 600 by default. */
   readonly cpuSeconds?: number
+  /** No program is started if the folders that it can write to have more bytes. 2 GiB by default. */
+  readonly workspaceBytes?: number
   /** How long a program has to end by itself after its time limit. 5,000 by default. */
   readonly graceMs?: number
 }
@@ -41,13 +44,32 @@ export const defaultLimits: SandboxLimits = {
 /** The folder with the loaders of the languages. It is part of the package and is not compiled. */
 const guestFolder = () => join(dirname(createRequire(import.meta.url).resolve('daybook/package.json')), 'src/adapters/sandbox/guest')
 
+/** The file that loads the programs of a language. */
+export const loaderFile = (id: SandboxLanguage['id']): string =>
+  join(guestFolder(), id === 'python' ? 'python/loader.py' : 'javascript/loader.mjs')
+
 /** Debian's Python. A `python3` of `PATH` may belong to a version manager and lie in a folder that programs do not see. */
 export const pythonPath = '/usr/bin/python3'
 
-const interpreters: Readonly<Record<SandboxLanguage['id'], readonly string[]>> = {
-  // `-I`: no variables and no folders of a user change what Python loads. `-u`: output is not delayed, so that none is lost at a kill.
-  python: [pythonPath, '-I', '-u', '-B', `${inside.guest}/python/loader.py`],
-  javascript: [inside.node, '--import', `${inside.guest}/javascript/loader.mjs`, inside.program.javascript],
+interface Interpreter {
+  readonly command: readonly string[]
+  /** Memory that the interpreter reserves when it starts, and does not use. */
+  readonly reservedBytes: number
+}
+
+function interpreterOf(id: SandboxLanguage['id'], { memoryBytes }: SandboxLimits): Interpreter {
+  switch (id) {
+    case 'python':
+      // `-I`: no variables and no folders of a user change what Python loads. `-u`: output is not delayed, so that none is lost at a kill.
+      return { command: [pythonPath, '-I', '-u', '-B', `${inside.guest}/python/loader.py`], reservedBytes: 0 }
+    case 'javascript': {
+      const heap = `--max-old-space-size=${Math.round((memoryBytes * 0.75) / MiB)}`
+      return {
+        command: [inside.node, heap, '--import', `${inside.guest}/javascript/loader.mjs`, inside.program.javascript],
+        reservedBytes: 1_024 * MiB, // Node reserves 512 MiB for machine code, and more for each worker
+      }
+    }
+  }
 }
 
 const environment: Readonly<Record<string, string>> = {
@@ -70,7 +92,7 @@ const environment: Readonly<Record<string, string>> = {
  */
 export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits = { ...defaultLimits, ...options.limits }
-  const { languages, cpuSeconds = 600, graceMs = 5_000 } = options
+  const { languages, cpuSeconds = 600, workspaceBytes = 2_048 * MiB, graceMs = 5_000 } = options
   if (!hasFilter(process.arch)) throw new Error(`there is no filter of system calls for the processor ${process.arch}`)
   const filter = seccompFilter(process.arch)
   const system = systemArguments()
@@ -86,6 +108,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       sandboxLog,
       durationMs: Math.round(performance.now() - startedAt),
     })
+    const interpreter = interpreterOf(program.language, limits)
     const identity = identityOf(program.folders.work)
     const folders = await prepareFolders(program.folders, identity)
     const requests = await serveRequests(program.answer, identity).catch(async (error: unknown) => {
@@ -94,6 +117,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
     })
     try {
       if (program.signal.aborted) return report({ kind: 'cancelled' })
+      if (folders.before.bytes > workspaceBytes) return report(workspaceTooLarge(workspaceBytes))
       const files = { guest, node: process.execPath, socket: requests.path, readOnlyInTurn: folders.readOnly }
       const command = sandboxCommand({
         system,
@@ -109,13 +133,18 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         identity,
         limits,
         cpuSeconds,
-        interpreter: interpreters[program.language],
+        reservedBytes: interpreter.reservedBytes,
+        interpreter: interpreter.command,
       })
       const started = startProcess(command, [filter, program.code, requests.token], output.add)
       const stop = stopWhenNeeded(started, program, { graceMs, maxSeconds: limits.maxSeconds })
+      const watch = watchProgram(started, folders.writable, folders.before, limits, stop.now)
       const ended = await started.ended
+      watch.stop()
       stop.clear()
-      return report(stop.reason() ?? endOf(ended), ended.messages)
+      const after = await folders.release()
+      const { log } = output.finish()
+      return report(stop.reason() ?? endOf({ ended, log, before: folders.before, after, limits, cpuSeconds }), ended.messages)
     } finally {
       await requests.close()
       await folders.release()
@@ -125,10 +154,16 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   return { languages, limits, run }
 }
 
+const workspaceTooLarge = (bytes: number): ProgramEnd => ({
+  kind: 'limit',
+  limit: 'workspace_size_limit',
+  message: `the folders have more than ${Math.round(bytes / MiB)} MiB, so the program was not started`,
+})
+
 /** The ids that can be written as `alias.name` in a program. */
 const callableTools = (ids: readonly string[]) => ids.filter((id) => /^[a-z]\w*\.[a-z]\w*$/i.test(id)).join(',')
 
-/** Ends a program that is cancelled or that has reached its time limit. `reason` is why it was ended. */
+/** Ends a program that is cancelled or has reached a limit. `now` ends it for another reason. `reason` is why it was ended. */
 function stopWhenNeeded(
   started: SandboxProcess,
   program: SandboxProgram,
@@ -142,14 +177,16 @@ function stopWhenNeeded(
     started.terminate()
     graceTimer = setTimeout(started.kill, limits.graceMs)
   }, seconds * 1_000)
-  const onAbort = () => {
-    reason ??= { kind: 'cancelled' }
+  const now = (why: ProgramEnd) => {
+    reason ??= why
     started.kill()
   }
+  const onAbort = () => now({ kind: 'cancelled' })
   program.signal.addEventListener('abort', onAbort, { once: true })
   if (program.signal.aborted) onAbort()
   return {
     reason: () => reason,
+    now,
     clear() {
       clearTimeout(timer)
       clearTimeout(graceTimer)

@@ -23,6 +23,8 @@ export interface CommandParts {
   readonly identity: Identity | undefined
   readonly limits: SandboxLimits
   readonly cpuSeconds: number
+  /** Memory that the interpreter reserves and does not use. */
+  readonly reservedBytes: number
   readonly interpreter: readonly string[]
 }
 
@@ -71,11 +73,11 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[]): readon
 }
 
 /** Limits that the kernel enforces for each process. Others are watched while the program runs. */
-function limitArguments({ limits, cpuSeconds }: CommandParts): readonly string[] {
+function limitArguments({ limits, cpuSeconds, reservedBytes }: CommandParts): readonly string[] {
   return [
     '/usr/bin/prlimit',
     `--cpu=${cpuSeconds}:${cpuSeconds + 5}`,
-    `--data=${limits.memoryBytes}`,
+    `--data=${limits.memoryBytes + reservedBytes}`,
     `--fsize=${limits.fileBytes}`,
     `--nproc=${limits.processes}`,
     ...['--nofile=256', '--core=0', '--msgqueue=0', '--memlock=65536', '--nice=0', '--rtprio=0', '--'],

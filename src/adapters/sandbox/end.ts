@@ -1,6 +1,8 @@
 import { constants } from 'node:os'
-import type { ProgramEnd } from '../../ports/sandbox.ts'
+import type { ProgramEnd, SandboxLimits } from '../../ports/sandbox.ts'
 import type { ProcessEnd } from './process.ts'
+import type { FolderTotals } from './walk.ts'
+import { growthLimit, memoryReached } from './watch.ts'
 
 /** Some signals have two names. The first one is the usual one, such as SIGABRT before SIGIOT. */
 const signalNames = new Map(
@@ -9,11 +11,44 @@ const signalNames = new Map(
     .map(([name, number]) => [number, name]),
 )
 
-/** How a program ended that was not stopped by the sandbox. */
-export function endOf({ exitCode, messages }: ProcessEnd): ProgramEnd {
+/** What is known about a program that ended by itself. */
+export interface EndedProgram {
+  readonly ended: ProcessEnd
+  readonly log: string
+  /** What the folders had before and after. */
+  readonly before: FolderTotals
+  readonly after: FolderTotals
+  readonly limits: SandboxLimits
+  readonly cpuSeconds: number
+}
+
+/** How a program ended that was not stopped by the sandbox. The kernel may have stopped it at a limit. */
+export function endOf(program: EndedProgram): ProgramEnd {
+  const { exitCode, messages } = program.ended
   if (exitCode === undefined) return { kind: 'not_started', message: messages === '' ? 'the sandbox was ended from outside' : messages }
   // The program has another stream for its messages. So these come from a program that prepares the sandbox.
   if (exitCode !== 0 && messages !== '') return { kind: 'not_started', message: messages }
   const signal = exitCode > 128 ? signalNames.get(exitCode - 128) : undefined
-  return signal === undefined ? { kind: 'exited', exitCode } : { kind: 'killed', signal }
+  return limitReached(program, signal) ?? (signal === undefined ? { kind: 'exited', exitCode } : { kind: 'killed', signal })
+}
+
+function limitReached({ ended, log, before, after, limits, cpuSeconds }: EndedProgram, signal: string | undefined): ProgramEnd | undefined {
+  if (signal === 'SIGXCPU')
+    return { kind: 'limit', limit: 'cpu_limit', message: `a process used the processor for more than ${cpuSeconds} seconds` }
+  const failed = ended.exitCode !== 0
+  const reachedFileSize = after.largest >= limits.fileBytes && before.largest < limits.fileBytes
+  if (signal === 'SIGXFSZ' || (failed && reachedFileSize))
+    return {
+      kind: 'limit',
+      limit: 'file_size_limit',
+      message: `a file reached ${Math.round(limits.fileBytes / 2 ** 20)} MiB, the largest size`,
+    }
+  if (failed && ranOutOfMemory(log)) return memoryReached(limits)
+  return growthLimit(before, after, limits)
+}
+
+/** The kernel refuses more memory to a process. Python and Node then end with these messages. */
+function ranOutOfMemory(log: string): boolean {
+  const lastLine = log.trimEnd().split('\n').at(-1) ?? ''
+  return lastLine.split(':')[0]?.endsWith('MemoryError') || log.includes('JavaScript heap out of memory')
 }

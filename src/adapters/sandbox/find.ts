@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Json, parseJson } from '../../core/json.ts'
 import type { Sandbox, SandboxLanguage, SandboxReport } from '../../ports/sandbox.ts'
-import { type BubblewrapOptions, createBubblewrapSandbox, pythonPath } from './bubblewrap.ts'
+import { type BubblewrapOptions, createBubblewrapSandbox, loaderFile, pythonPath } from './bubblewrap.ts'
 import { hasFilter } from './seccomp/filter.ts'
 
 /** The sandbox of this machine, or why there is none. */
@@ -106,5 +106,5 @@ function languageIn(id: SandboxLanguage['id'], { end, log }: SandboxReport): San
   const packages = Object.entries(answer.packages)
     .map(([name, version]) => ({ name, version: String(version) }))
     .sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
-  return { id, version: answer.version, packages }
+  return { id, version: answer.version, packages, loader: readFileSync(loaderFile(id), 'utf8') }
 }

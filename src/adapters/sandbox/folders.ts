@@ -1,14 +1,18 @@
 import { lchown, lstat, stat } from 'node:fs/promises'
 import type { SandboxFolders } from '../../ports/sandbox.ts'
 import type { Identity } from './identity.ts'
-import { giveFolder, lendReadOnly, reclaimFolder } from './walk.ts'
+import { addTotals, type FolderTotals, giveFolder, lendReadOnly, reclaimFolder, walkFolder } from './walk.ts'
 
 /** The folders of a run while the program has them. */
 export interface PreparedFolders {
   /** Folders below that of the turn which the program may only read. */
   readonly readOnly: readonly string[]
-  /** Takes the folders back after all processes of the program have ended. */
-  release(): Promise<void>
+  /** The folders that the program can write to. */
+  readonly writable: readonly string[]
+  /** What the folders had before the program started. */
+  readonly before: FolderTotals
+  /** Takes the folders back after all processes of the program have ended. Returns what they have now. */
+  release(): Promise<FolderTotals>
 }
 
 /** For each work folder, the end of the run that uses it last. */
@@ -32,25 +36,34 @@ export async function prepareFolders(folders: SandboxFolders, identity: Identity
 }
 
 async function giveToProgram(folders: SandboxFolders, identity: Identity | undefined, endRun: () => void): Promise<PreparedFolders> {
-  const turn = `${folders.out}/${folders.turn}`
+  const writable = [`${folders.out}/${folders.turn}`, folders.work]
   const owner = identity && (await ownerOf(folders.out))
   let lentEntries = 0
   if (identity) {
     lentEntries = await lendReadOnly(folders.out, folders.turn, identity)
     for (const path of Object.values(folders.context)) if (await isPrivate(path)) await lchown(path, identity.uid, identity.gid)
-    for (const path of [turn, folders.work]) await giveFolder(path, identity)
   }
+  const before = await visitAll(writable, (path) => (identity ? giveFolder(path, identity) : walkFolder(path)))
+  const attachments = await lstat(`${folders.out}/${folders.turn}/attachments`).catch(() => undefined)
 
-  async function takeBack(): Promise<void> {
-    for (const path of [turn, folders.work]) await reclaimFolder(path, owner)
-    if (!identity || !owner) return
+  async function takeBack(): Promise<FolderTotals> {
+    const after = await visitAll(writable, (path) => reclaimFolder(path, owner))
+    if (!identity || !owner) return after
     if (lentEntries > 0) await giveFolder(folders.out, owner)
     for (const path of Object.values(folders.context)) if ((await stat(path)).uid === identity.uid) await lchown(path, owner.uid, owner.gid)
+    return after
   }
 
-  const attachments = await lstat(`${turn}/attachments`).catch(() => undefined)
-  return { readOnly: attachments?.isDirectory() ? ['attachments'] : [], release: () => takeBack().finally(endRun) }
+  let released: Promise<FolderTotals> | undefined
+  const release = () => {
+    released ??= takeBack().finally(endRun)
+    return released
+  }
+  return { readOnly: attachments?.isDirectory() ? ['attachments'] : [], writable, before, release }
 }
+
+const visitAll = async (paths: readonly string[], visit: (path: string) => Promise<FolderTotals>) =>
+  (await Promise.all(paths.map(visit))).reduce(addTotals)
 
 /** Waits until no other run uses the work folder. The result must be called at the end of the run. */
 async function waitForTurn(work: string): Promise<() => void> {

@@ -75,9 +75,15 @@ export function startProcess(
     },
     kill() {
       const pid = firstPid()
-      // The kernel ends all processes of a sandbox together with its first one. Before that one exists, ending bubblewrap is enough.
-      if (pid !== undefined) signalProcess(pid, 'SIGKILL')
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalProcess(child.pid, 'SIGKILL')
+      const killBubblewrap = () => {
+        if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalProcess(child.pid, 'SIGKILL')
+      }
+      // The kernel ends all processes of a sandbox together with its first one. Then bubblewrap ends, too. Before the first one exists,
+      // ending bubblewrap is enough.
+      if (pid === undefined) return killBubblewrap()
+      signalProcess(pid, 'SIGKILL')
+      const timer = setTimeout(killBubblewrap, 500)
+      void closed.then(() => clearTimeout(timer))
     },
   }
 }
