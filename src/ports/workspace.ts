@@ -133,6 +133,8 @@ export interface RecordedFiles {
    * blobs with one of these hashes belong to the version.
    */
   keeps(turnId: string): Promise<ReadonlySet<string>>
+  /** Whether the journal has entries of this turn. A retention policy may have removed all entries of an old turn. */
+  hasTurn(turnId: string): Promise<boolean>
 }
 
 /** A file or folder of a turn that `hydrate` fetches. */

@@ -42,6 +42,7 @@ export async function openWorkspaceFolder(
     made: async () => [],
     manifest: async (turnId) => records().findLast((record) => record.turn_id === turnId),
     keeps: async (turnId) => new Set(records().findLast((record) => record.turn_id === turnId)?.keeps),
+    hasTurn: async () => true,
   }
   return {
     workspace,

@@ -84,12 +84,7 @@ function boundCalls(steps_: readonly (readonly PlannedCall[])[], turns: number):
   })
 }
 
-async function runHistory(
-  system: System,
-  kind: 'custom' | 'git',
-  events: readonly Event[],
-  count: (what: string) => void,
-): Promise<readonly Conversation[]> {
+async function runHistory(system: System, events: readonly Event[], count: (what: string) => void): Promise<readonly Conversation[]> {
   let conversations: readonly Conversation[] = [{ id: 'c0', turns: [] }]
   let created = 1
   for (const each of events) {
@@ -100,11 +95,8 @@ async function runHistory(
     if (each.do === 'turn') {
       const calls = boundCalls(each.steps, chosen.turns.length)
       const next = await runPlannedTurn(system, chosen, { machine: each.machine, calls, crashes: each.crashes }, count)
+      conversations = conversations.with(at, next)
       count('turn')
-      if (kind === 'git' && next.hasStrayVersion) {
-        conversations = [...conversations.toSpliced(at, 1), { id: `c${created++}`, turns: [] }] // its files may be in the lineage
-        count('stray version')
-      } else conversations = conversations.with(at, next)
       continue
     }
     if (chosen.turns.length === 0) continue
@@ -135,7 +127,7 @@ it.each(['custom', 'git'] as const)(
         const place = mkdtempSync(join(root, 'h-'))
         const system = await createSystem(place, kind)
         try {
-          const conversations = await runHistory(system, kind, events, count)
+          const conversations = await runHistory(system, events, count)
           for (const conversation of conversations) {
             for (const position of conversation.turns.keys()) {
               for (const machine of system.machines) await checkVersion(machine, conversation, position)

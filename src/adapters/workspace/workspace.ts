@@ -64,8 +64,11 @@ export const turnFolder = (home: string, turnId: string): string => `${home}/out
 export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
   readonly versions: VersionStore
-  /** Makes the version of a turn the base of the next version. A kind that reads every version from the journal does not need it. */
-  adoptVersion?(version: PublishedVersion, history: RecordedFiles): Promise<void>
+  /**
+   * Makes the latest version that the journal has the base of the next version. A kind that reads every version from the journal does not
+   * need it.
+   */
+  adoptVersion?(version: PublishedVersion | undefined, history: RecordedFiles): Promise<void>
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, checkedOut: CheckedOutFiles): Promise<void>
@@ -109,8 +112,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     ...folders,
     files,
     async adoptVersion(previous, history) {
-      const version = kind.adoptVersion && (await previous())
-      if (version) await kind.adoptVersion?.(version, history)
+      if (kind.adoptVersion) await kind.adoptVersion(await previous(), history)
     },
     exportVersions: (turnIds, history, put) => exportVersions(turnIds, versions, history, put),
     async startTurn(turnId) {

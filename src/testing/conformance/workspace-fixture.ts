@@ -32,9 +32,13 @@ export const text = (content: Uint8Array | undefined): string | undefined => con
  * and the records of published versions.
  */
 export interface TestJournal extends RecordedFiles {
+  /** Adds a turn to this journal. */
+  begin(turnId: string): void
   /** Adds a file to this journal. In a real journal, a block stores the file. */
   record(logical: string, content: Uint8Array): void
   publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
+  /** Removes the record of a turn, and all its other entries, as a retention policy does. */
+  remove(turnId: string): void
 }
 
 /** The time of the versions that `TestJournal` publishes. */
@@ -43,6 +47,7 @@ export const publishTime = '2026-01-02T03:04:05.000Z'
 export function createTestJournal(): TestJournal {
   const recorded = new Map<string, Uint8Array>()
   const published = new Map<string, { readonly record: string; readonly keeps: ReadonlySet<string> }>()
+  const turns = new Set<string>()
   let previous: string | undefined
   const journal: TestJournal = {
     bytes: async (logical) => recorded.get(logical),
@@ -50,7 +55,14 @@ export function createTestJournal(): TestJournal {
     made: (turnId) => journal.paths(turnId),
     manifest: async (turnId) => JSON.parse(published.get(turnId)?.record ?? 'null') as unknown,
     keeps: async (turnId) => published.get(turnId)?.keeps ?? new Set(),
+    hasTurn: async (turnId) => turns.has(turnId),
+    begin: (turnId) => void turns.add(turnId),
     record: (logical, content) => void recorded.set(logical, content),
+    remove(turnId) {
+      turns.delete(turnId)
+      published.delete(turnId)
+      if (previous === turnId) previous = undefined
+    },
     async publish(workspace, turnId) {
       const result = await workspace.publish(turnId, { at: publishTime, previous }, journal)
       published.set(turnId, { record: JSON.stringify(result.record), keeps: new Set(result.keeps?.map(({ sha256 }) => sha256)) })
@@ -84,7 +96,16 @@ export interface TestTurn {
   files(): Promise<Record<string, string>>
 }
 
-export async function beginTurn(workspace: Workspace, turnId: string, journal: TestJournal): Promise<TestTurn> {
+/** Begins a turn. With `options`, the version of the turn `adopt` is made the base of the next version before, as an agent does. */
+export async function beginTurn(
+  workspace: Workspace,
+  turnId: string,
+  journal: TestJournal,
+  options?: { readonly adopt: string | undefined },
+): Promise<TestTurn> {
+  const latest = options?.adopt === undefined ? undefined : { turn_id: options.adopt, ts: publishTime }
+  journal.begin(turnId)
+  if (options) await workspace.adoptVersion(async () => latest, journal)
   await workspace.startTurn(turnId)
   const place = (rel: string) => `${turnId}/files/${rel}`
   const write = (rel: string, content: string) => workspace.files.write(place(rel), bytes(content))

@@ -1,21 +1,15 @@
 import { localScope } from '../../core/scope.ts'
 import type { TestRunner } from './test-runner.ts'
 import { describeCheckout } from './workspace-checkout.ts'
-import {
-  beginTurn,
-  type CreateWorkspaceFixture,
-  createTestJournal,
-  openWorkspace,
-  publishTime,
-  publishTurn,
-  relsOf,
-} from './workspace-fixture.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-fixture.ts'
 import { describeHydration } from './workspace-hydration.ts'
 import { describePrograms } from './workspace-programs.ts'
+import { describeUnrecorded } from './workspace-unrecorded.ts'
 
 /** The tests that every `Workspaces` must pass. `create` makes an empty fixture for each test. */
 export function describeWorkspaces(runner: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   describePublishing(runner, name, create)
+  describeUnrecorded(runner, name, create)
   describeCheckout(runner, name, create)
   describeHydration(runner, name, create)
   describePrograms(runner, name, create)
@@ -204,39 +198,6 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
       const { record } = await turn.publish()
       expect(record).toMatchObject({ status: 'published', committed: false, version_aliased: true, reason: 'workspace_unchanged' })
       expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a'])
-    })
-
-    it('can publish a turn again, also after more files were written', async () => {
-      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
-      const turn = await beginTurn(workspace, 'turn_1', journal)
-      await turn.write('app/a', '1')
-      const once = await workspace.publish('turn_1', { at: publishTime, previous: undefined }, journal)
-      const again = await workspace.publish('turn_1', { at: publishTime, previous: undefined }, journal)
-      expect(again.record).toEqual(once.record)
-      await turn.write('app/b', '2')
-      await turn.publish()
-      expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b'])
-    })
-
-    it('publishes a turn again as its folder is then, also from another machine', async () => {
-      const fixture = await create()
-      const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
-      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
-      const turn = await beginTurn(workspace, 'turn_2', journal)
-      await turn.write('app/left-by-a-program', 'x')
-      await turn.write('lib/b', '2')
-      const request = { at: publishTime, previous: 'turn_1' }
-      // The record of this version is not written to the journal, so the turn can still go on.
-      await workspace.publish('turn_2', request, journal)
-      await turn.remove('app/left-by-a-program')
-      expect((await workspace.publish('turn_2', request, journal)).status).toBe('published')
-      const other = await (await fixture.elsewhere()).open(localScope, 'c1')
-      const resumed = await beginTurn(other, 'turn_2', journal)
-      await resumed.write('lib/c', '3')
-      await resumed.publish()
-      for (const machine of [other, await (await fixture.elsewhere()).open(localScope, 'c1')]) {
-        expect(await relsOf(machine, 'turn_2', journal)).toEqual(['app/a', 'lib/c'])
-      }
     })
 
     it('finds the files of a turn unchanged when the turn is started again', async () => {

@@ -37,6 +37,7 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
       const published = (await records.byPath(publishPath(turnId))).at(-1)
       return new Set(published?.meta?.keeps?.map(({ sha256 }) => sha256))
     },
+    hasTurn: async (turnId) => (await records.byTurn(turnId)).length > 0,
   }
 }
 

@@ -111,6 +111,7 @@ describe('custom workspaces', () => {
         made: async () => [],
         manifest: async () => record,
         keeps: async () => new Set<string>(),
+        hasTurn: async () => true,
       }
       expect(await workspace.version('turn_1', history)).toBe(undefined)
     }

@@ -3,6 +3,7 @@ import type { PublishedVersion, RecordedFiles } from '../../../ports/workspace.t
 import { hasManifest } from '../custom/export.ts'
 import type { CustomVersions } from '../custom/versions.ts'
 import { isVersionUnavailable } from '../files.ts'
+import { readHead } from './base.ts'
 import { gitBlobHash, type Lineage, type Origin } from './lineage.ts'
 import { commitVersion } from './publish.ts'
 
@@ -32,7 +33,12 @@ export async function adoptVersion(
   if (!contents) return
   const hashes = new Map([...contents].map(([rel, bytes]) => [rel, gitBlobHash(bytes)]))
   const byHash = new Map([...contents.values()].map((bytes) => [gitBlobHash(bytes), bytes]))
-  await commitVersion({ lineage, origin }, turnId, { plan: () => hashes, contents: byHash, now: Date.parse(ts) })
+  await commitVersion({ lineage, origin }, turnId, {
+    version: hashes,
+    base: await readHead(lineage),
+    contents: byHash,
+    now: Date.parse(ts),
+  })
 }
 
 /** The bytes of all files of a version. Undefined when some of them can not be read. */

@@ -11,11 +11,15 @@ import { readTurnChanges, type TurnIndex } from './turn-index.ts'
 type RepositoryStatus = 'clean' | 'dirty' | 'uninitialized'
 
 /**
- * Makes the function that describes the repository of a turn for the announce. The description has no hashes and no refs. The function
- * starts git only if the branch has moved, or if a program may have changed files.
+ * Makes the function that describes the repository of a turn for the announce. `latest` gives the commit of the latest version. The
+ * description has no hashes and no refs. The function starts git only if there is a new version, or if a program may have changed files.
  */
-export function createGitDescriber(lineage: Lineage, index: (turnId: string) => TurnIndex): WorkspaceKind['describe'] {
-  const readHeadFacts = createHeadReader(lineage)
+export function createGitDescriber(
+  lineage: Lineage,
+  index: (turnId: string) => TurnIndex,
+  latest: () => string | undefined,
+): WorkspaceKind['describe'] {
+  const readVersionFacts = createVersionReader(lineage)
   const readStatus = createStatusReader(lineage, index)
 
   return async (turnId, view, last) => {
@@ -27,7 +31,7 @@ export function createGitDescriber(lineage: Lineage, index: (turnId: string) => 
           ...(own && { currentTurnPublish: own.record.reason ?? own.status }),
           ...(last?.status === 'failed' && { publishError: last.record.message ?? 'the last publish failed' }),
         },
-        ...(await readHeadFacts()),
+        ...(await readVersionFacts(latest())),
       }
     } catch (error) {
       if (error instanceof Failure) return { git: { status: 'unavailable' } }
@@ -36,11 +40,10 @@ export function createGitDescriber(lineage: Lineage, index: (turnId: string) => 
   }
 }
 
-/** Reads the data about the last commit of the branch, once for each commit, because commits do not change. */
-function createHeadReader(lineage: Lineage): () => Promise<KindFacts> {
+/** Reads the data about the commit of a version, once for each commit, because commits do not change. */
+function createVersionReader(lineage: Lineage): (commit: string | undefined) => Promise<KindFacts> {
   let known: { readonly commit: string; readonly facts: KindFacts } | undefined
-  return async () => {
-    const commit = await lineage.commitOf(lineage.refs.branch)
+  return async (commit) => {
     if (commit === undefined) return {} // the caller uses the record of the last publish
     if (known?.commit === commit) return known.facts
     const [hashes, subject] = await Promise.all([lineage.hashesOf(commit), commitSubject(lineage, commit)])

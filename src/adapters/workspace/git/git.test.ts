@@ -152,6 +152,32 @@ describe('git workspaces', () => {
   })
 })
 
+describe('a journal from which retention has removed the publish records', () => {
+  it('continues with the newest commit of a turn that it does not have, and not with one that it does not record', async () => {
+    const { workspace, journal } = await createFixture()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_2', journal, { two: '2' })
+    const stray = await beginTurn(workspace, 'turn_3', journal)
+    await stray.write('stray', '3')
+    await workspace.publish('turn_3', { at: publishTime, previous: 'turn_2' }, journal)
+    for (const turnId of ['turn_1', 'turn_2']) journal.remove(turnId)
+    const turn = await beginTurn(workspace, 'turn_4', journal, { adopt: undefined })
+    expect(await workspace.describe('turn_4')).toMatchObject({ lastPublishedTurn: 'turn_2' })
+    await turn.write('four', '4')
+    expect((await turn.publish()).record).not.toHaveProperty('parent_unavailable')
+    expect(await relsOf(workspace, 'turn_4', journal)).toEqual(['app/a.ts', 'app/b.ts', 'four', 'notes/n.md', 'two'])
+    expect(await relsOf(workspace, 'turn_1', journal)).toEqual(Object.keys(first))
+  })
+})
+
+it('says that the version before is unavailable when the repository does not have its commit', async () => {
+  const { workspace, journal, at, open } = await createFixture()
+  await publishTurn(workspace, 'turn_1', journal, first)
+  rmSync(at('lineage.git'), { recursive: true })
+  const { record } = await publishTurn(await open(), 'turn_2', journal, { two: '2' })
+  expect(record).toMatchObject({ parent_unavailable: 'turn_1', scopes: [{ name: 'two', files: 1 }] })
+})
+
 describe('two turns that publish at the same time', () => {
   const both = async (options: () => Partial<GitWorkspacesOptions>) => {
     const one = await createFixture(options())
@@ -159,7 +185,7 @@ describe('two turns that publish at the same time', () => {
     return one
   }
 
-  it('are both kept: the later commit is on top of the earlier one', async () => {
+  it('are both kept: the later commit is on top of the earlier one, and has only files of the version that both began with', async () => {
     const { workspace, journal, open, git } = await both(() => ({}))
     const other = await open()
     const [a, b] = [await beginTurn(workspace, 'turn_2', journal), await beginTurn(other, 'turn_3', journal)]
@@ -167,9 +193,9 @@ describe('two turns that publish at the same time', () => {
     await b.write('three/x', '3')
     const [second, third] = await Promise.all([a.publish(), b.publish()])
     expect([second.status, third.status]).toEqual(['published', 'published'])
-    expect(git('ls-tree', '-r', '--name-only', refs.branch).split('\n')).toEqual([
-      ...['files/app/a.ts', 'files/app/b.ts', 'files/notes/n.md', 'files/three/x', 'files/two/x'],
-    ])
+    expect(await relsOf(workspace, 'turn_2', journal)).toEqual([...Object.keys(first), 'two/x'])
+    expect(await relsOf(workspace, 'turn_3', journal)).toEqual([...Object.keys(first), 'three/x'])
+    expect(git('rev-list', '--count', refs.branch)).toBe('3')
     expect(git('rev-list', '--count', '--merges', refs.branch)).toBe('0')
   })
 

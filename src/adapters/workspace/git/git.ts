@@ -4,7 +4,7 @@ import { Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
 import type { Scope } from '../../../core/scope.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import type { Workspaces } from '../../../ports/workspace.ts'
+import type { RecordedFiles, Workspaces } from '../../../ports/workspace.ts'
 import { hasManifest } from '../custom/export.ts'
 import { createCustomVersions } from '../custom/versions.ts'
 import { type StoredFile, type VersionStore, versionUnavailable } from '../files.ts'
@@ -12,6 +12,7 @@ import { conversationFolder, encodeName } from '../names.ts'
 import { createRemovalFence } from '../removal-fence.ts'
 import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
 import { adoptVersion } from './adopt.ts'
+import { commitInRecord, findBase, ifPresent, isPublished } from './base.ts'
 import { createGitDescriber } from './describe.ts'
 import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
@@ -49,14 +50,21 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       const manifests = createCustomVersions(options.blobs)
       const turnRoot = (turnId: string) => join(options.root, turnFolder(home, turnId))
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
-      const repository = (turnId: string) => ({ turnId, lineage, index: index(turnId), program: options.program })
+      let adopted: { readonly previous: string | undefined; readonly history: RecordedFiles } | undefined
+      let latest: string | undefined // the commit of the latest version
+      const repository = (turnId: string) => ({ turnId, parent: latest, lineage, index: index(turnId), program: options.program })
       return createWorkspace(folders, {
         implementation: 'git',
         versions: createGitVersions(lineage, origin, manifests),
-        adoptVersion: (version, history) => adoptVersion(version, history, { lineage, origin, manifests }),
+        async adoptVersion(version, history) {
+          if (version) await adoptVersion(version, history, { lineage, origin, manifests })
+          adopted = { previous: version?.turn_id, history }
+        },
         async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
+          const base = adopted ? await findBase(turnId, adopted.previous, { lineage, origin, history: adopted.history }) : undefined
+          latest = base ? base.commit : await lineage.commitOf(lineage.refs.branch)
           await folders.files.list(turnId, { limit: 1 }) // the first use of the files finishes replacements that a dead process has begun
           await ensureTurnRepository(repository(turnId))
         },
@@ -65,12 +73,16 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           await fillIndex(lineage, index(turnId), { mode, storedFiles: inLineage })
           await renewTurnRepository(repository(turnId))
         },
-        publish: (turnId, request, history) => publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history }),
+        async publish(turnId, request, history) {
+          const outcome = await publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history })
+          latest = commitInRecord(outcome.record) ?? latest
+          return outcome
+        },
         async removeTurn(turnId) {
           await rm(index(turnId).file, { force: true })
           await options.removeFiles(turnFolder(home, turnId))
         },
-        describe: createGitDescriber(lineage, index),
+        describe: createGitDescriber(lineage, index, () => latest),
       })
     },
     async remove(owner, conversationId) {
@@ -97,15 +109,22 @@ function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner
 function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifests: VersionStore): VersionStore {
   return {
     async find(turnId, history) {
-      const ref = lineage.refs.version(turnId)
       const record = await history.manifest(turnId)
-      const local = await lineage.commitOf(ref)
-      if (local !== undefined && (!origin || isCommitOf(record, local))) return lineage.filesOf(local)
+      // This machine may have made a version of the turn and died before the journal had the record. That is not the version of the turn.
+      if (isObject(record) ? !isPublished(record) : await history.hasTurn(turnId)) return undefined
+      const named = commitInRecord(record)
+      const findLocal = async () => {
+        const latest = await lineage.commitOf(lineage.refs.version(turnId))
+        const commit = named ?? latest
+        if (commit === undefined) return undefined
+        return commit === latest ? lineage.filesOf(commit) : ifPresent(lineage.filesOf(commit))
+      }
+      const local = await findLocal()
+      if (local) return local
       if (hasManifest(record)) return manifests.find(turnId, history)
       if (!origin || !isPublished(record)) return undefined
       await fetchVersion(lineage, origin, turnId)
-      const fetched = await lineage.commitOf(ref)
-      return fetched === undefined ? undefined : lineage.filesOf(fetched)
+      return findLocal()
     },
     async read(files, history) {
       const ofManifests = new Map([...files].filter(([, file]) => isInManifest(file)))
@@ -118,14 +137,6 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
 }
 
 const isInManifest = ({ keptBy }: StoredFile): boolean => keptBy !== undefined
-
-/**
- * Whether the publish record in the journal is about this commit. This machine may have made a commit and died before the journal had the
- * record. If another machine then published the turn again, the record is about the commit of the other machine.
- */
-const isCommitOf = (record: unknown, commit: string) => !isObject(record) || record.commit_sha === undefined || record.commit_sha === commit
-
-const isPublished = (record: unknown) => isObject(record) && record.status === 'published'
 
 /** Fetches the version of a turn if the shared repository has it. */
 async function fetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<void> {

@@ -37,7 +37,7 @@ export interface Lineage {
   commitOf(ref: string): Promise<string | undefined>
   /** The files of a commit, by path below `files/`. */
   filesOf(commit: string): Promise<Version>
-  /** The hashes of the files of a commit, by path. This is faster than `filesOf`, which also reads the size of each file. */
+  /** The hashes of the files of a commit, by path. This is faster than `filesOf`, which also reads the size of each file. Cached. */
   hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
   /** Caches the hashes of a new commit, so that the next `hashesOf` starts no git process. */
   remember(commit: string, hashes: ReadonlyMap<string, string>): void
@@ -86,7 +86,9 @@ export function openLineage(options: {
     async hashesOf(commit) {
       if (latest?.commit === commit) return latest.hashes
       const entries = outputRecords(await git(['ls-tree', '-r', '-z', '--full-tree', commit, 'files/']))
-      return new Map(entries.flatMap(parseTreeHash))
+      const hashes = new Map(entries.flatMap(parseTreeHash))
+      latest = { commit, hashes }
+      return hashes
     },
     async readObjects(hashes) {
       const wanted = [...new Set(hashes)]
@@ -177,11 +179,8 @@ export interface Origin {
   fetchBranch(): Promise<void>
   /** Fetches the version of a turn if the shared repository has it. */
   fetchVersion(turnId: string): Promise<void>
-  /**
-   * Sets the branch and the version of the turn to the commit, if the branch is still at `from`. Otherwise fetches the branch and returns
-   * false.
-   */
-  push(turnId: string, commit: string, from: string | undefined): Promise<boolean>
+  /** Sets the branch and the version of the turn, if the branch is still at `from`. Otherwise fetches the branch and returns false. */
+  push(turnId: string, update: { readonly commit: string; readonly branch: string; readonly from: string | undefined }): Promise<boolean>
   /** Removes the branch and the versions of the conversation. */
   removeRefs(): Promise<void>
 }
@@ -201,10 +200,10 @@ export function createOrigin(lineage: Lineage, remote: string): Origin {
     async fetchVersion(turnId) {
       if (await has(refs.version(turnId))) await fetch(refs.version(turnId))
     },
-    async push(turnId, commit, from) {
+    async push(turnId, { commit, branch, from }) {
       const lease = `--force-with-lease=${refs.branch}:${from ?? ''}`
       try {
-        await git(['push', '--quiet', '--atomic', lease, '--', remote, `${commit}:${refs.branch}`, `+${commit}:${refs.version(turnId)}`])
+        await git(['push', '--quiet', '--atomic', lease, '--', remote, `${branch}:${refs.branch}`, `+${commit}:${refs.version(turnId)}`])
         return true
       } catch (error) {
         if (!(error instanceof Failure) || !/stale info|rejected|fetch first|cannot lock ref/.test(error.message)) throw error

@@ -26,6 +26,8 @@ const config = `[core]
 
 interface TurnRepositoryParts {
   readonly turnId: string
+  /** The commit of the latest version of the conversation. Undefined when there is none. */
+  readonly parent: string | undefined
   readonly lineage: Lineage
   readonly index: TurnIndex
   readonly program: string | undefined
@@ -71,14 +73,13 @@ async function makeRepository(parts: TurnRepositoryParts): Promise<void> {
  * Fills a new repository with the index of the turn, a commit of the files in the index, and all commits of the lineage. All objects are
  * copied, so the repository works without the lineage.
  */
-async function fillRepository(draft: string, { turnId, lineage, index, program }: TurnRepositoryParts): Promise<void> {
+async function fillRepository(draft: string, { turnId, parent, lineage, index, program }: TurnRepositoryParts): Promise<void> {
   const git = createGit({ repository: draft, ...(program !== undefined && { program }) })
   for (const name of ['objects/info', 'refs/heads', 'info']) await mkdir(join(draft, name), { recursive: true })
   await writeFile(join(draft, 'HEAD'), `ref: ${BRANCH}\n`)
   await writeFile(join(draft, 'config'), config)
   await writeFile(join(draft, 'info/exclude'), 'outputs/\nattachments/\n')
   const hasIndex = await copyIfExists(index.file, join(draft, 'index'))
-  const parent = await lineage.commitOf(lineage.refs.branch)
   const isFirst = parent === undefined && !hasIndex // then the repository needs no object of the lineage
   const borrowed = join(draft, 'objects/info/alternates')
   if (!isFirst) await writeFile(borrowed, `${join(lineage.folder, 'objects')}\n`)
