@@ -21,8 +21,8 @@ export interface Files {
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
   /**
    * The files below a folder and its subfolders, sorted by path. `''` is the root. A folder that does not exist has an empty list. Links,
-   * pipes, devices and files with unsafe names are left out, and links to folders are not followed. Names that begin with a dot are left
-   * out too, unless `dotEntries` is set.
+   * pipes, devices and files with unsafe names are in `skipped`, and links to folders are not followed. Names that begin with a dot are
+   * left out, unless `dotEntries` is set.
    */
   list(folder: string, options?: ListOptions): Promise<Listing>
   /** Removes a file. Returns false when there was no such file. A read-only file throws `file.unsafe` with the reason `read_only`. */
@@ -44,6 +44,10 @@ export interface FileInfo {
 
 /** Options of a listing. */
 export interface ListOptions {
+  /**
+   * The maximum number of files. With 0, all folders are visited, but no file is examined. This is the fastest way to find out whether there
+   * are files, and what is skipped, except hard links.
+   */
   readonly limit?: number
   /** Whether files and folders whose name begins with a dot are listed. Default: false. */
   readonly dotEntries?: boolean
@@ -54,6 +58,15 @@ export interface Listing {
   readonly files: readonly FileInfo[]
   /** True when the folder has more files than `limit`. */
   readonly truncated: boolean
+  /** Entries that are in the folder, but not in `files`, sorted by path. At most 1,000. If `truncated` is true, some may be missing. */
+  readonly skipped: readonly SkippedEntry[]
+}
+
+/** An entry of a folder that is not listed because it can not be opened as a file or folder. */
+export interface SkippedEntry {
+  /** The path relative to the root. It may have any characters, such as line breaks. */
+  readonly path: string
+  readonly reason: UnsafeFileReason
 }
 
 /** Why a path or a file is refused. */

@@ -1,7 +1,7 @@
 import type { AnnouncedWorkspace, WorkspaceScope } from '../core/announce/workspace-section.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
-import type { Files } from './files.ts'
+import type { Files, UnsafeFileReason } from './files.ts'
 
 /**
  * Opens the workspaces of conversations. There are two implementations, which store the versions differently. `custom` stores a manifest
@@ -243,9 +243,11 @@ export interface PublishRecord {
   readonly scopes?: readonly WorkspaceScope[]
   /**
    * Files and folders that were not stored in the version because of their name, such as `app/node_modules`, or because a `.gitignore` names
-   * them.
+   * them. With a `reason`, they can not be stored, for example because they are links.
    */
-  readonly left_out?: readonly WorkspaceScope[]
+  readonly left_out?: readonly (WorkspaceScope & { readonly reason?: UnsafeFileReason })[]
+  /** How many more items `left_out` would have without its limit. */
+  readonly left_out_more?: number
   /** The turn with the previous version, if that version can not be reached. The new version then has only files of its own turn. */
   readonly parent_unavailable?: string
   readonly message?: string

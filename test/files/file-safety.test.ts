@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDiskFiles } from '../../src/adapters/files/disk.ts'
 import type { Files } from '../../src/ports/files.ts'
-import { plantHostileFiles } from '../../src/testing/hostile-files.ts'
+import { type HostileThing, plantHostileFiles } from '../../src/testing/hostile-files.ts'
 import { loadPortableFiles } from '../support/portable-files.ts'
 
 const outDir = mkdtempSync(join(tmpdir(), 'daybook-safety-'))
@@ -63,6 +63,29 @@ it('errors contain no absolute path and no content of a rejected file', async ()
 it('lists regular files and skips everything else', async () => {
   const { files: listed } = await files.list('')
   expect(listed.map(({ path }) => path)).toEqual(['closed', 'file', 'honest.txt', 'sparse'].map((name) => `turn_1/files/${name}`))
+})
+
+describe.each(Object.entries(disks))('%s: list', (_, disk) => {
+  it('names everything that it skips, with the reason that every other operation gives, in the order of the paths', async () => {
+    const names = new Set(readdirSync(join(outDir, 'turn_1/files')).map((name) => `turn_1/files/${name}`))
+    const isSkipped = ({ path, reads, asFolder }: HostileThing) =>
+      names.has(path) && asFolder !== undefined && reads !== undefined && reads !== 'too_large'
+    const gitFolders = ['.git', '.GIT', '.Git.'].map((name) => ({ path: `turn_1/files/${name}`, reason: 'unsafe_path' }))
+    const expected = [...planted.things.filter(isSkipped).map(({ path, reads: reason }) => ({ path, reason })), ...gitFolders]
+    const { skipped } = await disk.list('turn_1/files', { dotEntries: true })
+    expect(expected.length).toBeGreaterThan(15)
+    expect(skipped).toEqual(expected.sort((a, b) => (a.path < b.path ? -1 : 1)))
+    const isHardLink = ({ reason }: { reason: string | undefined }) => reason === 'hard_link_blocked'
+    const quick = await disk.list('turn_1/files', { limit: 0, dotEntries: true })
+    expect(quick).toEqual({ files: [], truncated: true, skipped: skipped.filter((entry) => !isHardLink(entry)) })
+  })
+
+  it('names at most 1,000 skipped entries', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'daybook-safety-'))
+    for (let n = 0; n < 1_010; n++) symlinkSync('nowhere', join(folder, `link-${n}`))
+    expect((await createDiskFiles({ folder }).list('')).skipped.length).toBe(1_000)
+    rmSync(folder, { recursive: true })
+  })
 })
 
 it('replaces a folder of links, pipes and devices without following any of them', async () => {

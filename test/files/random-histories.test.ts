@@ -11,7 +11,8 @@ const root = mkdtempSync(join(tmpdir(), 'daybook-histories-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 /** With `HISTORIES=<n>`, so many random histories are run. Otherwise always the same ones, so that the counts below are never 0 by chance. */
-const sample = process.env.HISTORIES ? { numRuns: Number(process.env.HISTORIES) } : { numRuns: 5, seed: 3 }
+const runs = Number(process.env.HISTORIES ?? 0)
+const sample = runs > 0 ? { numRuns: runs } : { numRuns: 5, seed: 3 }
 
 const rel = fc.constantFrom('app/a.md', 'app/b.md', 'lib/x.md', 'lib/deep/y.md', 'top.md', 'logs/l.md', 'app/node_modules/m.md')
 const folder = fc.constantFrom('', '', 'app', 'lib', 'lib/deep', 'top.md', 'logs', 'app/a.md')
@@ -141,7 +142,7 @@ it.each(['custom', 'git'] as const)(
       }),
       { ...sample, endOnFailure: true }, // a failing history is long, and shrinking it takes minutes
     )
-    if (process.env.HISTORIES) console.log(kind, Object.fromEntries(counts))
+    if (runs > 0) console.log(kind, Object.fromEntries(counts))
     for (const what of [
       'turn',
       'write',
@@ -162,5 +163,5 @@ it.each(['custom', 'git'] as const)(
     for (const where of ['the same', 'another'])
       expect([where, (counts.get(`crash, resumed on ${where} machine`) ?? 0) > 0]).toEqual([where, true])
   },
-  600_000,
+  600_000 + runs * 60_000,
 )

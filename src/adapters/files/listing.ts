@@ -2,18 +2,20 @@ import type { Dirent } from 'node:fs'
 import { lstat, opendir } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
+import type { FileInfo, Listing, ListOptions, SkippedEntry, UnsafeFileReason } from '../../ports/files.ts'
 import { errorCode, isReadOnly, type OpenFolder, openSubfolder, walk } from './open.ts'
 import { privateFolder } from './safe-paths.ts'
 
 /** The maximum number of entries that a listing reads, because a program may create millions of files. A longer listing is truncated. */
 const maxEntries = 200_000
 
-/** A subfolder without `info`, or a file with `info`. */
-interface FolderEntry {
-  readonly name: string
-  readonly info?: FileInfo
-}
+/** The maximum number of skipped entries that a listing returns. */
+const maxSkipped = 1_000
+
+/** A subfolder, or a file. A file that was not examined has no `info`. */
+type FolderEntry =
+  | { readonly kind: 'folder'; readonly name: string }
+  | { readonly kind: 'file'; readonly name: string; readonly info?: FileInfo }
 
 /**
  * Lists files in the order of their paths. It visits subfolders where they stand in this order. Only one folder is open at a time, so that
@@ -22,25 +24,31 @@ interface FolderEntry {
 export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
   const files: FileInfo[] = []
+  const skipped: SkippedEntry[] = []
   let seen = 0
   let isFull = false // whether a file was found after `limit` files
 
   async function visit(folder: readonly string[]): Promise<void> {
-    for (const { name, info } of await entriesOf(folder)) {
-      if (isFull) return
-      if (!info) await visitSubfolder([...folder, name])
-      else if (files.length < limit) files.push(info)
+    for (const entry of await entriesOf(folder)) {
+      if (isFull && limit > 0) return
+      if (entry.kind === 'folder') await visitSubfolder([...folder, entry.name])
+      else if (entry.info && files.length < limit) files.push(entry.info)
       else isFull = true
     }
   }
 
-  /** Visits a subfolder. Skips a folder that was removed, replaced by a link, or can not be read. */
+  function skip(path: readonly string[], reason: UnsafeFileReason): void {
+    if (skipped.length < maxSkipped) skipped.push({ path: path.join('/'), reason })
+  }
+
+  /** Visits a subfolder. Skips a folder that was replaced by a link or can not be read. */
   async function visitSubfolder(folder: readonly string[]): Promise<void> {
     try {
       await visit(folder)
     } catch (error) {
-      const isUnsafe = error instanceof Failure && error.code === 'file.unsafe'
-      if (!isUnsafe && !['EACCES', 'EPERM', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
+      const reason = skipReason(error)
+      if (reason) skip(folder, reason)
+      else if (errorCode(error) !== 'ENOENT') throw error // ENOENT: a program has removed the folder meanwhile
     }
   }
 
@@ -51,54 +59,72 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
       const entries: Dirent[] = []
       for await (const entry of await opendir(folder.inside(''))) {
         if (seen++ >= maxEntries) break
-        if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name], dotEntries)) entries.push(entry)
+        const at = [...path, entry.name]
+        if (isHidden(at, dotEntries)) continue
+        const reason = entryReason(entry, at)
+        if (reason) skip(at, reason)
+        else entries.push(entry)
       }
       entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
-      return await describeAll(folder, path, entries, limit - files.length + 1)
+      return limit === 0 ? entries.map(kindOf) : await describeAll(folder, path, entries)
     } finally {
       if (folder !== root) await folder.close()
     }
   }
 
-  await visit(segments)
-  return { files, truncated: isFull || seen > maxEntries }
-}
-
-/** Reads the info of the entries in order. Stops after `maxFiles` files, because the caller would not use more files of this folder. */
-async function describeAll(
-  folder: OpenFolder,
-  path: readonly string[],
-  entries: readonly Dirent[],
-  maxFiles: number,
-): Promise<readonly FolderEntry[]> {
-  const described: FolderEntry[] = []
-  let files = 0
-  for (const entry of entries) {
-    if (files >= maxFiles) break
-    if (entry.isDirectory()) described.push({ name: entry.name })
-    else {
-      const info = await fileInfoOf(folder, entry.name, [...path, entry.name].join('/'))
-      if (!info) continue
-      described.push({ name: entry.name, info })
-      files += 1
+  /** Reads the info of the entries in order. Stops after so many files that the listing is full. */
+  async function describeAll(folder: OpenFolder, path: readonly string[], entries: readonly Dirent[]): Promise<readonly FolderEntry[]> {
+    const described: FolderEntry[] = []
+    let left = limit - files.length + 1
+    for (const entry of entries) {
+      if (left <= 0) break
+      const at = [...path, entry.name]
+      const found = entry.isDirectory() ? 'folder' : await fileInfoOf(folder, entry.name, at.join('/'))
+      if (found === 'folder') described.push(kindOf(entry))
+      else if (typeof found === 'string') skip(at, found)
+      else if (found) {
+        described.push({ kind: 'file', name: entry.name, info: found })
+        left -= 1
+      }
     }
+    return described
   }
-  return described
+
+  await visit(segments)
+  skipped.sort((a, b) => compare(a.path, b.path))
+  return { files, truncated: isFull || seen > maxEntries, skipped }
 }
 
-async function fileInfoOf(folder: OpenFolder, name: string, path: string): Promise<FileInfo | undefined> {
+const kindOf = (entry: Dirent): FolderEntry => ({ kind: entry.isDirectory() ? 'folder' : 'file', name: entry.name })
+
+/** The info of a file, or the reason why it is skipped. Undefined when the file was removed meanwhile. */
+async function fileInfoOf(folder: OpenFolder, name: string, path: string): Promise<FileInfo | UnsafeFileReason | undefined> {
   try {
     const stats = await lstat(folder.inside(name))
-    return stats.isFile() && stats.nlink === 1 ? { path, size: stats.size, readOnly: isReadOnly(stats) } : undefined
+    if (!stats.isFile()) return stats.isSymbolicLink() ? 'symlink_blocked' : 'not_a_file'
+    return stats.nlink === 1 ? { path, size: stats.size, readOnly: isReadOnly(stats) } : 'hard_link_blocked'
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-function isListed(path: readonly string[], dotEntries: boolean): boolean {
+/** Why a folder is skipped. Undefined when the error has another cause. */
+function skipReason(error: unknown): UnsafeFileReason | undefined {
+  if (error instanceof Failure && error.code === 'file.unsafe') return error.details.reason as UnsafeFileReason
+  return ['EACCES', 'EPERM'].includes(errorCode(error) ?? '') ? 'no_access' : undefined
+}
+
+/** Why an entry is skipped, as far as its name and its type tell. */
+function entryReason(entry: Dirent, path: readonly string[]): UnsafeFileReason | undefined {
+  if (unsafeReason(path.join('/')) !== undefined) return 'unsafe_path'
+  if (entry.isSymbolicLink()) return 'symlink_blocked'
+  return entry.isFile() || entry.isDirectory() ? undefined : 'not_a_file'
+}
+
+function isHidden(path: readonly string[], dotEntries: boolean): boolean {
   const isPrivate = path.length === 1 && path[0]?.toLowerCase() === privateFolder
-  return !isPrivate && (dotEntries || !path.at(-1)?.startsWith('.')) && unsafeReason(path.join('/')) === undefined
+  return isPrivate || (!dotEntries && path.at(-1)?.startsWith('.') === true)
 }
 
 /** The text by which an entry is sorted. A folder gets a slash at its end, so that it has the position of the paths inside it. */

@@ -58,7 +58,7 @@ export function createMemoryFiles(): Files {
       const isListed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
       const paths = [...contents.keys()].filter(isListed).sort()
       const files = paths.slice(0, limit).map((path) => infoOf(path, contents.get(path) as MemoryFile))
-      return { files, truncated: paths.length > limit }
+      return { files, truncated: paths.length > limit, skipped: [] } // every path is safe, and there are no links
     },
 
     async remove(path) {

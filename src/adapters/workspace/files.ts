@@ -3,7 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
-import type { Files } from '../../ports/files.ts'
+import type { Files, SkippedEntry, UnsafeFileReason } from '../../ports/files.ts'
 import type { HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
 import { isExcluded, isWithin } from './names.ts'
 
@@ -102,41 +102,76 @@ function recordedRels(logicalPaths: readonly string[], area: HydrationRef['area'
 export const filesFolder = (turnId: string): string => `${turnId}/files`
 
 /** All files below a folder, by their path below this folder. Names that begin with a dot are included. */
-export async function listBelow(
-  files: Files,
-  folder: string,
-): Promise<ReadonlyMap<string, { readonly size: number; readonly readOnly: boolean }>> {
-  const listed = await files.list(folder, { dotEntries: true })
-  if (listed.truncated) throw new Failure('workspace.failed', `${folder} holds more files than a workspace can keep`)
-  return new Map(listed.files.map(({ path, size, readOnly }) => [path.slice(folder.length + 1), { size, readOnly }]))
+export async function listBelow(files: Files, folder: string): Promise<FolderListing['files']> {
+  return (await listFolder(files, folder)).files
 }
 
+/** The contents of a folder. All paths are below this folder. */
+interface FolderListing {
+  readonly files: ReadonlyMap<string, { readonly size: number; readonly readOnly: boolean }>
+  /** Links and other entries that can not be opened as files. */
+  readonly skipped: readonly SkippedEntry[]
+}
+
+/** All files below a folder, and what else is in it. Names that begin with a dot are included. */
+export async function listFolder(files: Files, folder: string): Promise<FolderListing> {
+  const listed = await files.list(folder, { dotEntries: true })
+  if (listed.truncated) throw new Failure('workspace.failed', `${folder} holds more files than a workspace can keep`)
+  return {
+    files: new Map(listed.files.map(({ path, size, readOnly }) => [path.slice(folder.length + 1), { size, readOnly }])),
+    skipped: skippedBelow(folder, listed.skipped),
+  }
+}
+
+/** Whether there are no files below a folder. */
 export async function isEmpty(files: Files, folder: string): Promise<boolean> {
   return (await files.list(folder, { limit: 1, dotEntries: true })).files.length === 0
 }
 
+/** The entries below a folder that are not files, or can not be opened. Hard links are not found. Faster than `listFolder`. */
+export async function listSkipped(files: Files, folder: string): Promise<readonly SkippedEntry[]> {
+  return skippedBelow(folder, (await files.list(folder, { limit: 0, dotEntries: true })).skipped)
+}
+
+const skippedBelow = (folder: string, skipped: readonly SkippedEntry[]): readonly SkippedEntry[] =>
+  skipped.map(({ path, reason }) => ({ path: path.slice(folder.length + 1), reason }))
+
 const PARALLEL_READS = 16
 
-/** The bytes of these files, by path below the folder, in the order of `rels`. Files that can not be read are left out. */
-export async function readFiles(files: Files, folder: string, rels: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+/**
+ * The bytes of these files, by path below the folder, in the order of `rels`. Files that can not be read are left out, and `onRefused` is
+ * called with the reason.
+ */
+export async function readFiles(
+  files: Files,
+  folder: string,
+  rels: readonly string[],
+  onRefused?: (refused: SkippedEntry) => void,
+): Promise<ReadonlyMap<string, Uint8Array>> {
   const contents = new Map<string, Uint8Array | undefined>(rels.map((rel) => [rel, undefined]))
   const queue = rels.values()
   const worker = async () => {
-    for (const rel of queue) contents.set(rel, await readIfSafe(files, `${folder}/${rel}`))
+    for (const rel of queue) contents.set(rel, await readIfSafe(files, `${folder}/${rel}`, (reason) => onRefused?.({ path: rel, reason })))
   }
   await Promise.all(Array.from({ length: PARALLEL_READS }, worker))
   return new Map([...contents].filter((entry): entry is [string, Uint8Array] => entry[1] !== undefined))
 }
 
 /**
- * The bytes of a file. Undefined when the file does not exist, or is a link, a pipe or has an unsafe name. A file that is too large throws.
+ * The bytes of a file. Undefined when the file does not exist. Also undefined when it is a link or a pipe, has an unsafe name or can not be
+ * opened; then `onRefused` is called with the reason. A file that is too large throws.
  */
-export async function readIfSafe(files: Files, path: string): Promise<Uint8Array | undefined> {
+export async function readIfSafe(
+  files: Files,
+  path: string,
+  onRefused?: (reason: UnsafeFileReason) => void,
+): Promise<Uint8Array | undefined> {
   try {
     return await files.read(path)
   } catch (error) {
-    if (error instanceof Failure && error.code === 'file.unsafe' && error.details.reason !== 'too_large') return undefined
-    throw error
+    if (!(error instanceof Failure && error.code === 'file.unsafe' && error.details.reason !== 'too_large')) throw error
+    onRefused?.(error.details.reason as UnsafeFileReason)
+    return undefined
   }
 }
 

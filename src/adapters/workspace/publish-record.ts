@@ -1,6 +1,7 @@
 import type { WorkspaceScope } from '../../core/announce/workspace-section.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
+import type { SkippedEntry, UnsafeFileReason } from '../../ports/files.ts'
+import type { PublishOutcome, PublishRecord, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { countScopes } from './describe.ts'
 import { excludedPart, foldersAbove, scopeOf } from './names.ts'
@@ -27,9 +28,9 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
         ...fields,
       },
     }),
-    skipped: (reason: 'workspace_not_materialized' | 'empty_workspace'): PublishOutcome => ({
+    skipped: (reason: 'workspace_not_materialized' | 'empty_workspace', fields: RecordFields = {}): PublishOutcome => ({
       status: 'skipped',
-      record: { status: 'skipped', ...common, committed: false, skipped: true, reason },
+      record: { status: 'skipped', ...common, committed: false, skipped: true, reason, ...fields },
     }),
     failed: (message: string): PublishOutcome => ({
       status: 'failed',
@@ -46,38 +47,91 @@ export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly 
 
 const MAX_LEFT_OUT = 12
 
-/**
- * The field `left_out` of the publish record. It is about files of the turn that its version lacks. It lists folders, such as
- * `app/node_modules`, with the number of such files in each. The folder of a file is the one with an excluded name, or else the outermost
- * folder of which the version has no file. The model sees the names.
- */
-export function leftOutField(leftOut: readonly string[], published: Iterable<string>): { readonly left_out?: readonly WorkspaceScope[] } {
-  if (leftOut.length === 0) return {}
-  const folders = new Set([...published].flatMap(foldersAbove))
-  const nameOf = (rel: string) => excludedPart(rel) ?? foldersAbove(rel).find((folder) => !folders.has(folder)) ?? rel
-  const counts = new Map<string, number>()
-  for (const name of leftOut.map((rel) => safePart(nameOf(rel)))) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return { left_out: [...counts].slice(0, MAX_LEFT_OUT).map(([name, files]) => ({ name, files })) }
+/** The files of a turn that its version lacks, although they are in its folder. Paths are below `files/`. */
+interface LeftOutFiles {
+  /** Files that were left out because of their names, or because a `.gitignore` names them. */
+  readonly ignored: readonly string[]
+  /** Links and other entries that can not be stored. */
+  readonly skipped: readonly SkippedEntry[]
 }
 
-/** The path, or the innermost folder above it whose name is safe. A program can put lines of text into the name of a file. */
-function safePart(rel: string): string {
-  if (unsafeReason(rel) === undefined) return rel
-  return foldersAbove(rel).findLast((folder) => unsafeReason(folder) === undefined) ?? 'files'
+/**
+ * The field `left_out` of the publish record. It lists folders, such as `app/node_modules`, with the number of left-out files in each. The
+ * folder of a file is the one with an excluded name, or else the outermost folder of which the version has no file. The model sees the
+ * names.
+ */
+export function leftOutField(
+  { ignored, skipped }: LeftOutFiles,
+  published: Iterable<string>,
+): Pick<PublishRecord, 'left_out' | 'left_out_more'> {
+  if (ignored.length + skipped.length === 0) return {}
+  const folders = new Set([...published].flatMap(foldersAbove))
+  const nameOf = (rel: string) => excludedPart(rel) ?? foldersAbove(rel).find((folder) => !folders.has(folder)) ?? rel
+  const groups = new Map<string, { readonly name: string; readonly reason?: UnsafeFileReason; readonly rels: string[] }>()
+  const isSkipped = createPathSet(skipped)
+  const named = ignored.filter((rel) => !isSkipped(rel)).map((rel) => ({ path: rel, reason: undefined }))
+  for (const { path, reason } of [...named, ...skipped]) {
+    const isIgnored = reason === undefined || excludedPart(path) !== undefined
+    const group = { name: printablePart(nameOf(path)), ...(!isIgnored && { reason }), rels: [] }
+    const key = `${group.name}\n${isIgnored ? '' : reason}`
+    groups.set(key, groups.get(key) ?? group)
+    groups.get(key)?.rels.push(path)
+  }
+  const all = [...groups.values()].map(({ name, reason, rels: [first = name, ...more] }) => ({
+    name: reason !== undefined && more.length === 0 ? printablePart(first) : name,
+    files: more.length + 1,
+    ...(reason !== undefined && { reason }),
+  }))
+  const count = all.length - MAX_LEFT_OUT
+  return { left_out: all.slice(0, MAX_LEFT_OUT), ...(count > 0 && { left_out_more: count }) }
 }
+
+/** Makes a function that tells whether a path is one of these entries or is below one of them. */
+function createPathSet(entries: readonly SkippedEntry[]): (rel: string) => boolean {
+  const paths = new Set(entries.map(({ path }) => path))
+  return (rel) => paths.size > 0 && (paths.has(rel) || foldersAbove(rel).some((folder) => paths.has(folder)))
+}
+
+/** The path, or the innermost folder above it that can be printed. A program can put lines of text into the name of a file. */
+function printablePart(rel: string): string {
+  return isPrintable(rel) ? rel : (foldersAbove(rel).findLast(isPrintable) ?? 'files')
+}
+
+const isPrintable = (rel: string) => unsafeReason(rel) === undefined || (rel.length <= 200 && [...rel].every((c) => c >= ' ' && c <= '~'))
 
 /**
  * The files of the new version, by path below `files/`. A scope that the turn has checked out whole contains exactly the turn's files. In
  * the other scopes, the turn's files are laid over those of the version before. A file is deleted only if the folder of the turn has
- * contained it.
+ * contained it. A file that is still there, but can not be read, stays as it was in the version before.
  */
-export function nextLineage<T>(before: ReadonlyMap<string, T>, ofTurn: ReadonlyMap<string, T>, held: HeldFiles): ReadonlyMap<string, T> {
+export function nextLineage<T>(
+  before: ReadonlyMap<string, T>,
+  ofTurn: ReadonlyMap<string, T>,
+  held: HeldFiles,
+  skipped: readonly SkippedEntry[],
+): ReadonlyMap<string, T> {
+  const isUnread = createPathSet(skipped.filter(({ reason }) => unreadReasons.has(reason)))
   const folders = new Set([...ofTurn.keys()].flatMap(foldersAbove))
   const isReplaced = (rel: string) => ofTurn.has(rel) || folders.has(rel) || foldersAbove(rel).some((folder) => ofTurn.has(folder))
-  const isKept = (rel: string) => !held.scopes.has(scopeOf(rel)) && !held.paths.has(rel) && !isReplaced(rel)
+  const isDeleted = (rel: string) => (held.scopes.has(scopeOf(rel)) || held.paths.has(rel)) && !isUnread(rel)
+  const isKept = (rel: string) => !isDeleted(rel) && !isReplaced(rel)
   const others = [...before].filter(([rel]) => isKept(rel))
   return new Map([...others, ...ofTurn].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
+
+/**
+ * Adds to the skipped entries of a listing the files that could not be read. Entries below another one are not added. Neither are paths at
+ * which a program has put a folder in place of a file, or a file in place of a folder.
+ */
+export function addUnread(listed: readonly SkippedEntry[], refused: readonly SkippedEntry[]): readonly SkippedEntry[] {
+  const isListed = createPathSet(listed)
+  const added = refused.filter(({ path, reason }) => reason !== 'not_a_file' && reason !== 'not_a_folder' && !isListed(path))
+  const paths = new Set(added.map(({ path }) => path))
+  return [...listed, ...added.filter(({ path }) => !foldersAbove(path).some((folder) => paths.has(folder)))]
+}
+
+/** The reasons of files and folders that are there, but can not be read. */
+const unreadReasons: ReadonlySet<UnsafeFileReason> = new Set(['hard_link_blocked', 'no_access'])
 
 /** What the folder of a turn has contained since the turn began. */
 interface HeldFiles {

@@ -72,6 +72,8 @@ export interface WorkspaceKind {
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, checkedOut: CheckedOutFiles): Promise<void>
+  /** Runs after a program ran. A kind needs it only if it keeps its own data about the folder. */
+  programRan?(): void
   publish: Workspace['publish']
   /** Removes the folder of a closed turn, after its files were removed, and everything that this kind stored for the running turn. */
   removeTurn(turnId: string): Promise<void>
@@ -154,7 +156,10 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
         await kind.removeTurn(turnId)
       }
     },
-    programRan: view.forget,
+    programRan() {
+      view.forget()
+      kind.programRan?.()
+    },
     async describe(turnId) {
       const facts = await describeTurn(turnId)
       return { ...facts, ...(await kind.describe(turnId, view, lastPublish)) }

@@ -60,27 +60,42 @@ const Scopes = z
   .optional()
   .catch(undefined)
 
+const LeftOut = z
+  .array(z.object({ name: z.string(), files: z.number(), reason: z.string().optional().catch(undefined) }))
+  .optional()
+  .catch(undefined)
+
 const PublishPayload = z.looseObject({
   status: z.string(),
   turn_id: z.string(),
   message: z.string().optional().catch(undefined),
   scopes: Scopes,
-  left_out: Scopes,
+  left_out: LeftOut,
+  left_out_more: z.number().optional().catch(undefined),
   parent_unavailable: z.string().optional().catch(undefined),
 })
 
 export const readWorkspacePublish = oncePerBlockOfType(['react.workspace.publish'], (block) => parseJsonAs(PublishPayload, block.text))
 
+/** Files of a turn that its version lacks. `name` is the path of a file, or of a folder with several such files. */
+interface LeftOutFiles {
+  readonly name: string
+  readonly files: number
+  /** Why the files can not be stored, such as `symlink_blocked`. Undefined when they were left out because of their names. */
+  readonly reason?: string | undefined
+}
+
 interface PublishFacts {
   readonly status: string
   readonly turn_id: string
   readonly message?: string | undefined
-  readonly left_out?: readonly { readonly name: string; readonly files: number }[] | undefined
+  readonly left_out?: readonly LeftOutFiles[] | undefined
+  readonly left_out_more?: number | undefined
   readonly parent_unavailable?: string | undefined
 }
 
 /** A notice that the publish failed, or that the version lacks files. Undefined when the version has all files. */
-export function publishNotice({ status, turn_id, message, left_out, parent_unavailable }: PublishFacts): Notice | undefined {
+export function publishNotice({ status, turn_id, message, parent_unavailable, ...leftOut }: PublishFacts): Notice | undefined {
   if (status === 'failed') {
     const reason = message === undefined ? '' : ` Reason: ${message}`
     return {
@@ -94,10 +109,31 @@ export function publishNotice({ status, turn_id, message, left_out, parent_unava
       message: `The version of ${parent_unavailable} can not be reached, so the saved version of ${turn_id} has only the files of ${turn_id}.`,
     }
   }
-  if (!left_out || left_out.length === 0) return undefined
-  const names = left_out.map(({ name, files }) => `${name} (${files} ${files === 1 ? 'file' : 'files'})`)
-  return {
-    code: 'workspace_files_left_out',
-    message: `The saved version of ${turn_id} lacks files that programs can make again: ${names.join(', ')}`,
-  }
+  return leftOutNotice(turn_id, leftOut)
 }
+
+function leftOutNotice(turnId: string, { left_out = [], left_out_more = 0 }: Pick<PublishFacts, 'left_out' | 'left_out_more'>) {
+  if (left_out.length === 0) return undefined
+  const describe = ({ name, files, reason }: LeftOutFiles) =>
+    `${name} (${files} ${files === 1 ? 'file' : 'files'}${reason === undefined ? '' : `, ${reasonTexts.get(reason) ?? reason}`})`
+  const namesOf = (list: readonly LeftOutFiles[]) => list.map(describe).join(', ')
+  const [ignored, unsaved] = [left_out.filter(({ reason }) => reason === undefined), left_out.filter(({ reason }) => reason !== undefined)]
+  const sentences = [
+    ...(ignored.length > 0 ? [`The saved version of ${turnId} lacks files that programs can make again: ${namesOf(ignored)}`] : []),
+    ...(unsaved.length > 0
+      ? [
+          `The saved version of ${turnId} lacks files that can not be saved: ${namesOf(unsaved)}. To keep one, copy its content to a new file`,
+        ]
+      : []),
+    ...(left_out_more > 0 ? [`${left_out_more} more are not named here`] : []),
+  ]
+  return { code: 'workspace_files_left_out', message: sentences.join('. ') }
+}
+
+const reasonTexts: ReadonlyMap<string, string> = new Map([
+  ['symlink_blocked', 'symbolic link'],
+  ['hard_link_blocked', 'hard link'],
+  ['not_a_file', 'not a regular file'],
+  ['unsafe_path', 'name not allowed'],
+  ['no_access', 'no permission to read'],
+])

@@ -97,7 +97,7 @@ function describeRefusing({ describe, it, expect }: TestRunner, name: string, cr
         await expect(files.replaceFolder('safe', new Map([[path, bytes('x')]]))).rejects.toMatchObject(unsafe('unsafe_path'))
         if (path !== '') await expect(files.list(path)).rejects.toMatchObject(unsafe('unsafe_path'))
       }
-      expect(await files.list('')).toEqual({ files: [], truncated: false })
+      expect(await files.list('')).toEqual({ files: [], truncated: false, skipped: [] })
     })
 
     it('rejects a folder where a file is expected, and a file where a folder is expected', async () => {
@@ -188,6 +188,14 @@ function describeListing({ describe, it, expect }: TestRunner, name: string, cre
       expect(await upTo(2)).toEqual({ paths: ['a/1', 'b/1'], truncated: true })
       expect(await upTo(4)).toEqual({ paths: ['a/1', 'b/1', 'b/2', 'c'], truncated: false })
       expect(await upTo(0)).toEqual({ paths: [], truncated: true })
+    })
+
+    it('skips no file that was written through it, and tells with the limit 0 whether there are files', async () => {
+      const files = await create()
+      expect(await files.list('a', { limit: 0 })).toEqual({ files: [], truncated: false, skipped: [] })
+      for (const path of ['a/b/c', 'a/.env', 'a/with space']) await files.write(path, bytes('x'))
+      expect((await files.list('', { dotEntries: true })).skipped).toEqual([])
+      expect(await files.list('a', { limit: 0 })).toEqual({ files: [], truncated: true, skipped: [] })
     })
   })
 }

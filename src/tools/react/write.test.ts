@@ -114,7 +114,7 @@ describe('react.write', () => {
       type === 'react.tool.result' ? [(JSON.parse(text ?? '') as { error: { code: string } }).error.code] : [],
     )
     expect(errors).toEqual(paths.map(() => 'unsafe_path'))
-    expect(await (await harness.workspaces.open(localScope, 'c1')).files.list('')).toEqual({ files: [], truncated: false })
+    expect(await (await harness.workspaces.open(localScope, 'c1')).files.list('')).toEqual({ files: [], truncated: false, skipped: [] })
     expect(await codesOf(harness)).toEqual(paths.map(() => 'tool_result_error'))
   })
 

@@ -1,12 +1,12 @@
 import type { BlobRef } from '../../../core/block/index.ts'
 import { filePath } from '../../../core/path/build.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import type { Files } from '../../../ports/files.ts'
+import type { Files, SkippedEntry } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
-import { filesFolder, listBelow, readFiles, type StoredFile, sha256Of, type Version } from '../files.ts'
+import { filesFolder, listFolder, readFiles, type StoredFile, sha256Of, type Version } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
-import { findHeldFiles, leftOutField, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
+import { addUnread, findHeldFiles, leftOutField, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { type CustomVersions, changesBetween, nextManifest, storeManifest } from './versions.ts'
 
 interface CustomPublishContext {
@@ -27,14 +27,17 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
   const checkedOut = await readCheckoutRecord(runtime, turnId)
   const kept = await findKeptFiles(turnId, history, checkedOut)
   const held = findHeldFiles(checkedOut, kept.made)
-  const listed = [...(await listBelow(files, filesFolder(turnId))).keys()]
-  if (!held && listed.length === 0) return outcomes.skipped('workspace_not_materialized')
-  const contents = await readFiles(files, filesFolder(turnId), listed.filter(kept.has))
-  const leftOut = listed.filter((rel) => !kept.has(rel))
+  const folder = await listFolder(files, filesFolder(turnId))
+  const listed = [...folder.files.keys()]
+  if (!held && listed.length + folder.skipped.length === 0) return outcomes.skipped('workspace_not_materialized')
+  const refused: SkippedEntry[] = []
+  const contents = await readFiles(files, filesFolder(turnId), listed.filter(kept.has), (entry) => refused.push(entry))
+  const skipped = addUnread(folder.skipped, refused)
+  const leftOut = leftOutField({ ignored: listed.filter((rel) => !kept.has(rel)), skipped }, contents.keys())
   const parent = previous === undefined ? undefined : await versions.load(previous, history)
   const before: Version = parent?.version ?? new Map()
-  const next = nextLineage(before, await versionOf(contents, before, turnId, history), held ?? nothingHeld)
-  if (!parent && next.size === 0) return outcomes.skipped('empty_workspace')
+  const next = nextLineage(before, await versionOf(contents, before, turnId, history), held ?? nothingHeld, skipped)
+  if (!parent && next.size === 0) return outcomes.skipped('empty_workspace', leftOut)
 
   const manifest = nextManifest(parent && previous !== undefined ? { turnId: previous, ...parent } : undefined, next)
   const changed = changesBetween(before, next)
@@ -51,7 +54,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     files: next.size,
     scopes: recordedScopes(next),
     manifest: stored.manifest,
-    ...leftOutField(leftOut, contents.keys()),
+    ...leftOut,
     // the version before was stored by another kind of workspace
     ...(!parent && previous !== undefined && { parent_unavailable: previous }),
   }

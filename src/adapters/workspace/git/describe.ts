@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import { countScopes } from '../describe.ts'
 import type { FolderView } from '../folder-view.ts'
-import { isExcluded } from '../names.ts'
 import type { KindFacts, WorkspaceKind } from '../workspace.ts'
 import { commitSubject, type Lineage } from './lineage.ts'
-import { readTurnChanges, type TurnIndex } from './turn-index.ts'
+import { hasChanges, type TurnIndex } from './turn-index.ts'
 
 type RepositoryStatus = 'clean' | 'dirty' | 'uninitialized'
 
@@ -63,13 +62,8 @@ function createStatusReader(lineage: Lineage, index: (turnId: string) => TurnInd
     if (!existsSync(join(turnIndex.turnRoot, '.git'))) return 'uninitialized'
     const isKnown = known?.turnId === turnId && known.generation === generation
     if (isKnown && known?.writes === writes) return known.status
-    const status = isKnown ? 'dirty' : await statusOf(lineage, turnIndex)
+    const status = isKnown || (await hasChanges(lineage, turnIndex)) ? 'dirty' : 'clean'
     known = { turnId, generation, writes, status }
     return status
   }
-}
-
-async function statusOf(lineage: Lineage, index: TurnIndex): Promise<RepositoryStatus> {
-  const { changed } = await readTurnChanges(lineage, index)
-  return [...changed].some((rel) => !isExcluded(rel)) ? 'dirty' : 'clean'
 }

@@ -52,6 +52,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
       let adopted: { readonly previous: string | undefined; readonly history: RecordedFiles } | undefined
       let latest: string | undefined // the commit of the latest version
+      let programRan = true // whether a program may have changed the folder of the running turn
       const repository = (turnId: string) => ({ turnId, parent: latest, lineage, index: index(turnId), program: options.program })
       return createWorkspace(folders, {
         implementation: 'git',
@@ -65,7 +66,9 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           if (origin) await origin.fetchBranch()
           const base = adopted ? await findBase(turnId, adopted.previous, { lineage, origin, history: adopted.history }) : undefined
           latest = base ? base.commit : await lineage.commitOf(lineage.refs.branch)
-          await folders.files.list(turnId, { limit: 1 }) // the first use of the files finishes replacements that a dead process has begun
+          // the first use of the files finishes replacements that a dead process has begun
+          const found = await folders.files.list(turnId, { limit: 1, dotEntries: true })
+          programRan = found.files.length + found.skipped.length > 0
           await ensureTurnRepository(repository(turnId))
         },
         async afterCheckout(turnId, { mode, storedFiles }) {
@@ -74,13 +77,17 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           await renewTurnRepository(repository(turnId))
         },
         async publish(turnId, request, history) {
-          const outcome = await publishGit(turnId, request, { lineage, origin, index: index(turnId), ...folders, history })
+          const context = { lineage, origin, index: index(turnId), ...folders, history, mayHaveOtherEntries: programRan }
+          const outcome = await publishGit(turnId, request, context)
           latest = commitInRecord(outcome.record) ?? latest
           return outcome
         },
         async removeTurn(turnId) {
           await rm(index(turnId).file, { force: true })
           await options.removeFiles(turnFolder(home, turnId))
+        },
+        programRan() {
+          programRan = true
         },
         describe: createGitDescriber(lineage, index, () => latest),
       })

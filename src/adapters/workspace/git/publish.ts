@@ -3,13 +3,13 @@ import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
-import { filesFolder, isEmpty } from '../files.ts'
+import { filesFolder, isEmpty, listSkipped } from '../files.ts'
 import { findKeptFiles } from '../kept-files.ts'
-import { findHeldFiles, leftOutField, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
+import { addUnread, findHeldFiles, leftOutField, nextLineage, nothingHeld, publishOutcomes, recordedScopes } from '../publish-record.ts'
 import { type CommittedFiles, findBase, readHead, snapshotMessage } from './base.ts'
 import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
-import { listIgnored, readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
+import { readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
 
 interface GitPublishContext {
   readonly lineage: Lineage
@@ -18,6 +18,8 @@ interface GitPublishContext {
   readonly files: Files
   readonly runtime: Files
   readonly history: RecordedFiles
+  /** Whether the folder of the turn may have entries that are not files, such as pipes. git does not list them. Only programs make them. */
+  readonly mayHaveOtherEntries: boolean
 }
 
 const MAX_RETRIES = 3
@@ -27,30 +29,31 @@ const MAX_RETRIES = 3
  * the journal names. The branch and the ref of the turn's version are set in one step, if the branch has not moved since it was read.
  */
 export async function publishGit(turnId: string, { previous, at }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
-  const { lineage, index, files, runtime, history } = context
+  const { lineage, index, files, runtime, history, mayHaveOtherEntries } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
   await makeTurnRoot(index)
   const finding = findBase(turnId, previous, context) // runs while the folder of the turn is read
   finding.catch(() => {}) // a failure is thrown by `await finding` below
-  const [checkedOut, hasNoFiles, changes, ignored] = await Promise.all([
+  const [checkedOut, hasNoFiles, listed, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
     isEmpty(files, filesFolder(turnId)),
+    mayHaveOtherEntries ? listSkipped(files, filesFolder(turnId)) : [],
     readTurnChanges(lineage, index),
-    listIgnored(lineage, index),
   ])
   const kept = await findKeptFiles(turnId, history, checkedOut)
   const held = findHeldFiles(checkedOut, kept.made)
-  if (!held && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
-  const { hashes, contents, refused } = await readTurnFiles(changes, files, turnId, kept)
-  const leftOut = [...ignored.filter((rel) => !hashes.has(rel)), ...refused]
+  const { hashes, contents, excluded, refused } = await readTurnFiles(changes, files, turnId, kept)
+  const skipped = addUnread(listed, refused)
+  if (!held && hasNoFiles && skipped.length === 0) return outcomes.skipped('workspace_not_materialized')
+  const leftOut = leftOutField({ ignored: [...changes.ignored, ...excluded].filter((rel) => !hashes.has(rel)), skipped }, hashes.keys())
   const base = await finding
-  const version = nextLineage(base.hashes, hashes, held ?? nothingHeld)
-  if (base.commit === undefined && version.size === 0) return outcomes.skipped('empty_workspace')
+  const version = nextLineage(base.hashes, hashes, held ?? nothingHeld, skipped)
+  if (base.commit === undefined && version.size === 0) return outcomes.skipped('empty_workspace', leftOut)
   const commit = await commitVersion(context, turnId, { version, base, contents, now: Date.parse(at) })
   const fields = {
     scopes: recordedScopes(version),
-    ...leftOutField(leftOut, hashes.keys()),
+    ...leftOut,
     commit_sha: commit,
     lineage_ref: lineage.refs.branch,
     version_ref: lineage.refs.version(turnId),

@@ -1,9 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
-import type { Files } from '../../../ports/files.ts'
+import type { Files, SkippedEntry } from '../../../ports/files.ts'
 import { filesFolder, listBelow, readIfSafe } from '../files.ts'
 import type { KeptFiles } from '../kept-files.ts'
+import { isExcluded } from '../names.ts'
 import type { CheckedOutFiles } from '../workspace.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
@@ -24,6 +25,11 @@ interface TurnChanges {
    * does not list its files. The path is empty when `files/` itself is a repository.
    */
   readonly changed: ReadonlySet<string>
+  /**
+   * The files that git ignores, because of their names or a `.gitignore`. Of these, only files that a tool made or that the turn checked
+   * out are published.
+   */
+  readonly ignored: readonly string[]
 }
 
 /** Updates the index after a checkout. Files that are in no version are not in the index, and git treats them as new. */
@@ -42,53 +48,60 @@ function ignoreStaleEntries(error: unknown): void {
   if (!(error instanceof Failure)) throw error
 }
 
-/** Compares the folder of the turn with its index. Files that git ignores are left out. A changed path may be a link or a pipe. */
+/**
+ * Compares the folder of the turn with its index. A changed path may be a link. A file behind a link to a folder counts as removed. The
+ * lineage has no HEAD, so git prints every file of the index, with its hash.
+ */
 export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<TurnChanges> {
-  const printed = await lineage.git(['ls-files', '-z', '-t', '-s', '-c', '-m', '-d', '-o', '--exclude-standard', '--', 'files'], {
-    index: file,
-    workTree: turnRoot,
-  })
+  const printed = await lineage.git(
+    ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--ignored', '--no-renames', '--ignore-submodules=all', '--', 'files'],
+    { index: file, workTree: turnRoot },
+  )
   const unchanged = new Map<string, string>()
   const changed = new Set<string>()
+  const ignored: string[] = []
   for (const record of outputRecords(printed)) {
-    const [, tag, hash, path] = /^(\S) (?:\d+ ([0-9a-f]+) \d\t)?files\/(.*)$/s.exec(record) ?? []
-    if (path === undefined) continue
-    if (tag === 'H' && hash !== undefined) unchanged.set(path, hash)
-    else changed.add(path)
+    const [, other, otherPath = '', state, hash = '', path = ''] = statusRecord.exec(record) ?? []
+    if (other === '?') changed.add(otherPath)
+    else if (other === '!')
+      ignored.push(otherPath.replace(/\/$/, '')) // an ignored nested repository ends with a slash
+    else if (state === '.') unchanged.set(path, hash)
+    else if (state !== undefined) changed.add(path)
   }
-  for (const path of changed) unchanged.delete(path)
-  return { unchanged, changed }
+  return { unchanged, changed, ignored }
 }
 
-/**
- * The files that git ignores, because of their names or a `.gitignore`. Of these, only files that a tool made or that the turn checked out
- * are published.
- */
-export async function listIgnored(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<readonly string[]> {
-  const printed = await lineage.git(['ls-files', '-z', '-o', '-i', '--exclude-standard', '--', 'files'], {
+/** A line of `git status`: `? <path>` or `! <path>`, or the state and hash of a file of the index, with fields that are not used. */
+const statusRecord = /^(?:([?!]) files\/(.*)|1 .(.) \S+ \d+ \d+ \d+ [0-9a-f]+ ([0-9a-f]+) files\/(.*))$/s
+
+/** Whether the turn has changed, added or removed a file that it will publish. */
+export async function hasChanges(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<boolean> {
+  const printed = await lineage.git(['ls-files', '-z', '-m', '-d', '-o', '--exclude-standard', '--', 'files'], {
     index: file,
     workTree: turnRoot,
   })
-  return outputRecords(printed).map((path) => path.slice('files/'.length).replace(/\/$/, '')) // an ignored nested repository ends with a slash
+  return outputRecords(printed).some((path) => !isExcluded(path))
 }
 
 /**
  * Reads the files of a turn. `hashes` are the hashes of the files that the version will contain, by path. `contents` are the bytes that the
- * repository may not have yet, by hash. `refused` are the paths of changed files that the version will not contain.
+ * repository may not have yet, by hash. `excluded` are the paths of changed files whose names the version will not contain. `refused` are
+ * changed files that can not be read.
  */
 export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string, kept: KeptFiles) {
   const hashes = new Map(changes.unchanged)
   const contents = new Map<string, Uint8Array>()
+  const refused: SkippedEntry[] = []
   const changed = await expandRepositories(changes.changed, files, turnId)
   const unlisted = [...kept.always].filter((rel) => !hashes.has(rel)) // a `.gitignore` may hide them from git
   for (const rel of new Set([...changed.filter(kept.has), ...unlisted])) {
-    const bytes = await readIfSafe(files, `${filesFolder(turnId)}/${rel}`)
+    const bytes = await readIfSafe(files, `${filesFolder(turnId)}/${rel}`, (reason) => refused.push({ path: rel, reason }))
     if (!bytes) continue
     const hash = gitBlobHash(bytes)
     hashes.set(rel, hash)
     contents.set(hash, bytes)
   }
-  return { hashes, contents, refused: changed.filter((rel) => !kept.has(rel)) }
+  return { hashes, contents, excluded: changed.filter((rel) => !kept.has(rel)), refused }
 }
 
 /** Replaces each nested repository by the files in it, without its `.git`. These files are published like all others. */
