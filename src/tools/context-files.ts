@@ -45,8 +45,10 @@ export async function flushContext(
   calls: readonly CallRecord[],
 ): Promise<void> {
   const write = (path: string, value: unknown, replacer?: Replacer) => runtime.write(path, Buffer.from(JSON.stringify(value, replacer)))
-  await write('timeline.json', toPayload(timeline), dropHandles)
-  await write('sources_pool.json', { sources: timeline.sources.rows, next_sid: timeline.sources.next_sid })
+  await Promise.all([
+    write('timeline.json', toPayload(timeline), dropHandles),
+    write('sources_pool.json', { sources: timeline.sources.rows, next_sid: timeline.sources.next_sid }),
+  ])
   for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
 

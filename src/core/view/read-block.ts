@@ -104,10 +104,18 @@ function deliveredFile(block: Block): readonly BlockEvent[] {
 }
 
 function toolResult(block: Block): BlockEvent {
-  const { id: blockId, turn_id: turnId, ts, path, mime, text } = block
-  const outcome = readFailure(text)
+  const { id: blockId, turn_id: turnId, ts, path, mime, text, meta } = block
+  const outcome = execFailure(meta?.exec_report) ?? readFailure(text)
   const isOutput = path?.startsWith('tc:') ?? false
   return { blockId, turnId, ts, kind: 'tool.result', callId: callIdOf(block), path, mime, text, ...outcome, isOutput }
+}
+
+/** The error in the report of an exec tool. Undefined for other results, and when the program and its files have no error. */
+function execFailure(report: unknown) {
+  if (!isObject(report) || report.status !== 'error') return undefined
+  const [problem] = Array.isArray(report.file_errors) ? report.file_errors : []
+  const error = isObject(report.runtime_error) ? report.runtime_error : problem
+  return { failed: true, error: isObject(error) ? { code: String(error.code), message: String(error.message) } : undefined }
 }
 
 function readFailure(text: string | undefined) {

@@ -24,10 +24,13 @@ import {
   userEventBlock,
   userPromptBlock,
 } from '../block/index.ts'
+import type { JsonObject } from '../json.ts'
 import type { Change } from '../timeline/change.ts'
 import { toPayload } from '../timeline/payload.ts'
 import { emptyTimeline } from '../timeline/timeline.ts'
+import { readBlocks } from './read-block.ts'
 import { readChange } from './read-change.ts'
+import { blocksForUser } from './user-blocks.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 const origin = { turnId: 't1', callId: 'c1', iteration: 2, ts }
@@ -190,4 +193,27 @@ describe('what an entry shows', () => {
       { kind: 'plan', plan: undefined },
     ])
   })
+})
+
+it('shows operators and users that a program failed, and only operators why', () => {
+  const report = (facts: JsonObject): Block => ({
+    id: 'b_1',
+    ...toolResultBlock(origin, { mime: 'text/markdown', text: 'Runtime error: …', meta: { visibility: 'internal', exec_report: facts } }),
+  })
+  const results = (block: Block) =>
+    readBlocks([block]).flatMap((event) => (event.kind === 'tool.result' ? [{ failed: event.failed, error: event.error }] : []))
+  const forUser = (block: Block) => blocksForUser([block], { thinking: 'shown' })[0] as Block
+  const failed = report({ status: 'error', runtime_error: { code: 'timeout', message: 'too slow' }, file_errors: [] })
+  const partial = report({
+    status: 'error',
+    runtime_error: null,
+    file_errors: [{ path: 'p', code: 'missing_file', message: 'file not produced' }],
+  })
+  expect([failed, partial, report({ status: 'success', runtime_error: null, file_errors: [] })].flatMap(results)).toEqual([
+    { failed: true, error: { code: 'timeout', message: 'too slow' } },
+    { failed: true, error: { code: 'missing_file', message: 'file not produced' } },
+    { failed: false, error: undefined },
+  ])
+  expect(results(forUser(failed))).toEqual([{ failed: true, error: undefined }])
+  expect(JSON.stringify(forUser(failed))).not.toContain('too slow')
 })

@@ -222,7 +222,8 @@ function withheld(block: Block, why: 'internal' | 'thinking', text = withheldTex
 }
 
 /** The text of a withheld block. It is empty, except for a failed call: users see that the call failed. */
-function withheldText({ type, text }: Block): string {
+function withheldText({ type, text, meta }: Block): string {
+  if (type === 'react.tool.result' && isObject(meta?.exec_report) && meta.exec_report.status === 'error') return '{"ok":false}'
   if (type !== 'react.tool.result' || !text?.includes('false')) return ''
   const output = parseJson(text)
   return isObject(output) && output.ok === false ? '{"ok":false}' : ''

@@ -12,6 +12,8 @@ import { callToolFromCode } from './tool-calls.ts'
 /** Answers the requests of one running program, and collects what its tool calls returned for the timeline. */
 export interface Answers {
   readonly answer: SandboxProgram['answer']
+  /** Call it when the program has ended. Cancels the tools that still run for the program, and waits for them. */
+  close(): Promise<void>
   /** One record for each tool that the program called, for the report. */
   calls(): readonly JsonObject[]
   /** The sources, files, notices and blocks of the called tools. They become part of the result of the exec tool. */
@@ -22,6 +24,8 @@ export interface Answers {
 export function createAnswers(call: Call, workspace: Workspace, options: ExecOptions): Answers {
   const calls: JsonObject[] = []
   const parts: OutcomeParts[] = []
+  const ended = new AbortController()
+  const signal = AbortSignal.any([call.signal, ended.signal])
   let started = 0
   let { sources: pool } = call.timeline
   let last: Promise<unknown> = Promise.resolve()
@@ -32,21 +36,29 @@ export function createAnswers(call: Call, workspace: Workspace, options: ExecOpt
     parts.push({ sources: rows })
   }
 
-  const current = (): Call => ({ ...call, timeline: { ...call.timeline, sources: pool }, workspace: async () => workspace })
+  const current = (): Call => ({ ...call, signal, timeline: { ...call.timeline, sources: pool }, workspace: async () => workspace })
 
   return {
     async answer(request) {
       if (request.kind === 'fetch_ctx') return fetchContext(request.path, current(), options.readers, addSources)
+      if (ended.signal.aborted) throw new Error('the program has ended')
       const number = ++started
       // One call after the other, because each call gets the SIDs that follow those of the call before.
-      const running = last.then(() => callToolFromCode(request, number, current(), options))
+      const running = last.then(async () => {
+        const { answer, record, results } = await callToolFromCode(request, number, current(), options)
+        calls.push(record)
+        if (results.sources) addSources(results.sources)
+        parts.push({ ...results, sources: [] })
+        return answer
+      })
       last = running.catch(() => undefined) // the program gets the error through `running`
-      const { answer, record, results } = await running
-      calls.push(record)
-      if (results.sources) addSources(results.sources)
-      parts.push({ ...results, sources: [] })
+      const answer = await running
       if (answer instanceof Error) throw answer
       return answer
+    },
+    async close() {
+      ended.abort(new DOMException('The program has ended.', 'AbortError'))
+      await last
     },
     calls: () => calls,
     results: () => joinParts(parts),

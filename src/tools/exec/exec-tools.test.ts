@@ -185,6 +185,30 @@ describe('a run', () => {
     ])
   })
 
+  it('has its result even if its program and its logs can not be stored, and the operator is told', async () => {
+    const problems: string[] = []
+    const inner = createHarness({ replies: [] }).workspaces
+    const workspaces = {
+      ...inner,
+      async open(...params: Parameters<typeof inner.open>) {
+        const workspace = await inner.open(...params)
+        const write = (path: string, ...rest: [Uint8Array]) =>
+          /^(?:logs|executed_programs)/.test(path) ? Promise.reject(new Error('disk full')) : workspace.runtime.write(path, ...rest)
+        return { ...workspace, runtime: { ...workspace.runtime, write } }
+      },
+    }
+    const harness = createHarness({
+      workspaces,
+      onProblem: ({ where }) => void problems.push(where),
+      sandbox: scriptedSandbox({ go: ({ write }) => write('files/a.txt', 'a') }),
+      replies: [reply.call(python, { contract: [{ filename: 'files/a.txt', description: 'a' }] }, { code: 'go' }), reply.answer('Done.')],
+    })
+    await harness.say('Go.')
+    const results = blocksOf(await harness.timeline()).filter(({ type }) => type === 'react.tool.result')
+    expect(results.map(({ text }) => text?.split('\n')[0])).toEqual(['Succeeded:', expect.stringContaining('artifact_path'), 'a'])
+    expect(problems).toEqual(['records of a program', 'records of a program'])
+  })
+
   it('is an error of the call and not of the turn if the sandbox throws', async () => {
     const sandbox: Sandbox = { ...scriptedSandbox({}), run: () => Promise.reject(new TypeError('no such folder')) }
     const { report } = await runInTurn(async () => {}, ['files/a.txt'], { sandbox })

@@ -21,8 +21,10 @@ export async function writeLogs(
 ): Promise<void> {
   const banner = `===== EXECUTION ${run.execId} START ${run.startedAt} =====`
   const dropped = logBytesDropped === 0 ? '' : `[${logBytesDropped} more bytes of output were dropped]`
-  await appendLog(runtime, 'logs/user.log', [banner, log, dropped])
-  await appendLog(runtime, 'logs/infra.log', [banner, sandboxLog, ending])
+  await Promise.all([
+    appendLog(runtime, 'logs/user.log', [banner, log, dropped]),
+    appendLog(runtime, 'logs/infra.log', [banner, sandboxLog, ending]),
+  ])
 }
 
 async function appendLog(runtime: Files, path: string, lines: readonly string[]): Promise<void> {

@@ -34,29 +34,37 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   const { callId: execId, turnId } = call.origin
   const code = call.code ?? ''
   const startedAt = call.clock.now()
-  await keepProgram(workspace.runtime, execId, language, code)
   const before = await producedPaths(folders.files, turnId)
   const answers = createAnswers(call, { ...workspace, files: folders.files }, options)
+  const context = await contextFiles(workspace.runtime, folders.runtime)
+  // It takes time to make files durable, so neither the program nor its result waits for the records of the run.
+  const kept = recorded(keepProgram(workspace.runtime, execId, language, code), call)
   const raw = await options.sandbox.run({
     execId,
     language: language.id,
     code,
-    folders: { out: folders.out, turn: turnId, work: folders.work, context: await contextFiles(workspace.runtime, folders.runtime) },
+    folders: { out: folders.out, turn: turnId, work: folders.work, context },
     timeoutSeconds: program.timeoutSeconds,
     signal: call.signal,
     tools: options.callable.map(({ id }) => id),
     answer: answers.answer,
   })
+  await answers.close()
   const report = withoutHostPaths(raw, folders)
-  await writeLogs(workspace.runtime, { execId, startedAt }, report, endingText(report))
+  const logged = recorded(writeLogs(workspace.runtime, { execId, startedAt }, report, endingText(report)), call)
   const files = await collectFiles(contract, folders.files, call, options)
   const undeclared = await keepUndeclared(before, contract, folders.files, call, options)
+  await Promise.all([kept, logged])
   const result: ProgramRun = { execId, report, ...files, undeclared, toolCalls: answers.calls() }
   const { report: execReport, error } = reportOf(result)
   const nested = answers.results()
   const artifacts = [...(nested.artifacts ?? []), ...files.artifacts, ...undeclared.artifacts]
   return reported(execReport, error, { ...nested, ...(artifacts.length > 0 && { artifacts }) })
 }
+
+/** Waits for a record of the run. If it can not be written, the operator is told. The result of the program does not depend on it. */
+const recorded = (writing: Promise<void>, { onProblem }: Call): Promise<void> =>
+  writing.catch((error: unknown) => onProblem?.({ where: 'records of a program', error }))
 
 const mainFiles = { python: 'main.py', javascript: 'main.mjs' } as const satisfies Record<SandboxLanguage['id'], string>
 

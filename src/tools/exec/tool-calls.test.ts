@@ -110,6 +110,21 @@ describe('a tool that a program calls', () => {
     expect(await callTool('a.slow')).toMatchObject({ ok: false, error: { code: 'tool_timeout' }, ret: null })
   })
 
+  it('is cancelled when the program ends before it, and is still recorded', async () => {
+    const started = Promise.withResolvers<void>()
+    const waits = tool('a.slow', (_, { signal }) => {
+      started.resolve()
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    const { callTool, answers } = await answersFor([waits])
+    const answer = callTool('a.slow')
+    await started.promise
+    await answers.close()
+    expect(answers.calls()).toEqual([{ tool_id: 'a.slow', ok: false, error_code: 'tool_cancelled' }])
+    expect(await answer).toMatchObject({ ok: false })
+    await expect(callTool('a.slow')).rejects.toThrow('the program has ended')
+  })
+
   it('rejects wrong parameters, and an exception of the tool is an error of the call', async () => {
     const strict = defineTool({
       id: 'a.strict',
