@@ -20,7 +20,7 @@ export {
   divergenceText,
   type PromptDivergence,
 } from './agent/replay/divergence.ts'
-export { type Replayed, replay } from './agent/replay/replay.ts'
+export type { Replayed } from './agent/replay/replay.ts'
 export type { RecordedStore, ReplayParts } from './agent/replay/setup.ts'
 export { type AgentSettings, defaultAgentSettings, type ModelSettings, type SourceSettings } from './agent/settings.ts'
 export { streamWithChannels } from './agent/stream-with-channels/stream.ts'
@@ -76,4 +76,4 @@ export type { KnowledgeHit, KnowledgeQuery, KnowledgeSearch } from './tools/reac
 export type { Knowledge, KnowledgeItem, Skill, Skills } from './tools/read/knowledge.ts'
 export type { ReadLimits } from './tools/read/window.ts'
 export type { Call, ExecReport, MadeArtifact, Outcome, Parameter, Records, Strategy, Tool, ToolError, VisiblePrompt } from './tools/tool.ts'
-export { type AgentOptions, createAgent, openStore, type StoreOptions } from './wiring.ts'
+export { type AgentOptions, createAgent, openStore, replay, type StoreOptions } from './wiring.ts'

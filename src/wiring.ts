@@ -4,6 +4,7 @@ import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
 import { createPdfReader } from './adapters/documents/pdf.ts'
+import { createDocumentRenderer } from './adapters/documents/renderer.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
 import { removeFolder } from './adapters/files/remove-folder.ts'
@@ -24,6 +25,8 @@ import { agentOptions, storeOptions } from './agent/agent-options.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
 import { createOwner } from './agent/conversation/owner.ts'
 import { createDeletion } from './agent/deletion.ts'
+import { type Replayed, replay as replayFrom } from './agent/replay/replay.ts'
+import type { RecordedStore, ReplayParts } from './agent/replay/setup.ts'
 import type { AgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import type { TokenCounter } from './core/estimate/tokens.ts'
@@ -32,7 +35,7 @@ import { checkOptions } from './core/options.ts'
 import { documentEligibleMimes } from './core/sources/source.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import type { BlobStore } from './ports/blobs.ts'
-import type { DocumentReader } from './ports/documents.ts'
+import type { DocumentReader, DocumentRenderer } from './ports/documents.ts'
 import type { Hosting } from './ports/hosting.ts'
 import type { Sandbox } from './ports/sandbox.ts'
 import type { ConversationStore } from './ports/store.ts'
@@ -56,7 +59,37 @@ export function createAgent(options: AgentOptions): Agent {
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, ...memoryFolders })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
-  return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
+  const parts = { bookkeeping, ...options, model, store, clock, documents, workspaces, settings }
+  if (options.builtIn?.rendering !== undefined) return createAgentFrom(parts)
+  const rendering = createDocumentRenderer()
+  return closingRenderer(createAgentFrom({ ...parts, builtIn: { ...options.builtIn, rendering } }), rendering)
+}
+
+/**
+ * Runs recorded turns again with the present code, the recorded responses and the recorded results of the tools. The agent has the built-in
+ * tools that `createAgent` offers. Reports the first difference in each turn. No model is called, no tool runs and nothing is written. With
+ * `turnId`, only this turn is replayed.
+ */
+export function replay(
+  store: RecordedStore,
+  conversationId: string,
+  parts: ReplayParts = {},
+  turnId?: string,
+): Promise<readonly Replayed[]> {
+  const builtIn = { rendering: createDocumentRenderer(), ...(parts as ReplayParts | null)?.builtIn }
+  const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
+  return replayFrom(store, conversationId, given, turnId)
+}
+
+/** The agent, whose `close` also closes the renderer. A renderer that the application passes is closed by the application. */
+function closingRenderer(agent: Agent, renderer: DocumentRenderer): Agent {
+  const { close } = agent
+  return Object.assign(agent, {
+    async close() {
+      await close()
+      await renderer.close()
+    },
+  })
 }
 
 /**
@@ -103,12 +136,13 @@ type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent'] }
 
-/** Opens the agent that the settings describe. `close` closes the agent, its store and its PDF reader. */
+/** Opens the agent that the settings describe. `close` closes the agent, its store, its PDF reader and its renderer. */
 export async function openAgent(
   settings: AgentConfiguration,
   { exitGraceMs = 0, ...options }: OpenOptions = {},
 ): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
   const documents = createPdfReader()
+  const rendering = createDocumentRenderer()
   const { model: _, settings: own, ...definition } = definitionOf(settings)
   const model = modelOf(settings.model, documents)
   const [store, sandbox] = await Promise.all([openStore(settings), options.sandbox ?? openSandbox(settings)])
@@ -123,6 +157,7 @@ export async function openAgent(
     hosting: openHosting(settings, store.blobs),
     documents,
     ...(sandbox && { sandbox }),
+    builtIn: { rendering, ...definition.builtIn },
     ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
     settings: { exitGraceMs, ...agentSettings(settings, own) },
   })
@@ -131,6 +166,7 @@ export async function openAgent(
     async close() {
       await agent.close()
       await documents.close()
+      await rendering.close()
       await store.close()
     },
   }
@@ -176,7 +212,7 @@ export async function openArchive(
     owner,
     hosting,
     workspaces,
-    agentParts: { settings: agentSettings(settings) },
+    agentParts: { settings: agentSettings(settings), builtIn: { rendering: createDocumentRenderer() } },
     bookkeeping,
     publishEntry: () => {}, // this process has no followers
     deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),

@@ -65,11 +65,14 @@ const hooks: OptionRules<HookFunctions> = {
   onFlushCompleted: optional(callback),
 }
 
+const rendererRule = objectWith('an object that makes documents, or false', 'mentions', 'render')
+
 const builtIn: OptionRules<Omit<NonNullable<AgentParts['builtIn']>, never>> = {
   memory: optional(objectWith('an object with `search`', 'search')),
   knowledgeSearch: optional(objectWith('an object with `search`', 'search')),
   knowledge: optional(objectWith('an object with `read`', 'read')),
   skills: optional(objectWith('an object with `read`', 'read')),
+  rendering: optional((value) => (value === false ? undefined : rendererRule(value))),
 }
 
 const attachmentLimits = Object.fromEntries(

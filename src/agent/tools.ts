@@ -1,5 +1,6 @@
 import type { ToolSignature, ToolSignatures } from '../core/decision/signature.ts'
 import { InvalidOption } from '../core/options.ts'
+import type { DocumentRenderer } from '../ports/documents.ts'
 import type { Sandbox } from '../ports/sandbox.ts'
 import { createExecTools } from '../tools/exec/exec-tools.ts'
 import type { InvokeLimits } from '../tools/invoke.ts'
@@ -13,6 +14,7 @@ import { createReadTool, type ReadOptions } from '../tools/react/read.ts'
 import { searchFilesTool } from '../tools/react/search-files.ts'
 import { createSearchKnowledgeTool, type KnowledgeSearch } from '../tools/react/search-knowledge.ts'
 import { writeTool } from '../tools/react/write.ts'
+import { createRenderingTools } from '../tools/rendering/tools.ts'
 import type { Tool } from '../tools/tool.ts'
 
 /** The tools of an agent. */
@@ -57,12 +59,14 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
   readonly memory?: MemorySearch
   readonly knowledgeSearch?: KnowledgeSearch
+  /** Makes documents for the tools `rendering_tools.write_*`. With false, the agent has none of these tools. */
+  readonly rendering?: DocumentRenderer | false
   /** The tokens of the whole context. A share of them limits how much `react.read` returns at once. */
   readonly contextTokens?: number
 }
 
-/** The `react.*` tools of every agent, in the order in which the system text lists them. */
-export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces }: BuiltInOptions = {}): readonly Tool[] {
+/** The built-in tools, in the order in which the system text lists them: the `react.*` tools of every agent, then those for documents. */
+export function builtInTools({ memory, knowledgeSearch, rendering, contextTokens, ...spaces }: BuiltInOptions = {}): readonly Tool[] {
   return [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokenLimit(contextTokens) } }) }),
     writeTool,
@@ -74,6 +78,7 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
     searchFilesTool,
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
     planTool,
+    ...(rendering ? createRenderingTools(rendering) : []),
   ]
 }
 

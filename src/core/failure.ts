@@ -12,6 +12,7 @@ export type FailureCode =
   | 'conversation.superseded'
   | 'cursor.invalid'
   | 'document.unreadable'
+  | 'document.unrenderable'
   | 'file.unsafe'
   | 'hosting.failed'
   | 'model.unavailable'

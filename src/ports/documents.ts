@@ -19,3 +19,106 @@ export interface PdfText {
   /** The text of each page that was read, in order. */
   readonly text: readonly string[]
 }
+
+/** The formats of the files that `DocumentRenderer` makes. */
+export type DocumentKind = 'pdf' | 'png' | 'docx' | 'pptx'
+
+/** The language in which the content of a document is written. */
+export type ContentFormat = 'markdown' | 'html' | 'mermaid'
+
+/**
+ * Makes documents from text that a model wrote. The text may be hostile: it can not reach the network, and reads only files that
+ * `readAsset` returns. The same request gives the same bytes on the same machine. Throws `document.unrenderable` with a
+ * `RenderProblem` in `details.reason` when a document can not be made.
+ */
+export interface DocumentRenderer {
+  /** The kinds of documents that can be made on this machine. Other kinds fail with the reason `unavailable`. */
+  readonly kinds: ReadonlySet<DocumentKind>
+  /** The addresses of files that the content names: images, style sheets, links. As they are written, each once, without web addresses. */
+  mentions(content: string, format: ContentFormat): Promise<readonly string[]>
+  render(request: RenderRequest): Promise<RenderedDocument>
+  /** Ends the programs that the renderer has started. A later `render` fails. */
+  close(): Promise<void>
+}
+
+/** Why a document could not be made. `content` means that the content has an error, such as wrong syntax in a diagram. */
+export type RenderProblem = 'content' | 'timeout' | 'memory' | 'too_large' | 'cancelled' | 'unavailable' | 'failed'
+
+/** A document to make. */
+export interface RenderRequest {
+  readonly kind: DocumentKind
+  readonly format: ContentFormat
+  /**
+   * The content. Its citations are elements `<sup class="cite" data-sids="1,3"></sup>`. The numbers are SIDs of `sources`.
+   */
+  readonly content: string
+  readonly title?: string
+  /** The sources that the content cites, in the order of their first citation. */
+  readonly sources: readonly DocumentSource[]
+  /** Whether the document ends with a list of the sources. */
+  readonly listSources: boolean
+  readonly landscape?: boolean
+  /** Only for `png`. */
+  readonly picture?: PictureOptions
+  /** The time that the document and its scripts see, in the form of ISO 8601. */
+  readonly now: string
+  /** The user whose document it is, as `userKey` returns it. A renderer may let users take turns. */
+  readonly user?: string
+  readonly signal?: AbortSignal
+  /** The bytes of a file that the content uses. Undefined when there is no such file. The path is relative and as the content has it. */
+  readAsset(path: string): Promise<Uint8Array | undefined>
+}
+
+/** A source that a document cites. */
+export interface DocumentSource {
+  readonly sid: number
+  readonly title: string
+  /** The web address. Undefined for a file of the conversation. */
+  readonly url?: string
+  /** The file of the conversation, for `readAsset`. */
+  readonly path?: string
+}
+
+/** How `png` is drawn. */
+export interface PictureOptions {
+  /** The folder of relative addresses in the content, below OUT_DIR. */
+  readonly baseFolder?: string
+  /** How many milliseconds scripts may run before the picture is taken. */
+  readonly delayMs: number
+  /** `content`: the picture is cut to the visible elements. `page`: it shows the page. */
+  readonly fit: 'content' | 'page'
+  /** The element to cut to, as a CSS selector. */
+  readonly selector?: string
+  /** The empty space around the content, in pixels of the page. */
+  readonly padding: number
+  readonly zoom?: number
+  /** A CSS colour, or `transparent`. */
+  readonly background: string
+  /** Whether the picture also shows what is below the window. */
+  readonly fullPage: boolean
+  /** The size of the window, in pixels of the page. */
+  readonly width: number
+  readonly height: number
+  /** How many pixels of the picture one pixel of the page is wide. */
+  readonly scale: number
+  readonly mermaid: MermaidOptions
+}
+
+/** How diagrams are drawn. */
+export interface MermaidOptions {
+  readonly theme?: string
+  readonly config?: Readonly<Record<string, unknown>>
+  readonly themeVariables?: Readonly<Record<string, unknown>>
+  readonly fontSize?: number
+  readonly fontFamily?: string
+  readonly scale?: number
+}
+
+/** A document that was made. */
+export interface RenderedDocument {
+  readonly bytes: Uint8Array
+  /** How many pages or slides it has. Undefined for pictures and Word documents. */
+  readonly pages?: number
+  /** What the author should know, such as files that were requested and do not exist, or an empty page. One sentence each. */
+  readonly remarks: readonly string[]
+}

@@ -43,6 +43,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'conversation.superseded': 409,
   'cursor.invalid': 400,
   'document.unreadable': 422,
+  'document.unrenderable': 422,
   'file.unsafe': 422,
   'hosting.failed': 503,
   'model.unavailable': 503,

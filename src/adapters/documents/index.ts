@@ -1,3 +1,5 @@
-// The package `daybook/adapters/documents`: the text of PDF files.
+// The package `daybook/adapters/documents`: reads PDF files, and makes PDF, PNG, Word and PowerPoint files.
 
+export type * from '../../ports/documents.ts'
 export { createPdfReader, type PdfReader } from './pdf.ts'
+export { createDocumentRenderer } from './renderer.ts'

@@ -7,7 +7,7 @@ import { weather } from '../../../test/support/scenario-tools.ts'
 import { createAgentFrom } from '../../agent/agent.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { reply } from '../../testing/scripted-model.ts'
-import { openStore } from '../../wiring.ts'
+import { createAgent, openStore } from '../../wiring.ts'
 
 let line: CommandLine
 let folder: string
@@ -96,7 +96,7 @@ it('replay exits with 1 when the current agent would do something else than the 
 it('replay finds no difference with the agent that recorded the conversation', async () => {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
-  const agent = createAgentFrom({ model: scriptedModelWithCache([reply.answer('Hello.')], { cache: cacheOf(), clock }), store, clock })
+  const agent = createAgent({ model: scriptedModelWithCache([reply.answer('Hello.')], { cache: cacheOf(), clock }), store, clock })
   await agent.run('c', 'Hello?').result
   await agent.close()
   await store.close()

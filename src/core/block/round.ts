@@ -202,6 +202,8 @@ export const Digest = z.looseObject({
   size_bytes: z.number().optional(),
   text_symbols: z.number().optional(),
   line_count: z.number().optional(),
+  /** How many pages or slides a document has. */
+  pages: z.number().optional(),
   tokens: z.number().optional(),
   description: z.string().optional(),
   sources_used: z.array(z.number()).optional(),

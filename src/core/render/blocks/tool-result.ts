@@ -109,6 +109,7 @@ function artifactLine(digest: Digest, limits: Caps): string {
     ['visibility', digest.visibility],
     ['channel', digest.channel],
     ['size_bytes', digest.size_bytes],
+    ['pages', digest.pages],
     ['tokens', digest.tokens],
     ['sources_used', digest.sources_used?.length ? `[${digest.sources_used.slice(0, limits.sourcesUsed).join(',')}]` : undefined],
     ['edited', digest.edited ? 'true' : undefined],

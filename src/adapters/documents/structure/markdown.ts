@@ -1,0 +1,55 @@
+import type MarkdownItFactory from 'markdown-it'
+import type { MarkdownIt } from 'markdown-it'
+import { escapeHtml } from './html.ts'
+import { loadPackage } from './packages.ts'
+
+let parser: MarkdownIt | undefined
+
+/**
+ * Converts Markdown to HTML. HTML in the Markdown is kept. Two kinds of fenced code have a meaning: `mermaid` becomes
+ * `<pre class="mermaid">`, and `chart <type> <title>` around a table becomes `<table data-chart="<type>">`.
+ */
+export async function markdownToHtml(text: string): Promise<string> {
+  parser ??= createParser((await loadPackage('markdown-it', () => import('markdown-it'))).default)
+  return parser.render(text)
+}
+
+/** Elements that get `dir="auto"`, so that each of them has the direction of its own text. */
+const directed: ReadonlySet<string> = new Set([
+  ...['paragraph_open', 'heading_open', 'list_item_open', 'blockquote_open', 'td_open', 'th_open'],
+])
+
+function createParser(Markdown: typeof MarkdownItFactory): MarkdownIt {
+  const markdown = new Markdown({ html: true, linkify: false, typographer: false })
+  markdown.core.ruler.push('direction_and_anchors', ({ tokens }) => {
+    const anchors = new Set<string>()
+    for (const [index, token] of tokens.entries()) {
+      if (directed.has(token.type)) token.attrSet('dir', 'auto')
+      if (token.type === 'heading_open') token.attrSet('id', uniqueAnchor(tokens[index + 1]?.content ?? '', anchors))
+    }
+  })
+  const codeFence = markdown.renderer.rules.fence
+  markdown.renderer.rules.fence = (tokens, index, options, env, self) => {
+    const token = tokens[index]
+    const [kind = '', type = '', ...title] = token?.info.trim().split(/\s+/) ?? []
+    if (token && kind === 'mermaid') return `<pre class="mermaid">${escapeHtml(token.content)}</pre>\n`
+    if (token && kind === 'chart') return chartTable(markdown.render(token.content), type, title.join(' '))
+    return codeFence?.(tokens, index, options, env, self) ?? ''
+  }
+  return markdown
+}
+
+function chartTable(html: string, type: string, title: string): string {
+  const attributes = `data-chart="${escapeHtml(type)}"${title === '' ? '' : ` data-title="${escapeHtml(title.replaceAll('"', ''))}"`}`
+  return html.replace('<table>', `<table ${attributes}>`)
+}
+
+/** The anchor of a heading: its words in lower case, joined by hyphens. A number is added if there is such an anchor already. */
+function uniqueAnchor(text: string, taken: Set<string>): string {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']
+  const base = words.join('-')
+  let anchor = base
+  for (let count = 2; taken.has(anchor); count++) anchor = `${base}-${count}`
+  taken.add(anchor)
+  return anchor
+}
