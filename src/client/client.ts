@@ -30,7 +30,7 @@ import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { type FollowOptions, follow } from './follow.ts'
-import { type ClientOptions, createRequest, type RequestOptions } from './request.ts'
+import { type ClientOptions, createRequest, type RequestOptions, repeatWhileOverloaded } from './request.ts'
 
 /** Options of `Client.send`. */
 export interface SendOptions {
@@ -110,13 +110,16 @@ export function createClient(options: ClientOptions) {
       import: (bundle: unknown, as?: string) =>
         read<ConversationSummary>('/v1/conversations/import', { method: 'POST', json: bundle, query: { as } }),
     },
-    /** Sends a message. Resolves when the message is stored. The answer arrives as events of `follow`. */
+    /**
+     * Sends a message. Resolves when the message is stored. The answer arrives as events of `follow`. While the server has too much to do,
+     * the message is sent again, for at most two minutes.
+     */
     async send(conversationId: string, text: string, options: SendOptions = {}): Promise<TurnAccepted> {
       checkOptions('client.send', options, group('an object with options', sendRules))
       const { files = [], mode = 'followup', idempotencyKey } = options
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-      if (files.length === 0) return read(pathOf(conversationId, '/turns'), { method: 'POST', json: { text, mode }, headers })
-      return read(pathOf(conversationId, '/turns'), { method: 'POST', form: formOf(text, mode, files), headers })
+      const body = files.length === 0 ? { json: { text, mode } } : { form: formOf(text, mode, files) }
+      return repeatWhileOverloaded(() => read(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
     /** Sends the opinion of the user about a past turn. */

@@ -6,12 +6,15 @@ export class RequestRefused extends Error {
   readonly status: number
   readonly code: string
   readonly problem: Partial<ProblemBody>
+  /** After how many seconds the request may be sent again. Undefined if the server does not say it. */
+  readonly retryAfter: number | undefined
 
-  constructor(status: number, problem: Partial<ProblemBody>) {
+  constructor(status: number, problem: Partial<ProblemBody>, retryAfter?: number) {
     super(problem.title ?? `the server answered ${status}`)
     this.status = status
     this.code = problem.code ?? 'unknown'
     this.problem = problem
+    this.retryAfter = retryAfter
   }
 }
 
@@ -54,8 +57,34 @@ export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: Clie
       ...(body !== undefined && { body }),
       ...(signal && { signal }),
     })
-    if (!response.ok) throw new RequestRefused(response.status, await parseProblem(response))
+    if (!response.ok) throw new RequestRefused(response.status, await parseProblem(response), retryAfterOf(response))
     return response
+  }
+}
+
+function retryAfterOf(response: Response): number | undefined {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
+}
+
+/** How many milliseconds `repeatWhileOverloaded` waits in all. Then it gives up. */
+const MAX_OVERLOAD_MS = 120_000
+
+/**
+ * Repeats a request while the server answers that it has too much to do. It waits as long as the server says, and a random time more, so that
+ * clients which were refused together do not come back together. The server has stored nothing of a refused request.
+ */
+export async function repeatWhileOverloaded<T>(send: () => Promise<T>): Promise<T> {
+  const latest = Date.now() + MAX_OVERLOAD_MS
+  for (;;) {
+    try {
+      return await send()
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.code !== 'server.overloaded') throw error
+      const waitMs = (error.retryAfter ?? 1) * 1000 * (1 + Math.random() / 2)
+      if (Date.now() + waitMs > latest) throw error
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { allowOrigins } from './cors.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
 import { limitSize, readBody } from './limits/body.ts'
+import { createOverloadGuard } from './limits/overload.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
@@ -32,7 +33,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const streams = createStreamQuota(settings.followersPerUser)
   const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
   const imports = createStreamQuota(1, 'Another import is running; wait until it has ended.')
-  const turns = createTurnQuota(settings, nowMs, () => agent.running)
+  const turns = createTurnQuota(settings, nowMs, () => agent.running, createOverloadGuard(settings, nowMs))
   const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => streams.size)
   metrics.gauge('daybook_downloads', () => downloads.size)
@@ -42,9 +43,9 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.onError((error, c) => {
     const problem = problemOf(error)
     const reason = error instanceof RequestProblem ? (error.cause ?? error) : error
-    // The problem `server.draining` is not logged. It is no fault, and load balancers that check `/ready` during a shutdown get it many
-    // times.
-    const isFault = problem.status >= 500 && problem.code !== 'server.draining'
+    // These two problems are not logged. They are no faults, and clients get them many times: load balancers that check `/ready` during a
+    // shutdown, and senders of messages while the server has too much to do.
+    const isFault = problem.status >= 500 && problem.code !== 'server.draining' && problem.code !== 'server.overloaded'
     if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error: reason })
     return problemResponse(c, problem, errorHeaders(error, nowMs()))
   })

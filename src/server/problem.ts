@@ -29,6 +29,7 @@ export type RequestCode =
   | 'token.refused'
   | 'auth.unavailable'
   | 'server.draining'
+  | 'server.overloaded'
 
 const statuses: { readonly [C in FailureCode]: number } = {
   'attachment.rejected': 400,

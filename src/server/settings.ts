@@ -29,6 +29,13 @@ export interface ServerSettings {
   readonly turnsPerMinute: number
   /** How many turns of one user may run at the same time. */
   readonly runningTurns: number
+  /** How many messages may wait at the same time until they are stored. Further messages are refused with the status 503. */
+  readonly waitingMessages: number
+  /**
+   * While a message waits longer than this number of milliseconds until it is stored, new messages are refused with the status 503. If only
+   * few messages wait, none is refused.
+   */
+  readonly messageWaitMs: number
   readonly followersPerUser: number
   /**
    * The time limit of a slow client of an event stream, in milliseconds. When too many events wait for the client, it has this time to read
@@ -64,6 +71,8 @@ export const defaultServerSettings: ServerSettings = {
   requestsPerMinute: 1_200,
   turnsPerMinute: 120,
   runningTurns: 32,
+  waitingMessages: 64,
+  messageWaitMs: 200,
   followersPerUser: 200,
   slowFollowerMs: 10_000,
   downloadsPerUser: 64,
@@ -102,6 +111,8 @@ const rules: OptionRules<ServerSettings> = {
   requestsPerMinute: numberFrom(0),
   turnsPerMinute: numberFrom(0),
   runningTurns: numberFrom(0),
+  waitingMessages: numberFrom(1),
+  messageWaitMs: positiveMilliseconds,
   followersPerUser: numberFrom(0),
   slowFollowerMs: positiveMilliseconds,
   downloadsPerUser: numberFrom(0),

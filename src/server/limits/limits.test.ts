@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createJsonScanner, jsonLimits, parseJsonBody } from './json.ts'
+import { createOverloadGuard } from './overload.ts'
 import { createTokenBucket, createTurnQuota } from './quotas.ts'
 
 it('the bucket allows a burst, then a rate per minute, for each name separately', () => {
@@ -60,6 +61,7 @@ it('a turn counts against the quota while it starts and while it runs, and once 
     { turnsPerMinute: 100, runningTurns: 2 },
     () => 0,
     () => running,
+    createOverloadGuard({ waitingMessages: 100, messageWaitMs: 100 }, () => 0),
   )
   const releaseFirst = quota.acquire('a')
   const releaseSecond = quota.acquire('b')

@@ -1,14 +1,15 @@
 import { conversationKeyFilter, parseConversationKey, type Scope, userKey } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
+import type { OverloadGuard } from './overload.ts'
 
-/** Limits how many turns a user may start per minute and run at the same time. */
+/** Limits how many turns a user may start per minute and run at the same time, and how many messages the server accepts. */
 export interface TurnQuota {
   /**
-   * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit. The returned
-   * function releases the place. Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn
+   * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit, and with status
+   * 503 when the server is overloaded. The returned function releases the place. Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn
    * could not start.
    */
-  acquire(conversationKey: string): () => void
+  acquire(conversationKey: string, options?: { readonly hasFiles: boolean }): () => void
 }
 
 /**
@@ -19,6 +20,7 @@ export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
   nowMs: () => number,
   running: () => Iterable<string>,
+  overload: OverloadGuard,
 ): TurnQuota {
   const starts = createTokenBucket({ burst: turnsPerMinute, perMinute: turnsPerMinute })
   const starting = new Map<object, string>()
@@ -34,15 +36,22 @@ export function createTurnQuota(
   }
 
   return {
-    acquire(conversationKey) {
+    acquire(conversationKey, { hasFiles } = { hasFiles: false }) {
       const { scope } = parseConversationKey(conversationKey)
       const user = userKey(scope)
       if (countOthers(conversationKey, scope) >= runningTurns) throw tooMany('Too many turns are running; wait until one has ended.', 5)
+      const leave = overload.enter(hasFiles)
       const seconds = starts.take(user, nowMs())
-      if (seconds > 0) throw tooMany('Too many turns in a short time.', seconds)
+      if (seconds > 0) {
+        leave()
+        throw tooMany('Too many turns in a short time.', seconds)
+      }
       const ticket = {}
       starting.set(ticket, conversationKey)
-      return () => void starting.delete(ticket)
+      return () => {
+        leave()
+        starting.delete(ticket)
+      }
     },
   }
 }

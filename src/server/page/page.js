@@ -15,6 +15,13 @@ const needsToken = `This server needs an access token, and this page can not sen
 
 async function api(path, options = {}) {
   const response = await fetch(`v1${path}`, options)
+  const seconds = Number(response.headers.get('retry-after') ?? 0)
+  if (response.status === 503 && seconds > 0 && options.method === 'POST') {
+    problem.textContent = 'The server has too much to do; trying again …'
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000 * (1 + Math.random() / 2)))
+    problem.textContent = ''
+    return api(path, options)
+  }
   if (response.ok) return response.status === 204 ? undefined : response.json()
   if (response.status === 401) throw new Error(needsToken)
   const body = await response.json().catch(() => ({}))

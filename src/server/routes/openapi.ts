@@ -27,6 +27,7 @@ const problemDescriptions = {
   416: 'the range is outside the file',
   422: 'well-formed, but not valid',
   429: 'too many requests; `Retry-After` says when to try again',
+  503: 'the server has too much to do; `Retry-After` says when to send the message again',
 } as const
 
 type ProblemStatus = keyof typeof problemDescriptions

@@ -96,7 +96,7 @@ async function* eventsOfOpenTurn(events: AsyncIterable<TurnEvent>, turnId: strin
 const params = z.object({ id: z.string() })
 const streamResponses = {
   200: { description: 'the answer, as server-sent events', content: { 'text/event-stream': { schema: z.string() } } },
-  ...problems(400, 401, 404, 413, 415, 429),
+  ...problems(400, 401, 404, 413, 415, 429, 503),
 }
 
 const agUi = createRoute({

@@ -34,7 +34,7 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
       const stopsNothing = message.text.trim() === '' // an empty steer only asks for a stop; no turn is running, so there is nothing to do
       if (steered === 'known' || stopsNothing) return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
-    const release = quota.acquire(key)
+    const release = quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
       const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId })
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
@@ -92,7 +92,7 @@ const submitRoute = createRoute({
       },
     },
   },
-  responses: { 202: json(TurnAccepted, 'the message is stored'), ...problems(400, 401, 404, 409, 413, 415, 429) },
+  responses: { 202: json(TurnAccepted, 'the message is stored'), ...problems(400, 401, 404, 409, 413, 415, 429, 503) },
 })
 
 const acceptance = (key: string, status: TurnAccepted['status'], turn_id: string | null, event_id: string): TurnAccepted => ({

@@ -1,0 +1,83 @@
+import { RequestProblem } from '../problem.ts'
+
+/** Refuses new messages while the server can not store them in time. */
+export interface OverloadGuard {
+  /**
+   * Call it when a message arrives. Throws a problem with status 503 while the server has too much to do. Call the returned function when
+   * the message is stored or rejected. A message with files waits for their examination too, so its time says nothing about the server.
+   */
+  enter(hasFiles: boolean): () => void
+}
+
+interface OverloadLimits {
+  /** How many messages may wait at the same time until they are stored. */
+  readonly waitingMessages: number
+  /** While a message waits longer than this number of milliseconds, new messages are refused. */
+  readonly messageWaitMs: number
+}
+
+/** If fewer messages wait, none is refused, even if one of them waits long: then the disk is slow, and the server has little to do. */
+const FEW = 8
+
+/** The longest time after which a client is told to try again. */
+const MAX_RETRY_SECONDS = 30
+
+/**
+ * A message is stored by the same commits as the entries of running turns. So the time until it is stored grows with everything that the
+ * server does, and with the load of the machine. `nowMs` is the time in milliseconds.
+ */
+export function createOverloadGuard({ waitingMessages, messageWaitMs }: OverloadLimits, nowMs: () => number): OverloadGuard {
+  const waiting = new Map<object, number>() // the times at which the messages came, the oldest first
+  const stored = countPerSecond(nowMs)
+  const refused = countPerSecond(nowMs)
+
+  function isOverloaded(): boolean {
+    if (waiting.size >= waitingMessages) return true
+    const [oldest] = waiting.values()
+    return waiting.size >= FEW && oldest !== undefined && nowMs() - oldest > messageWaitMs
+  }
+
+  return {
+    enter(hasFiles) {
+      if (isOverloaded()) {
+        refused.add()
+        // as long as the server needs for the messages that it has refused lately
+        throw overloaded(Math.min(Math.ceil(refused.recent() / Math.max(1, stored.recent())), MAX_RETRY_SECONDS))
+      }
+      const ticket = {}
+      if (!hasFiles) waiting.set(ticket, nowMs())
+      return () => {
+        if (waiting.delete(ticket)) stored.add()
+      }
+    },
+  }
+}
+
+const overloaded = (seconds: number) =>
+  new RequestProblem(503, 'server.overloaded', 'The server has too much to do at the moment; send the message again soon.', {
+    headers: { 'retry-after': String(seconds) },
+  })
+
+/** Counts events. `recent` is the number of events in the current second or in the second before, whichever is larger. */
+function countPerSecond(nowMs: () => number) {
+  let second = 0
+  let count = 0
+  let before = 0
+  function advance(): void {
+    const current = Math.floor(nowMs() / 1000)
+    if (current === second) return
+    before = current === second + 1 ? count : 0
+    count = 0
+    second = current
+  }
+  return {
+    add(): void {
+      advance()
+      count++
+    },
+    recent(): number {
+      advance()
+      return Math.max(count, before)
+    },
+  }
+}
