@@ -153,6 +153,18 @@ describe.runIf(sandbox)('programs in the sandbox of this machine', () => {
     expect(reports[0]).toContain('Program log (tail):\nclosed')
   })
 
+  it('tools 18.85: that writes more than the limit into one file ends with file_size_limit, and what it wrote is kept and named', async () => {
+    const code =
+      'open("files/a.txt", "w").write("a")\nwith open("files/large.bin", "wb") as file:\n    for _ in range(120):\n        file.write(bytes(1024 * 1024))'
+    const { facts, reports } = await run([program('python', ['files/a.txt', 'files/large.bin'], code)])
+    expect(facts[0]).toMatchObject({
+      status: 'error',
+      runtime_error: { code: 'file_size_limit' },
+      succeeded: [expect.stringMatching(/a\.txt$/), expect.stringMatching(/large\.bin$/)],
+    })
+    expect(reports[0]).toMatch(/^Runtime error: file_size_limit — /)
+  })
+
   it('that does not end in time is stopped, and what it wrote is kept', async () => {
     const code = 'import time\nopen("files/half.txt", "w").write("half")\ntime.sleep(600)'
     const { facts, textOf } = await run([program('python', ['files/half.txt', 'files/rest.txt'], code, { timeout_s: 1 })])

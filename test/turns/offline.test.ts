@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createPdfReader } from '../../src/adapters/documents/pdf.ts'
+import { findSandbox } from '../../src/adapters/sandbox/index.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { documentEligibleMimes } from '../../src/core/index.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
@@ -15,6 +16,7 @@ import { createOfflineModel } from '../../src/offline/index.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { handbook, lease, orders } from '../support/offline-documents.ts'
 
+const machine = await findSandbox()
 const documents = createPdfReader()
 afterAll(() => documents.close())
 
@@ -233,6 +235,16 @@ describe('the offline model in an agent', () => {
 })
 
 describe('the offline model with optional tools', () => {
+  it.runIf(machine.sandbox)('computes a table with a program in the sandbox of this machine', async () => {
+    const { ask: send, blocks } = setUp(machine.sandbox ? { sandbox: machine.sandbox } : {})
+    const { answer } = await send('Which order has the highest price?', orders)
+    expect(answer).toContain('The highest **price** is **1399.00**: row 5 of [[S:1]].')
+    expect(answer).toContain('by a program over the whole file')
+    expect((await blocks()).find(({ meta }) => meta?.exec_report !== undefined)?.text).toMatch(
+      /^Succeeded:\n- turn_.*\/outputs\/answer\.json$/,
+    )
+  })
+
   it('computes a table with a program when an exec tool is available, and the program is in the timeline', async () => {
     const exec = defineTool({
       id: 'exec_tools.execute_code_javascript',

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import { mergeSources } from '../../core/sources/pool.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { SandboxProgram } from '../../ports/sandbox.ts'
@@ -20,9 +20,16 @@ export interface Answers {
   results(): OutcomeParts
 }
 
+/** How often and how much one program may read with `fetch_ctx`. */
+const maxFetches = 1_000
+const maxFetchedBytes = 256 * 1024 * 1024
+/** A program may try to call tools any number of times. Only the first tries are recorded. */
+const maxRecordedCalls = 60
+
 /** `workspace` is the workspace that the called tools get. Its files are those that the program sees. */
 export function createAnswers(call: Call, workspace: Workspace, options: ExecOptions): Answers {
   const calls: JsonObject[] = []
+  const fetched = { requests: 0, bytes: 0 }
   const parts: OutcomeParts[] = []
   const ended = new AbortController()
   const signal = AbortSignal.any([call.signal, ended.signal])
@@ -36,17 +43,26 @@ export function createAnswers(call: Call, workspace: Workspace, options: ExecOpt
     parts.push({ sources: rows })
   }
 
+  /** The runtime does the work of `fetch_ctx`, so a program may not ask for any amount of it. */
+  async function fetchWithinLimits(path: string): Promise<Json> {
+    if (++fetched.requests > maxFetches || fetched.bytes > maxFetchedBytes)
+      return { ret: null, err: { code: 'tool_failure', message: 'The program has used fetch_ctx too often.' } }
+    const answer = await fetchContext(path, current(), options.readers, addSources)
+    fetched.bytes += JSON.stringify(answer).length
+    return answer
+  }
+
   const current = (): Call => ({ ...call, signal, timeline: { ...call.timeline, sources: pool }, workspace: async () => workspace })
 
   return {
     async answer(request) {
-      if (request.kind === 'fetch_ctx') return fetchContext(request.path, current(), options.readers, addSources)
+      if (request.kind === 'fetch_ctx') return fetchWithinLimits(request.path)
       if (ended.signal.aborted) throw new Error('the program has ended')
       const number = ++started
       // One call after the other, because each call gets the SIDs that follow those of the call before.
       const running = last.then(async () => {
         const { answer, record, results } = await callToolFromCode(request, number, current(), options)
-        calls.push(record)
+        if (calls.length < maxRecordedCalls) calls.push(record)
         if (results.sources) addSources(results.sources)
         parts.push({ ...results, sources: [] })
         return answer

@@ -163,6 +163,31 @@ describe('a tool that a program calls', () => {
     ])
   })
 
+  it('is recorded only for the first tries, and the reading of context has a limit', async () => {
+    const { callTool, answers } = await answersFor([])
+    for (let n = 0; n < 100; n++) await callTool('a.none').catch(() => {})
+    expect(answers.calls()).toHaveLength(60)
+    const fetch = () => answers.answer({ kind: 'fetch_ctx', path: 'ar:none.user.prompt' })
+    for (let n = 0; n < 1_000; n++) await fetch()
+    expect(await fetch()).toMatchObject({ ret: null, err: { code: 'tool_failure', message: 'The program has used fetch_ctx too often.' } })
+  })
+
+  it('may return more to a program than to a prompt', async () => {
+    const long = 'x'.repeat(2_000_000)
+    const { callTool } = await answersFor([tool('a.long', () => succeeded({ output: long }))])
+    expect(await callTool('a.long')).toMatchObject({ ok: true, ret: long })
+  })
+
+  it('that declares files gives them to the exec tool, and hides from the program where they are hosted', async () => {
+    const files = [{ physical_path: 't1/outputs/a.csv', description: 'rows', key: 'private/key', hosted_uri: 'file:///private' }]
+    const { callTool, answers } = await answersFor([tool('a.export', () => succeeded({ output: { artifact_type: 'files', files } }))])
+    const answer = await callTool('a.export')
+    expect(JSON.stringify(answer)).not.toContain('private')
+    expect(answers.results().artifacts).toMatchObject([
+      { digest: { artifact_path: 'fi:t1.outputs/a.csv', description: 'rows' }, mime: 'text/csv' },
+    ])
+  })
+
   it('has its files, notices and changes in the result of the exec tool', async () => {
     const digest = { artifact_path: 'fi:t1.outputs/a.pdf', physical_path: 't1/outputs/a.pdf' }
     const artifact = { digest, mime: 'application/pdf', bytes: new Uint8Array([1]) }

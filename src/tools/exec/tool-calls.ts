@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { SandboxRequest } from '../../ports/sandbox.ts'
+import { parseDeclaredFiles, stripFileHandles } from '../artifacts/declared.ts'
 import { invoke } from '../invoke.ts'
-import { mayHoldSources, type OutcomeParts } from '../outcome.ts'
+import { declaresFiles, mayHoldSources, type OutcomeParts } from '../outcome.ts'
 import { poolNumbersOf, withParsedSources, withPoolNumbers } from '../source-numbers.ts'
 import type { Call, Outcome } from '../tool.ts'
 import type { ExecOptions } from './exec-tools.ts'
@@ -40,14 +41,28 @@ export async function callToolFromCode(
   if (!tool) return refuse('tool_not_allowed', `${about.tool_id} can not be called from code. ${allowedText(callable)}`)
   const limited = { ...tool, timeoutMs: tool.timeoutMs ?? defaultTimeoutMs }
   const nested: Call = { ...call, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }
-  const invocation = await invoke(limited, decodeBytes(params) as Readonly<Record<string, unknown>>, nested, limits)
-  const outcome = numbered(invocation.outcome, call)
+  const roomy = { ...limits, maxResultBytes: Math.max(limits.maxResultBytes, minResultBytes) }
+  const invocation = await invoke(limited, decodeBytes(params) as Readonly<Record<string, unknown>>, nested, roomy)
+  const outcome = withDeclaredFiles(numbered(invocation.outcome, call), call)
   const { ok, error, output, report: _none, ...results } = outcome
   return {
     answer: { ok, error: error ? (error as unknown as JsonObject) : null, ret: output ?? null },
     record: { ...about, ok, ...(error && { error_code: error.code }) },
     results,
   }
+}
+
+/** A program can use larger results than a prompt. */
+const minResultBytes = 10 * 1024 * 1024
+
+/** Files that the tool declares in its output become artifacts of the exec tool. The program does not see where files are hosted. */
+function withDeclaredFiles(outcome: Outcome, { origin, timeline }: Call): Outcome {
+  const { output, artifacts = [] } = outcome
+  if (output === undefined || !declaresFiles(output)) return outcome
+  const made = parseDeclaredFiles(output, origin, timeline).flatMap((file) =>
+    file.kind === 'made' ? [{ digest: file.digest, mime: file.mime }] : [],
+  )
+  return { ...outcome, output: stripFileHandles(output), artifacts: [...artifacts, ...made] }
 }
 
 const allowedText = (callable: ExecOptions['callable']) =>
