@@ -39,3 +39,4 @@ export {
   scriptedSandbox,
 } from './scripted-sandbox.ts'
 export { expectTimeline, type TimelineExpectation, timelineText } from './timeline-text.ts'
+export { zippedSandbox } from './zipped-sandbox/zipped-sandbox.ts'

@@ -1,7 +1,7 @@
 // Runs all attempts to break out, and prints one JSON line for each of them and one about the state of the machine afterwards. It is a
 // process of its own, so that it can run as another user, with a secret in its variables and in its open files.
 
-import { readdirSync, readFileSync, type Stats, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, type Stats, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ import { fileAttempts } from './attempts-files.ts'
 import { kernelAttempts } from './attempts-kernel.ts'
 import { networkAttempts } from './attempts-network.ts'
 import { resourceAttempts } from './attempts-resources.ts'
+import { mountsBelow, processesOf, waitFor } from './host-state.ts'
 
 const MiB = 1024 * 1024
 const concurrency = 4
@@ -66,8 +67,8 @@ tcp.close()
 local.close()
 const unchanged = readFileSync(secretFile, 'utf8') === secret
 const left = readdirSync(tmpdir()).filter((name) => name !== 'secret.txt')
-await waitFor(() => (processesOfPrograms().length === 0 ? true : undefined), 10_000) // the machine removes ended processes a little later
-console.log(JSON.stringify({ host: { unchanged, left, processes: processesOfPrograms(), mounts: mountsBelow(tmpdir()) } }))
+await waitFor(() => (processesOf(uids).length === 0 ? true : undefined), 10_000) // the machine removes ended processes a little later
+console.log(JSON.stringify({ host: { unchanged, left, processes: processesOf(uids), mounts: mountsBelow(tmpdir()) } }))
 
 async function run(attempt: Attempt) {
   const fixture = await openSandboxFixture(sandbox)
@@ -111,34 +112,4 @@ async function wrongFiles({ folder }: SandboxFixture): Promise<readonly string[]
   await new Promise((resolve) => setTimeout(resolve, 100))
   const second = await look()
   return [...second.filter((line) => line.includes('STRANGE')), ...second.filter((line, index) => line !== first[index])]
-}
-
-/** Processes of the users that programs had, except this process and those that it still runs. */
-function processesOfPrograms(): readonly string[] {
-  return readdirSync('/proc')
-    .filter((name) => Number(name) > 0 && Number(name) !== process.pid)
-    .flatMap((pid) => {
-      try {
-        const uid = statSync(`/proc/${pid}`).uid
-        const isOurs = uid !== 0 && uids.has(uid)
-        return isOurs ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`] : []
-      } catch {
-        return [] // it has just ended
-      }
-    })
-}
-
-function mountsBelow(folder: string): readonly string[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(folder))
-}
-
-/** Waits until there is a value. After `maxMs` it gives up, and the check that follows fails. */
-async function waitFor<Value>(look: () => Value | undefined, maxMs = 30_000): Promise<Value | undefined> {
-  for (const deadline = Date.now() + maxMs; ; ) {
-    const value = look()
-    if (value !== undefined || Date.now() > deadline) return value
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }

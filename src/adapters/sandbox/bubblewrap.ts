@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { ProgramEnd, Sandbox, SandboxLanguage, SandboxLimits, SandboxProgram, SandboxReport } from '../../ports/sandbox.ts'
 import { checkProgram } from './check-program.ts'
-import { sandboxCommand } from './command.ts'
+import { processesBefore, sandboxCommand } from './command.ts'
 import { endOf } from './end.ts'
 import { prepareFolders } from './folders.ts'
 import { identityOf } from './identity.ts'
@@ -136,7 +136,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         reservedBytes: interpreter.reservedBytes,
         interpreter: interpreter.command,
       })
-      const started = startProcess(command, [filter, program.code, requests.token], output.add)
+      const started = startProcess(command, [filter, program.code, requests.token], output.add, processesBefore(identity))
       const stop = stopWhenNeeded(started, program, { graceMs, maxSeconds: limits.maxSeconds })
       const watch = watchProgram(started, folders.writable, folders.before, limits, stop.now)
       const ended = await started.ended

@@ -35,23 +35,30 @@ const userInside = ['--uid', '1001', '--gid', '1000']
  * The command that runs one program in a sandbox, with an empty environment.
  *
  * If this process is root, a first bubblewrap shows the folders of the run to an unprivileged user, who could not reach them otherwise:
- * data folders are often closed for other users. The first bubblewrap isolates nothing. `setpriv` then changes to the unprivileged user, and
- * the second bubblewrap builds the sandbox, exactly as for an ordinary user.
+ * data folders are often closed for other users. `setpriv` then changes to the unprivileged user, and the second bubblewrap builds the
+ * sandbox, exactly as for an ordinary user. The first bubblewrap isolates nothing, but it has a process namespace of its own. Without one,
+ * programs would live on when this process dies: the first bubblewrap has no right to end processes of the other user, but the kernel ends
+ * all processes of a namespace together with the first one.
  */
 export function sandboxCommand(parts: CommandParts): readonly string[] {
   const { identity, mounts } = parts
-  if (!identity) return ['env', '-i', ...sandboxArguments(parts, mounts)]
+  const status = ['--json-status-fd', `${parts.statusFd}`]
+  if (!identity) return ['env', '-i', ...sandboxArguments(parts, mounts, status)]
   const staged = mounts.map((mount, index) => ({ ...mount, source: `/tmp/${index}` }))
   return [
-    ...['env', '-i', '/usr/bin/bwrap', '--die-with-parent', '--dev-bind', '/', '/', '--tmpfs', '/tmp'],
+    ...['env', '-i', '/usr/bin/bwrap', '--die-with-parent', '--unshare-pid', ...status],
+    ...['--dev-bind', '/', '/', '--tmpfs', '/tmp'],
     ...mounts.flatMap(({ source, writable }, index) => [writable ? '--bind' : '--ro-bind', source, `/tmp/${index}`]),
     ...['--', '/usr/bin/setpriv', '--reuid', `${identity.uid}`, '--regid', `${identity.gid}`, '--clear-groups'],
     ...['--inh-caps=-all', '--bounding-set=-all', '--pdeathsig', 'KILL'],
-    ...sandboxArguments(parts, staged),
+    ...sandboxArguments(parts, staged, []),
   ]
 }
 
-function sandboxArguments(parts: CommandParts, mounts: readonly Mount[]): readonly string[] {
+/** How many processes are between the first process that bubblewrap reports and the first one of the sandbox. */
+export const processesBefore = (identity: Identity | undefined): number => (identity ? 2 : 0)
+
+function sandboxArguments(parts: CommandParts, mounts: readonly Mount[], status: readonly string[]): readonly string[] {
   const { system, data, environment, currentFolder, interpreter } = parts
   return [
     ...['/usr/bin/bwrap', '--die-with-parent', '--new-session', '--unshare-all', ...userInside, '--cap-drop', 'ALL'],
@@ -64,7 +71,7 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[]): readon
     ...data.flatMap(({ fd, target }) => ['--perms', '0444', '--ro-bind-data', `${fd}`, target]),
     // Without this, a program could fill the memory of the machine with files in the root folder of its sandbox.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
-    ...['--chdir', currentFolder, '--json-status-fd', `${parts.statusFd}`, '--seccomp', `${parts.seccompFd}`, '--'],
+    ...['--chdir', currentFolder, ...status, '--seccomp', `${parts.seccompFd}`, '--'],
     ...limitArguments(parts),
     // When the machine runs out of memory, its kernel ends this program first. The program gets one stream for its output and its error
     // messages, so that they arrive in the order in which it wrote them. Only programs of the sandbox itself write to the other stream.

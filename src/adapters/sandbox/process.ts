@@ -9,7 +9,7 @@ import { inheritedFds } from './inherited-fds.ts'
 /** A sandbox that runs. All of its processes have ended when `ended` resolves. */
 export interface SandboxProcess {
   readonly ended: Promise<ProcessEnd>
-  /** The process id, on this machine, of the first process of the sandbox. Undefined until bubblewrap has reported it. */
+  /** The process id, on this machine, of the first process of the sandbox. Undefined until it exists. */
   firstPid(): number | undefined
   /** Asks the program to end. A program can ignore this. */
   terminate(): void
@@ -31,12 +31,14 @@ const maxMessageBytes = 16 * 1024
 
 /**
  * Starts the command of a sandbox. Each input is written to a file descriptor of its own, beginning with `firstInputFd`. `onOutput` gets
- * what the program writes.
+ * what the program writes. `processesBefore` is how many processes are between the one that bubblewrap reports and the first one of the
+ * sandbox. Each has one child.
  */
 export function startProcess(
   command: readonly string[],
   inputs: readonly (string | Uint8Array)[],
   onOutput: (piece: Uint8Array) => void,
+  processesBefore: number,
 ): SandboxProcess {
   const child = spawnClean(command, ['ignore', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)])
   const streams = child.stdio as readonly (Readable | Writable | null | undefined)[]
@@ -56,12 +58,18 @@ export function startProcess(
   })
   inputs.forEach((input, index) => void (streams[firstInputFd + index] as Writable | undefined)?.end(input))
 
-  const firstPid = () => statusNumber(status, 'child-pid')
+  /** All processes of the sandbox end with this one. */
+  const reportedPid = () => statusNumber(status, 'child-pid')
+  const firstPid = () => {
+    let pid = reportedPid()
+    for (let step = 0; step < processesBefore && pid !== undefined; step += 1) pid = childrenOf(pid)[0]
+    return pid
+  }
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
 
   async function waitForEnd(): Promise<ProcessEnd> {
     await closed
-    const pid = firstPid()
+    const pid = reportedPid()
     if (pid !== undefined) await waitUntilGone(pid)
     return { exitCode: statusNumber(status, 'exit-code'), messages: startError ?? messages.trim() }
   }
@@ -74,7 +82,7 @@ export function startProcess(
       for (const program of pid === undefined ? [] : childrenOf(pid)) signalProcess(program, 'SIGTERM')
     },
     kill() {
-      const pid = firstPid()
+      const pid = reportedPid()
       const killBubblewrap = () => {
         if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalProcess(child.pid, 'SIGKILL')
       }
