@@ -5,20 +5,33 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-interface Program {
-  readonly command: string
+interface SystemProgram {
+  /** A command that is on PATH, or a file with an absolute path, if the program is installed. */
+  readonly shownBy: string
   readonly debianPackage: string
   readonly neededBy: string
 }
 
+/** Programs of models see the Python of the system. A Python of a version manager, such as pyenv, has its own packages. */
+const pythonPackage = (name: string): SystemProgram => ({
+  shownBy: `/usr/lib/python3/dist-packages/${name}`,
+  debianPackage: `python3-${name}`,
+  neededBy: 'programs of models',
+})
+
 /** The programs that test suites need. If a suite needs another program, add a line. */
-const programs: readonly Program[] = [
-  { command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
-  { command: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },
+const programs: readonly SystemProgram[] = [
+  { shownBy: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
+  { shownBy: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },
+  { shownBy: '/usr/bin/bwrap', debianPackage: 'bubblewrap', neededBy: 'sandbox suites' },
+  { shownBy: '/usr/bin/prlimit', debianPackage: 'util-linux', neededBy: 'sandbox suites' },
+  { shownBy: '/usr/bin/python3', debianPackage: 'python3', neededBy: 'sandbox suites' },
+  ...['numpy', 'pandas', 'matplotlib'].map(pythonPackage),
 ]
 
 const onPath = (command: string) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)))
-const missing = () => programs.filter(({ command }) => !onPath(command))
+const isInstalled = ({ shownBy }: SystemProgram) => (shownBy.startsWith('/') ? existsSync(shownBy) : onPath(shownBy))
+const missing = () => programs.filter((program) => !isInstalled(program))
 
 const wanted = missing()
 if (wanted.length > 0 && process.getuid?.() === 0 && onPath('apt-get')) {

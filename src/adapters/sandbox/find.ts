@@ -39,7 +39,7 @@ export async function findSandbox(options: Omit<BubblewrapOptions, 'languages'> 
     const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))].join(' ')
     return { reason: `${missing.map(({ path }) => path).join(' and ')} is missing: install it, on Debian with apt-get install ${packages}` }
   }
-  const probes = await Promise.all([probe('python', options), probe('javascript', options)])
+  const probes = await Promise.all([probeOnce('python', options), probeOnce('javascript', options)])
   const languages = probes.flatMap(({ language }) => language ?? [])
   if (languages.length === 0) return { reason: probes.map(({ problem }) => problem).join('; ') }
   const advice = [...probes.flatMap(({ problem }) => problem ?? []), ...missingPackages(languages)]
@@ -65,7 +65,21 @@ print(json.dumps({'version': platform.python_version(), 'packages': packages}))
   javascript: 'console.log(JSON.stringify({ version: process.versions.node, packages: {} }))',
 }
 
-async function probe(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions, 'languages'>) {
+type Probe = { readonly language: SandboxLanguage; readonly problem?: never } | { readonly language?: never; readonly problem: string }
+
+/** What was found, so that a process with several agents asks only once. */
+const found = new Map<string, Promise<Probe>>()
+
+function probeOnce(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions, 'languages'>): Promise<Probe> {
+  const key = JSON.stringify([id, options])
+  const probing = found.get(key) ?? probe(id, options)
+  found.set(key, probing)
+  const forget = () => found.delete(key) // what is missing now may be installed later
+  probing.then(({ problem }) => problem !== undefined && forget(), forget)
+  return probing
+}
+
+async function probe(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions, 'languages'>): Promise<Probe> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-probe-'))
   try {
     await mkdir(join(folder, 'out/turn'), { recursive: true })
