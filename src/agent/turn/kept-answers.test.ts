@@ -41,6 +41,18 @@ describe('an answer and a tool call in one action', () => {
     expect(await codesOf(harness)).toEqual(['protocol_violation.tool_call_with_final_answer'])
     expect(await blockTypes(harness)).toContain('react.tool.call')
   })
+
+  it.each([
+    ['an answer in its channel', `${action({ action: 'complete', tool_calls: [tool_call] })}${answer('It is clear.')}`],
+    ['an answer in the action', action({ action: 'exit', final_answer: 'It is clear.', tool_calls: [tool_call] })],
+    ['another call', action({ action: 'call_tool', tool_call, tool_calls: [tool_call] })],
+  ])('are refused and repaired when the call is in a list beside %s', async (_, broken) => {
+    const harness = createTestHarness([{ text: broken, chunks: 7 }, looking, reply.answer('Clear, 21 degrees.')])
+    const turn = await harness.say('Rome?')
+    expect([laneText(turn.events, 'answer'), turn.answer]).toEqual(['Clear, 21 degrees.', 'Clear, 21 degrees.'])
+    expect(await codesOf(harness)).toEqual(['protocol_violation.action_schema_error'])
+    expect((await blockTypes(harness)).filter((type) => type === 'react.tool.call')).toHaveLength(1)
+  })
 })
 
 describe('a second action after a shown answer', () => {

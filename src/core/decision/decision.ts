@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
-import { isEmptyCall } from '../stream/deciding-keys.ts'
+import { hasCallList, isEmptyCall } from '../stream/deciding-keys.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-read.ts'
@@ -164,6 +164,7 @@ export function parseActionFields(
   if (notes !== null && typeof notes !== 'string') return fieldProblem(`"notes" must be a string, not ${describeType(notes)}.`)
   if (answer !== null && typeof answer !== 'string') return fieldProblem(`"final_answer" must be a string, not ${describeType(answer)}.`)
   if (call !== null && !isObject(call)) return fieldProblem(`"tool_call" must be an object or null, not ${describeType(call)}.`)
+  if (hasCallList(value.tool_calls)) return fieldProblem('"tool_calls" is not a field of an action. Send one call in "tool_call".')
   return {
     ok: true,
     fields: {

@@ -38,6 +38,10 @@ export function conflictingKeys(text: string): readonly string[] {
   return [...conflicts]
 }
 
+/** Whether a list `tool_calls` has a call. Only `tool_call` is read, so the calls in the list would be lost. */
+export const hasCallList = (calls: unknown): boolean =>
+  Array.isArray(calls) ? calls.some((call) => !isEmptyCall(call)) : !isEmptyCall(calls)
+
 /** Whether the value of `tool_call` calls no tool: it is missing, null, or an object without tool id and parameters. */
 export function isEmptyCall(call: unknown): boolean {
   if (call === undefined || call === null) return true

@@ -1,5 +1,5 @@
 import { isObject } from '../json.ts'
-import { conflictingKeys, decidingKey, isEmptyCall } from './deciding-keys.ts'
+import { conflictingKeys, decidingKey, hasCallList, isEmptyCall } from './deciding-keys.ts'
 import { createJsonCollector } from './json-collector.ts'
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 import { parseModelJson } from './json-parse.ts'
@@ -115,7 +115,8 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   /** Whether the action also has a tool call. In invalid JSON, the beginning of a tool call is enough. */
   function hasCall(): boolean {
     const parsed = parseModelJson(text)
-    return parsed.ok ? isObject(parsed.value) && !isEmptyCall(parsed.value.tool_call) : callBegan
+    if (!parsed.ok) return callBegan
+    return isObject(parsed.value) && (!isEmptyCall(parsed.value.tool_call) || hasCallList(parsed.value.tool_calls))
   }
 
   /** Shows or drops texts that lanes still keep. Called after each complete value of the action. */
