@@ -75,10 +75,13 @@ export interface Workspace {
   /** Stores `files/` of the turn as its version, for later turns. May be called several times, until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
   /**
-   * Removes the folders of all turns that have a version from this machine. This includes folders of earlier turns into which files were
-   * pulled. Called after a turn is closed. The folder of a turn without a version stays, because it may contain the only copy of its files.
+   * Removes the folders of all turns that have a version from this machine, and those without files and outputs. This includes folders of
+   * earlier turns into which files were pulled. Called after a turn is closed. The folder of another turn without a version stays, because
+   * it may contain the only copy of its files.
    */
   removeFinished(history: RecordedFiles): Promise<void>
+  /** Removes the folder of a turn from this machine. */
+  removeTurn(turnId: string): Promise<void>
   /**
    * Runs `use` with the folders of the workspace on disk, so that a program can work in them. If the files of the workspace are in memory,
    * they are copied to a temporary folder first. Afterwards the files of this turn and of `scratch` are copied back, even if `use` throws.

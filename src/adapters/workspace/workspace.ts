@@ -1,5 +1,6 @@
 import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.ts'
 import { Failure } from '../../core/failure.ts'
+import { isObject } from '../../core/json.ts'
 import { redact } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type {
@@ -14,7 +15,7 @@ import type {
 import { checkout, removeCheckoutRecord } from './checkout.ts'
 import { exportVersions } from './custom/export.ts'
 import { createTurnDescriber } from './describe.ts'
-import { findVersion, hasVersion, type StoredFile, type VersionStore, versionUnavailable } from './files.ts'
+import { findVersion, hasVersion, isEmpty, type StoredFile, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
 import { hydrate, hydrateCurrent, missingBytesMessage } from './hydrate.ts'
 import { createOnDisk } from './on-disk.ts'
@@ -110,6 +111,17 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     }
   }
 
+  async function removeTurn(turnId: string): Promise<void> {
+    await removeCheckoutRecord(runtime, turnId)
+    await view.removeTurn(turnId)
+    await kind.removeTurn(turnId)
+  }
+
+  /** Whether a turn has neither files nor outputs. Its folder may still have copies of attachments, and a repository. */
+  async function hasNoFiles(turnId: string): Promise<boolean> {
+    return (await isEmpty(files, `${turnId}/files`)) && (await isEmpty(files, `${turnId}/outputs`))
+  }
+
   return {
     ...folders,
     files,
@@ -150,12 +162,11 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
       // `roots` may lack the current turn if there are too many files to list
       const turns = new Set(currentTurn === undefined ? roots : [...roots, currentTurn])
       for (const turnId of turns) {
-        if (!hasVersion(await history.manifest(turnId))) continue
-        await removeCheckoutRecord(runtime, turnId)
-        await view.removeTurn(turnId)
-        await kind.removeTurn(turnId)
+        const record = await history.manifest(turnId)
+        if (hasVersion(record) || (!isObject(record) && (await hasNoFiles(turnId)))) await removeTurn(turnId)
       }
     },
+    removeTurn,
     programRan() {
       view.forget()
       kind.programRan?.()

@@ -36,16 +36,17 @@ export async function renewMark(runtime: Files, turnId: string, epoch: number): 
 }
 
 /**
- * Empties `files/` of every other turn that still has a mark. A process on this machine died during that turn, and a process on another
- * machine then closed it. So the files on this machine may be out of date. If the publish of that turn failed, the files stay, because they
- * may be the only copy.
+ * Removes the folder of every other turn that still has a mark. A process on this machine died during that turn, and a process on another
+ * machine then closed it. So the files on this machine may be out of date. If the publish of that turn failed, the folder stays, because it
+ * may have the only copy.
  */
-export async function removeAbandoned({ runtime, files }: Workspace, current: string, history: RecordedFiles): Promise<void> {
+export async function removeAbandoned(workspace: Workspace, current: string, history: RecordedFiles): Promise<void> {
+  const { runtime } = workspace
   for (const { path } of (await runtime.list('turns')).files) {
     const turnId = path.slice('turns/'.length, -'.json'.length)
     if (turnId === current) continue
     const record = await history.manifest(turnId)
-    if (!isObject(record) || record.status !== 'failed') await files.replaceFolder(`${turnId}/files`, new Map())
+    if (!isObject(record) || record.status !== 'failed') await workspace.removeTurn(turnId)
     await removeMark(runtime, turnId)
   }
 }
