@@ -217,7 +217,7 @@ function outputDrafts(
   if (metadataFor === undefined) return [result]
   const sids = mayHoldSources({ output }) ? rowSids(output) : []
   const sourcesPath = sids.length === 0 ? undefined : sourcesPathOf(sids)
-  return [resultMetadataBlock(origin, { toolId: metadataFor, mime: content.mime, sourcesPath }), result]
+  return [resultMetadataBlock(origin, result, { toolId: metadataFor, sourcesPath }), result]
 }
 
 /**

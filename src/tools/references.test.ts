@@ -21,7 +21,9 @@ const blocks = [
   header(),
   prompt('hello'),
   result('r1', 'a plain result'),
-  resultMetadataBlock(blockOrigin('r2'), { toolId: 'shop.list', mime: 'application/json' }),
+  resultMetadataBlock(blockOrigin('r2'), toolResultBlock(blockOrigin('r2'), { mime: 'application/json', text: '[]' }), {
+    toolId: 'shop.list',
+  }),
   toolResultBlock(blockOrigin('r2'), { mime: 'application/json', text: '{"rows":[1,2]}' }),
   ...file('a.md', 'the beginning…'),
   ...file('b.json', '{}'),

@@ -96,18 +96,17 @@ export function toolResultBlock(
 }
 
 /**
- * A block that describes the block of a result: its path, media type, sources and tool. It is made only for a result that is not an
- * artifact. It stands before the block of the result and has the same path. Prompts leave it out, because the result shows the same
- * information.
+ * A block that describes `result`, the block of a result: its path, media type, sources and tool. It is made only for a result that is not
+ * an artifact. It stands before `result` and has the same path. Prompts leave it out, because the result shows the same information.
  */
 export function resultMetadataBlock(
-  origin: BlockOrigin,
-  { toolId, mime, sourcesPath }: { readonly toolId: string; readonly mime: string; readonly sourcesPath?: string | undefined },
+  { callId, iteration, ts }: BlockOrigin,
+  result: Draft<'react.tool.result'>,
+  { toolId, sourcesPath }: { readonly toolId: string; readonly sourcesPath?: string | undefined },
 ): Draft<'react.tool.result'> {
-  const { turnId, callId, ts } = origin
   const text = JSON.stringify({
-    artifact_path: toolPath(turnId, callId, 'result'),
-    mime,
+    artifact_path: result.path,
+    mime: result.mime,
     kind: 'file',
     visibility: 'internal',
     sources_path: sourcesPath,
@@ -115,7 +114,7 @@ export function resultMetadataBlock(
     tool_call_id: callId,
     ts,
   })
-  return toolResultBlock(origin, { mime: 'application/json', text, meta: { render_role: 'metadata' } })
+  return { ...result, mime: 'application/json', text, meta: { tool_call_id: callId, iteration, render_role: 'metadata' } }
 }
 
 /**
