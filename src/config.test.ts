@@ -18,6 +18,7 @@ it('has a default for every setting that needs one', () => {
     sandbox: 'auto',
     programs: {},
     tokenCounter: 'rough',
+    web: { fetch: 'off', search: 'auto', robots: 'respect', archive: 'off', refinement: 'off' },
     logLevel: 'info',
   })
 })

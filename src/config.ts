@@ -87,6 +87,24 @@ export const Settings = z.strictObject({
    * token. `o200k` uses the encoding of this name, which takes 20 MB of memory.
    */
   tokenCounter: oneOf('rough', 'o200k'),
+  /** The tools that use the web. */
+  web: z.strictObject({
+    /** Whether the agent can read web pages. The pages that a search finds are read only if it is on. */
+    fetch: oneOf('on', 'off'),
+    /**
+     * The search service. `auto`: every service whose key is in the environment, one after the other until one answers. A name: this
+     * service first. The keys are not settings. They are read from the services' own variables, such as `BRAVE_API_KEY`.
+     */
+    search: oneOf('auto', 'off', 'brave', 'tavily', 'exa', 'serper', 'searxng'),
+    /** Whether the file `robots.txt` of a site is obeyed. */
+    robots: oneOf('respect', 'ignore'),
+    /** Hosts of a private network that the agent may read: names, IP addresses and ranges, with commas between them. */
+    allow: text.optional(),
+    /** Whether web.archive.org is asked for pages that can not be read. It learns their addresses. */
+    archive: oneOf('on', 'off'),
+    /** Whether a model chooses the passages of pages that matter. Its calls are not part of the costs of the conversation. */
+    refinement: oneOf('on', 'off'),
+  }),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
   /** The address of a Daybook server. If it is set, commands use this server instead of an agent in their own process. */
   server: z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:4127' }).optional(),
@@ -118,6 +136,12 @@ export const variables = {
   'programs.memoryMb': 'DAYBOOK_PROGRAMS_MEMORY_MB',
   'programs.diskMb': 'DAYBOOK_PROGRAMS_DISK_MB',
   tokenCounter: 'DAYBOOK_TOKEN_COUNTER',
+  'web.fetch': 'DAYBOOK_WEB_FETCH',
+  'web.search': 'DAYBOOK_WEB_SEARCH',
+  'web.robots': 'DAYBOOK_WEB_ROBOTS',
+  'web.allow': 'DAYBOOK_WEB_ALLOW',
+  'web.archive': 'DAYBOOK_WEB_ARCHIVE',
+  'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
   token: 'DAYBOOK_TOKEN',
@@ -138,6 +162,11 @@ const defaults: SettingsLayer = {
     'budget.rounds': 15,
     sandbox: 'auto',
     tokenCounter: 'rough',
+    'web.fetch': 'off',
+    'web.search': 'auto',
+    'web.robots': 'respect',
+    'web.archive': 'off',
+    'web.refinement': 'off',
     logLevel: 'info',
   },
 }
@@ -199,7 +228,7 @@ export function fileLayer(file: string, exported: unknown): SettingsLayer {
   return { origin: file, values }
 }
 
-const groups = new Set(['auth', 'budget', 'programs'])
+const groups = new Set(['auth', 'budget', 'programs', 'web'])
 
 function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
@@ -212,7 +241,7 @@ function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
-  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {} }
+  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {}, web: {} }
   for (const [name, value] of Object.entries(values)) {
     const [group = '', inner] = name.split('.')
     if (inner === undefined) settings[name] = value

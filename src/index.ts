@@ -76,4 +76,7 @@ export type { KnowledgeHit, KnowledgeQuery, KnowledgeSearch } from './tools/reac
 export type { Knowledge, KnowledgeItem, Skill, Skills } from './tools/read/knowledge.ts'
 export type { ReadLimits } from './tools/read/window.ts'
 export type { Call, ExecReport, MadeArtifact, Outcome, Parameter, Records, Strategy, Tool, ToolError, VisiblePrompt } from './tools/tool.ts'
+export { createWebTools, type WebToolOptions } from './tools/web/index.ts'
+export type { PageParts } from './tools/web/page.ts'
+export type { Refiner } from './tools/web/refine.ts'
 export { type AgentOptions, createAgent, openStore, replay, type StoreOptions } from './wiring.ts'

@@ -40,6 +40,7 @@ import type { Hosting } from './ports/hosting.ts'
 import type { Sandbox } from './ports/sandbox.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
+import { openWebTools } from './web-tools.ts'
 
 /** Options of `createAgent`. Only `model` is required. */
 export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'clock'>, Partial<Pick<AgentParts, 'store' | 'clock'>> {
@@ -126,6 +127,8 @@ function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'source
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
+  /** The variables that contain the keys of search services. Default: `process.env`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
@@ -134,22 +137,24 @@ type SandboxSettings = Pick<Settings, 'sandbox' | 'programs'>
 
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
-  Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent'] }
+  Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
 
-/** Opens the agent that the settings describe. `close` closes the agent, its store, its PDF reader and its renderer. */
+/** Opens the agent that the settings describe. `close` closes the agent, its store, its readers of documents and pages, and its renderer. */
 export async function openAgent(
   settings: AgentConfiguration,
-  { exitGraceMs = 0, ...options }: OpenOptions = {},
+  { exitGraceMs = 0, environment = process.env, ...options }: OpenOptions = {},
 ): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
   const documents = createPdfReader()
   const rendering = createDocumentRenderer()
   const { model: _, settings: own, ...definition } = definitionOf(settings)
   const model = modelOf(settings.model, documents)
+  const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
   const [store, sandbox] = await Promise.all([openStore(settings), options.sandbox ?? openSandbox(settings)])
   const agent = createAgentFrom({
     bookkeeping,
     ...definition,
     ...options,
+    tools: web.tools,
     model,
     store,
     clock: createSystemClock(),
@@ -167,6 +172,7 @@ export async function openAgent(
       await agent.close()
       await documents.close()
       await rendering.close()
+      await web.close()
       await store.close()
     },
   }

@@ -106,7 +106,21 @@ it('fails when the existing database can not be written', async () => {
 
 it('checks only programs that Daybook uses', async () => {
   const names = (await line.run('doctor')).text.split('\n').map((row) => row.slice(2, 18).trim())
-  expect(names).toEqual(['Node', 'node:sqlite', 'packages', 'data folder', 'blobs', 'port', 'git', 'programs', 'model keys'])
+  expect(names).toEqual(['Node', 'node:sqlite', 'packages', 'data folder', 'blobs', 'port', 'git', 'programs', 'model keys', 'web search'])
+})
+
+it('says which search services have a key, and what to set if none has', async () => {
+  const row = async () => /^(. web search .*)$/m.exec((await line.run('doctor')).text)?.[1]?.replace(/ +/g, ' ')
+  expect(await row()).toBe('! web search no key set: set one of BRAVE_API_KEY, TAVILY_API_KEY, EXA_API_KEY, SERPER_API_KEY, SEARXNG_URL')
+  line.environment.SERPER_API_KEY = 'hidden'
+  line.environment.TAVILY_API_KEY = 'hidden'
+  expect(await row()).toBe('✓ web search tavily, serper')
+  line.environment.DAYBOOK_WEB_SEARCH = 'brave'
+  expect(await row()).toMatch(/^✗ web search no key: web search with Brave Search needs a key: set BRAVE_API_KEY/)
+  expect((await line.run('doctor')).exitCode).toBe(1)
+  line.environment.DAYBOOK_WEB_SEARCH = 'auto'
+  line.environment.SEARXNG_URL = 'nonsense'
+  expect(await row()).toMatch(/^✗ web search the address of SearXNG must be complete/)
 })
 
 it('names the key variables of every provider that needs a key, and the models that need none', async () => {

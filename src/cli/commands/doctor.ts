@@ -10,6 +10,7 @@ import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../unreferenced-blobs.ts'
+import { checkWebSearch } from '../../web-tools.ts'
 import { checkSandbox, type ModelKey, modelKeys, openStore } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
@@ -65,6 +66,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkGit(),
     checkPrograms(settings),
     checkModelKeys(environment),
+    checkSearch(settings, environment),
   ]
 }
 
@@ -153,6 +155,16 @@ async function checkModelKeys(environment: Environment): Promise<Check> {
   const set = modelKeys.flatMap(({ variables }) => variables).filter((name) => environment[name])
   const found = set.length > 0 ? `${set.join(', ')} set` : 'none set'
   return { name: 'model keys', ok: set.length > 0, required: false, found, advice: keyAdvice(modelKeys) }
+}
+
+/** Checks which search services have a key. An agent whose chosen service has none can not be opened. */
+async function checkSearch(settings: Settings, environment: Environment): Promise<Check> {
+  const isChosen = settings.web.search !== 'auto' && settings.web.search !== 'off'
+  try {
+    return { name: 'web search', required: isChosen, ...checkWebSearch(settings, environment) }
+  } catch (error) {
+    return { name: 'web search', required: true, ok: false, found: errorMessage(error) } // such as an address that is not complete
+  }
 }
 
 /** Tells which models need no key, and which variable each of the other providers needs. */

@@ -93,6 +93,14 @@ describe('merging into the pool', () => {
     expect(poolOf(page('x'), page('x', { content_length: 9 })).rows[0]).toMatchObject({ content_length: 9 })
   })
 
+  it('says when and how the stored content was fetched', () => {
+    const part = page('x', { content: 'part', fetch_status: 'paywall', fetched_time_iso: '2026-01-01T00:00:00Z' })
+    const whole = page('x', { content: 'whole text', fetch_status: 'success', fetched_time_iso: '2026-01-02T00:00:00Z' })
+    const expected = { content: 'whole text', fetch_status: 'success', fetched_time_iso: '2026-01-02T00:00:00Z' }
+    expect(poolOf(part, whole).rows[0]).toMatchObject(expected)
+    expect(poolOf(whole, part).rows[0]).toMatchObject(expected)
+  })
+
   it('two spellings of one URL in one batch are one row, and both numbers lead to it', () => {
     const { sids, renumbered } = mergeSources(emptyPool, [
       { sid: 7, url: 'https://A.b/x/?utm_source=1' },

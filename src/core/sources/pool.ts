@@ -123,6 +123,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   if (!isMissing(known.content) || !isMissing(incoming.content)) added.delete('content_length')
   if (isLonger(incoming.content, known.content)) {
     added.set('content', incoming.content)
+    for (const field of ['fetch_status', 'fetched_time_iso'] as const) if (incoming[field] !== undefined) added.set(field, incoming[field])
     const length = incoming.content_length ?? (known.content_length === undefined ? undefined : incoming.content?.length)
     if (length !== undefined && length !== known.content_length) added.set('content_length', length)
   }

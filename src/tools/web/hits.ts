@@ -1,0 +1,49 @@
+import { normalizeUrl } from '../../core/sources/url.ts'
+import type { SearchHit } from '../../ports/web.ts'
+
+/** The results of one query from one service, best first. */
+export interface HitList {
+  readonly authority: number
+  readonly hits: readonly SearchHit[]
+}
+
+/** A result of one or more queries. */
+export interface FoundHit extends SearchHit {
+  readonly authority: number
+  /** How far at the front the services had the result: 1 for the first place, and less for the others. The best place counts. */
+  readonly providerRank: number
+}
+
+/**
+ * Merges the results of several queries: the first result of each query, then the second of each, and so on. Two addresses of one page are
+ * one result. Its texts come from the service with the higher authority, and fields that it lacks come from the other.
+ */
+export function mergeHits(lists: readonly HitList[]): readonly FoundHit[] {
+  const found = new Map<string, FoundHit>()
+  const longest = lists.reduce((most, { hits }) => Math.max(most, hits.length), 0)
+  for (let place = 0; place < longest; place++) {
+    for (const { authority, hits } of lists) {
+      const hit = hits[place]
+      if (!hit) continue
+      const key = normalizeUrl(hit.url)
+      const next = { ...hit, authority, providerRank: 1 - place / hits.length }
+      const known = found.get(key)
+      found.set(key, known ? combine(known, next) : next) // a known key keeps its place in the map
+    }
+  }
+  return [...found.values()]
+}
+
+function combine(known: FoundHit, next: FoundHit): FoundHit {
+  const [better, other] = next.authority > known.authority ? [next, known] : [known, next]
+  const score = Math.max(better.score ?? -1, other.score ?? -1)
+  return {
+    ...other,
+    ...better,
+    url: known.url,
+    title: better.title || other.title,
+    text: better.text || other.text,
+    providerRank: Math.max(better.providerRank, other.providerRank),
+    ...(score >= 0 && { score }),
+  }
+}
