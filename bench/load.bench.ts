@@ -10,6 +10,8 @@ import type { LoadServerMessage, Measurement } from '../test/support/load/load-s
 
 const levels = (process.env.LOAD_CONVERSATIONS ?? '50,500,2000').split(',').map(Number)
 const seconds = Number(process.env.LOAD_SECONDS ?? 10)
+/** The conversations begin one after the other in this time, because users do not all send their messages in the same moment. */
+const RAMP_MS = 2_000
 const script = join(import.meta.dirname, '../test/support/load/load-server.ts')
 
 /**
@@ -82,11 +84,13 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
   const began = performance.now()
   const isOver = () => performance.now() - began > seconds * 1000
   const conversations = ids.map(async (id, index) => {
+    await sleep((RAMP_MS * index) / ids.length)
     for (let count = 0; !isOver(); count++) {
       const stream = streams[index] as TurnStream // each conversation has its stream
       const closed = stream.nextClosed()
       const started = performance.now()
-      const { ms, refusals } = await client.send(id, `${id}-${count}`, messageText(`${id}-${count}`))
+      const { ms, refusals } = await client.send(id, `${id}-${count}`, messageText(`${id}-${count}`), isOver)
+      if (ms === undefined) return
       accepted.push(ms)
       waited.push(performance.now() - started)
       refused += refusals

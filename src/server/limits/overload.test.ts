@@ -61,18 +61,18 @@ describe('a server that has too much to do', () => {
     const { clock, enter, refusal } = setUp()
     for (let round = 0; round < 2; round++) for (const store of enter(10)) store()
     enter(20)
-    const seconds = Array.from({ length: 100 }, () => refusal()?.seconds)
-    expect([seconds[0], seconds[19], seconds[20], seconds[99]]).toEqual([1, 1, 2, 5])
+    const seconds = Array.from({ length: 80 }, () => refusal()?.seconds)
+    expect([seconds[0], seconds[19], seconds[20], seconds[79]]).toEqual([1, 1, 2, 4])
     clock.ms += 1_000
-    expect(refusal()?.seconds).toBe(5) // as in the second before
+    expect(refusal()?.seconds).toBe(4) // as in the second before
     clock.ms += 2_000
     expect(refusal()?.seconds).toBe(1)
   })
 
-  it('never tells a client to wait longer than half a minute', () => {
+  it('never tells a client to wait longer than five seconds', () => {
     const { enter, refusal } = setUp()
     enter(20)
     const seconds = Array.from({ length: 1_000 }, () => refusal()?.seconds)
-    expect(seconds.at(-1)).toBe(30)
+    expect(seconds.at(-1)).toBe(5)
   })
 })

@@ -19,8 +19,8 @@ interface OverloadLimits {
 /** If fewer messages wait, none is refused, even if one of them waits long: then the disk is slow, and the server has little to do. */
 const FEW = 8
 
-/** The longest time after which a client is told to try again. */
-const MAX_RETRY_SECONDS = 30
+/** The longest time after which a client is told to try again. If clients stayed away longer, the server might have nothing to do. */
+const MAX_RETRY_SECONDS = 5
 
 /**
  * A message is stored by the same commits as the entries of running turns. So the time until it is stored grows with everything that the

@@ -7,17 +7,17 @@ export interface LoadClient {
   create(conversationId: string): Promise<void>
   /**
    * Sends a message. While the server answers 503, or can not be reached, the message is sent again with the same idempotency key. Resolves
-   * when the server has accepted it.
+   * when the server has accepted it. When `giveUp` returns true, a refused message is not sent again.
    */
-  send(conversationId: string, messageId: string, text: string): Promise<Acceptance>
+  send(conversationId: string, messageId: string, text: string, giveUp?: () => boolean): Promise<Acceptance>
   /** Follows a conversation. Call the returned function to leave. */
   follow(conversationId: string, options: FollowOptions): () => void
   close(): void
 }
 
 interface Acceptance {
-  /** How long the request took that the server has accepted. */
-  readonly ms: number
+  /** How long the request took that the server has accepted. Undefined if the message was given up. */
+  readonly ms: number | undefined
   /** How often the server answered 503 before. */
   readonly refusals: number
 }
@@ -44,7 +44,12 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
   const streams = new Set<ClientRequest>()
   let closed = false
 
-  async function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Acceptance> {
+  async function post(
+    path: string,
+    body: object,
+    headers: Readonly<Record<string, string>> = {},
+    giveUp: () => boolean = () => false,
+  ): Promise<Acceptance> {
     for (let refusals = 0; ; ) {
       const started = performance.now()
       const response = await postOnce(agent, `${url()}${path}`, JSON.stringify(body), headers).catch((error: Error) => error)
@@ -56,8 +61,10 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
         await sleep(RECONNECT_MS) // another server runs a turn of this conversation
       } else if (response.status === 503 && response.retryAfter > 0) {
         refusals++
+        if (giveUp()) return { ms: undefined, refusals }
         // clients that were refused together do not come back together
         await sleep(response.retryAfter * 1000 * (0.5 + Math.random()))
+        if (giveUp()) return { ms: undefined, refusals }
       } else {
         if (response.status >= 400 && !response.text.includes('conversation.exists'))
           onError(`${path}: ${response.status} ${response.text}`)
@@ -71,8 +78,8 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
       await post('/v1/conversations', { id: conversationId, title: 'Load' })
     },
 
-    send: (conversationId, messageId, text) =>
-      post(`/v1/conversations/${conversationId}/turns`, { text }, { 'idempotency-key': messageId }),
+    send: (conversationId, messageId, text, giveUp) =>
+      post(`/v1/conversations/${conversationId}/turns`, { text }, { 'idempotency-key': messageId }, giveUp),
 
     follow(conversationId, { onEvent, onOpen }) {
       let left = false
