@@ -91,11 +91,12 @@ export async function commitVersion(
   turnId: string,
   { version, base, contents, now }: NewVersion,
 ): Promise<string> {
-  const isUnchanged = base.commit !== undefined && changesBetween(base.hashes, version).size === 0
+  const ownChanges = changesBetween(base.hashes, version)
+  const isUnchanged = base.commit !== undefined && ownChanges.size === 0
   for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
     const head = await readHead(lineage)
-    const known = isUnchanged ? base.commit : await ownCommit(lineage, turnId, head, version)
-    const changes = changesBetween(head.hashes, version)
+    const changes = head.commit === base.commit ? ownChanges : changesBetween(head.hashes, version)
+    const known = isUnchanged ? base.commit : await ownCommit(lineage, turnId, head.commit, changes)
     const pending = known === undefined ? writeSnapshot(lineage, { turnId, parent: head.commit, changes, contents, now }) : undefined
     const commit = pending ?? Promise.resolve(known as string)
     const branch = pending ?? Promise.resolve(head.commit ?? (known as string)) // a known commit does not move the branch
@@ -106,17 +107,18 @@ export async function commitVersion(
   throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
 }
 
-/** The last commit of the branch, if this turn has made it and it has the files of the version. The turn was published before then. */
-async function ownCommit(lineage: Lineage, turnId: string, { commit, hashes }: CommittedFiles, version: ReadonlyMap<string, string>) {
-  if (commit === undefined || changesBetween(hashes, version).size > 0) return undefined
+/** The last commit of the branch, if this turn has made it and the version does not change it. The turn was published before then. */
+async function ownCommit(lineage: Lineage, turnId: string, commit: string | undefined, changes: ReadonlyMap<string, unknown>) {
+  if (commit === undefined || changes.size > 0) return undefined
   return (await commitSubject(lineage, commit)) === snapshotMessage(turnId) ? commit : undefined
 }
 
 /** The changed files: the new hash by path, or undefined for a removed file. */
 function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyMap<string, string | undefined> {
-  const put = [...after].filter(([rel, hash]) => before.get(rel) !== hash)
-  const removed = [...before.keys()].filter((rel) => !after.has(rel)).map((rel) => [rel, undefined] as const)
-  return new Map<string, string | undefined>([...put, ...removed])
+  const changes = new Map<string, string | undefined>()
+  for (const [rel, hash] of after) if (before.get(rel) !== hash) changes.set(rel, hash)
+  for (const rel of before.keys()) if (!after.has(rel)) changes.set(rel, undefined)
+  return changes
 }
 
 interface RefUpdate {
