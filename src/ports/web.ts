@@ -57,6 +57,7 @@ export interface PageOptions {
   readonly url: string
   /** The encoding that the HTTP header names. The page itself may name another. */
   readonly charset?: string | undefined
+  /** The user for whom the page is read, as `userKey` returns it. A reader may let users take turns. */
   readonly user?: string
 }
 

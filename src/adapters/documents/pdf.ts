@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { Failure } from '../../core/failure.ts'
+import { createFairQueue } from '../../core/fair-queue.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
-import { createFairQueue } from './fair-queue.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
 /** A reader that works in threads of its own. `close` ends the threads, and documents that are not read yet fail with `reader_closed`. */

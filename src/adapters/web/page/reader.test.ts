@@ -25,3 +25,19 @@ it('a closed reader starts no thread for pages that still wait', async () => {
   const ends = await Promise.allSettled(pages)
   expect(ends.map(({ status }) => status)).toEqual(Array(20).fill('rejected'))
 })
+
+it('reads the page of a user while another user has many slow pages', async () => {
+  const busy = createPageReader({ timeoutMs: 1_500 })
+  const slow = Buffer.from('<div><b><i><p>word, </p>'.repeat(400_000)) // takes more than a second
+  const ended: string[] = []
+  const read = (user: string, html: Uint8Array) =>
+    busy.read(html, { url, user }).then(
+      () => void ended.push(user),
+      () => void ended.push(user),
+    )
+  const all = [...Array.from({ length: 10 }, () => read('eve', slow)), read('ann', Buffer.from('<p>well'))]
+  await all.at(-1)
+  expect(ended.filter((user) => user === 'eve').length).toBeLessThan(10)
+  await busy.close()
+  await Promise.all(all)
+})

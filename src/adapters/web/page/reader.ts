@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { Failure } from '../../../core/failure.ts'
+import { createFairQueue } from '../../../core/fair-queue.ts'
 import type { PageReader, PageText } from '../../../ports/web.ts'
 import type { PageRequest, PageResponse } from './page-thread.ts'
 
@@ -10,35 +11,20 @@ export interface ThreadedPageReader extends PageReader {
 
 /**
  * Reads HTML pages in worker threads, because a large page would stop the process for a second. If a hostile page takes too much time or
- * memory, only its thread is ended. A thread starts with its first page and ends after `idleMs` without a page.
+ * memory, only its thread is ended. If there are several threads, one user never has all of them. A thread starts with its first page and
+ * ends after `idleMs` without a page.
  */
 export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads = 2 } = {}): ThreadedPageReader {
   const readers = Array.from({ length: threads }, () => createThreadReader(timeoutMs, idleMs))
-  const idle = [...readers]
-  const waiting: ((reader: ThreadReader) => void)[] = []
+  const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
   let closed = false
-
-  const take = (): Promise<ThreadReader> => {
-    const reader = idle.pop()
-    return reader ? Promise.resolve(reader) : new Promise((resolve) => void waiting.push(resolve))
+  const read = async (reader: ThreadReader, request: PageRequest): Promise<PageText> => {
+    if (closed) throw unreadable('the reader was closed before')
+    return reader.read({ ...request, bytes: Uint8Array.from(request.bytes) })
   }
-  const giveBack = (reader: ThreadReader) => {
-    const next = waiting.shift()
-    if (next) next(reader)
-    else idle.push(reader)
-  }
-
   return {
-    async read(html, { url, charset }) {
-      const reader = await take()
-      try {
-        if (closed) throw unreadable('the reader was closed before')
-        // `html` may be a part of a larger buffer, and a message would copy the whole buffer
-        return await reader.read({ bytes: Uint8Array.from(html), url, charset })
-      } finally {
-        giveBack(reader)
-      }
-    },
+    // `html` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
+    read: (html, { url, charset, user = '' }) => enqueue(user, (reader) => read(reader, { bytes: html, url, charset })),
     async close() {
       closed = true
       await Promise.all(readers.map((reader) => reader.end()))
