@@ -1,3 +1,5 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFetcher } from '../../src/adapters/web/fetcher.ts'
 import { type LocalDns, startDns } from '../support/web/local-dns.ts'
@@ -215,6 +217,34 @@ describe('a name whose answers change', () => {
     // the second request gets the private answer
     expect(await fetcher().get(`http://turning.example:${open.port}/`, { signal })).toMatchObject(refused)
     expect(secret.requests.length).toBe(before)
+  })
+})
+
+describe('an encrypted connection', () => {
+  it('goes to the checked address and names the host, but never an IP address', async () => {
+    const names: string[] = []
+    const server = createServer({
+      SNICallback(name, done) {
+        names.push(name)
+        done(new Error('this server has no certificate'))
+      },
+    })
+    let connections = 0
+    server.on('connection', () => void connections++)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', onWarning)
+    const { port } = server.address() as AddressInfo
+    const encrypted = createFetcher({ allow: [`127.0.0.1:${port}`], resolve: dns.resolve, robots: 'ignore' })
+    for (const host of ['open.example', 'open.example.', '127.0.0.1'])
+      expect(await encrypted.get(`https://${host}:${port}/`, { signal })).toMatchObject({ ok: false, reason: 'failed' })
+    await new Promise<void>((resolve) => void setImmediate(resolve)) // warnings are emitted later
+    process.off('warning', onWarning)
+    server.close()
+    expect(names).toEqual(['open.example', 'open.example'])
+    expect(connections).toBe(3)
+    expect(warnings).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { acceptedEncodings } from './body.ts'
 import { hostOf, type PinnedAddress, Refusal } from './guard.ts'
 
@@ -36,7 +36,7 @@ export function sendRequest(url: URL, { accept, userAgent, addresses, limits, si
   const request = send(url, {
     agent: false, // every request has a connection of its own, to an address that was checked for this request
     lookup: pinnedLookup(addresses),
-    servername: hostOf(url),
+    servername: isIP(hostOf(url)) === 0 ? hostOf(url) : '', // the standard allows no IP address here
     headers: { 'user-agent': userAgent, accept, 'accept-encoding': acceptedEncodings, 'accept-language': 'en, *;q=0.5' },
     signal,
   })
