@@ -166,11 +166,9 @@ const inlineText = (element: PageElement, writer: Writer) => inlineOf(element.ch
 function inlineOf(children: readonly (PageElement | string)[], writer: Writer): string {
   const parts: string[] = []
   writeInline(children, writer, parts)
-  return parts
-    .join('')
-    .replace(/[^\S\n]+/g, ' ')
-    .replace(/ ?\n ?/g, '\n')
-    .trim()
+  const text = parts.join('').trim() // its white space is only spaces and line breaks
+  const spaced = text.includes('  ') ? text.replace(/ {2,}/g, ' ') : text
+  return spaced.includes('\n') ? spaced.replace(/ ?\n ?/g, '\n') : spaced
 }
 
 function writeInline(children: readonly (PageElement | string)[], writer: Writer, parts: string[]): void {

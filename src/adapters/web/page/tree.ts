@@ -178,12 +178,10 @@ function measure(parent: PageElement): void {
   }
 }
 
-/** Counts the commas of Latin, Chinese, Japanese and Arabic text. */
+const commas = [',', '、', '，', '،'] // of Latin, Chinese, Japanese and Arabic text
+
 function commasIn(text: string): number {
   let count = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 0x2c || code === 0x3001 || code === 0xff0c || code === 0x60c) count++
-  }
+  for (const comma of commas) for (let at = text.indexOf(comma); at >= 0; at = text.indexOf(comma, at + 1)) count++
   return count
 }
