@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { png } from '../../../test/support/sample-files/images.ts'
 import { pdf } from '../../../test/support/sample-files/pdf.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { type Answer, type LocalSite, redirectTo, startSite } from '../../../test/support/web/local-site.ts'
@@ -17,7 +18,7 @@ const send =
   (_, response) =>
     void response.writeHead(status, { 'content-type': type, 'last-modified': 'Tue, 02 Jan 2024 00:00:00 GMT' }).end(body)
 
-const picture = Buffer.from('89504e470d0a1a0a', 'hex')
+const picture = png({ width: 3, height: 2 })
 let site: LocalSite
 const pages = createPageReader()
 const documents = createPdfReader()
@@ -42,6 +43,8 @@ beforeAll(async () => {
     '/paper': redirectTo('/paper.pdf'),
     '/broken.pdf': send(200, 'application/pdf', '%PDF-1.7 nothing'),
     '/a.png': send(200, 'image/png', picture),
+    '/fake.png': send(200, 'image/png', '<script>alert(1)</script>'),
+    '/wrong-type': send(200, 'image/jpeg', picture),
     '/a.zip': send(200, 'application/zip', 'PK'),
     '/slow': (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<p>'),
     '/breaks': (_, response) => void response.destroy(),
@@ -184,9 +187,41 @@ describe('other content', () => {
     })
   })
 
-  it('a small image is in its row, and a text keeps its encoding', async () => {
-    expect((await one('/a.png')).source).toMatchObject({ mime: 'image/png', size_bytes: 8, base64: picture.toString('base64') })
+  it('a text keeps its encoding', async () => {
     expect((await one('/notes.txt')).source?.content).toMatch(/^Größe/)
+  })
+
+  it('an image is a file of the turn, so that the model sees it, and its type is that of its bytes', async () => {
+    const urls = [site.url('/tower'), site.url('/a.png'), site.url('/wrong-type')]
+    const { shown, sources, artifacts } = await run({ urls })
+    expect(artifacts).toEqual(
+      [2, 3].map((number) => ({
+        mime: 'image/png',
+        bytes: picture,
+        digest: {
+          artifact_path: `fi:t1.outputs/web-k-${number}.png`,
+          physical_path: `t1/outputs/web-k-${number}.png`,
+          mime: 'image/png',
+          kind: 'file',
+          visibility: 'internal',
+          size_bytes: picture.length,
+        },
+      })),
+    )
+    expect(shown[site.url('/a.png')]).toEqual({
+      sid: 2,
+      status: 'non_html',
+      mime: 'image/png',
+      size_bytes: picture.length,
+      artifact_path: 'fi:t1.outputs/web-k-2.png',
+    })
+    expect(sources?.[1]).toMatchObject({ mime: 'image/png', size_bytes: picture.length, base64: picture.toString('base64') })
+  })
+
+  it('bytes that are no image are not shown', async () => {
+    const { artifacts, shown } = await run({ urls: [site.url('/fake.png')] })
+    expect(artifacts).toBeUndefined()
+    expect(shown[site.url('/fake.png')]?.error).toMatch(/image/)
   })
 })
 

@@ -3,14 +3,17 @@ import type { Json } from '../../core/json.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
-import type { Tool } from '../tool.ts'
+import type { Call, MadeArtifact, Outcome, Tool } from '../tool.ts'
+import { storeImage } from './image.ts'
 import { mapLimited } from './limit.ts'
 import { textList } from './list-parameter.ts'
-import { fetchPage, type PageParts } from './page.ts'
-import { type Refiner, refinePages } from './refine.ts'
+import { fetchPage, type Page, type PageParts } from './page.ts'
+import { type Refiner, refinePages, type Wanted } from './refine.ts'
 import { fetchedSource, shownPage } from './rows.ts'
 
 const maxUrls = 20
+/** How many images of one call are stored and shown. */
+const maxImages = 8
 /** How many pages one call requests at the same time. */
 export const pagesAtOnce = 5
 
@@ -49,23 +52,29 @@ export function createWebFetchTool({ refiner, ...parts }: WebFetchOptions): Tool
         return failed('too_many_urls', `At most ${maxUrls} addresses per call; these are ${urls.length}. Nothing was requested.`)
       const fetched = await mapLimited(urls, pagesAtOnce, (url) => fetchPage(url, parts, call))
       const wanted = refiner && objective && refinement !== 'none' ? { refiner, objective, mode: refinement } : undefined
-      const refined = wanted
-        ? await refinePages(
-            fetched.map(({ content }) => content),
-            wanted,
-            call,
-          )
-        : undefined
-      const now = call.clock.now()
-      const output: Record<string, Json> = {}
-      const sources: IncomingSource[] = []
-      for (const [index, url] of urls.entries()) {
-        const page = { ...fetched[index]!, ...(refined && { content: refined[index]?.content ?? fetched[index]!.content }) }
-        const source = fetchedSource(url, page, call.timeline.sources, now)
-        if (source) sources.push(source)
-        output[url] = shownPage(source && index + 1, page)
-      }
-      return succeeded({ output, sources })
+      return resultOf(urls, wanted ? await withPassages(fetched, wanted, call) : fetched, call)
     },
   })
+}
+
+async function withPassages(pages: readonly Page[], wanted: Wanted, call: Call): Promise<readonly Page[]> {
+  const texts = pages.map(({ content }) => content)
+  const refined = await refinePages(texts, wanted, call)
+  return pages.map((page, index) => ({ ...page, content: refined[index]?.content ?? page.content }))
+}
+
+async function resultOf(urls: readonly string[], pages: readonly Page[], call: Call): Promise<Outcome> {
+  const now = call.clock.now()
+  const entries: (readonly [url: string, shown: Json])[] = []
+  const sources: IncomingSource[] = []
+  const artifacts: MadeArtifact[] = []
+  for (const [index, url] of urls.entries()) {
+    const page = pages[index] as Page // there is one for each address
+    const image = page.image && artifacts.length < maxImages ? await storeImage(page.image, index + 1, call) : undefined
+    if (image && 'artifact' in image) artifacts.push(image.artifact)
+    const source = fetchedSource(url, page, call.timeline.sources, now)
+    if (source) sources.push(source)
+    entries.push([url, shownPage(source && index + 1, page, image)])
+  }
+  return succeeded({ output: Object.fromEntries(entries), sources, ...(artifacts.length > 0 && { artifacts }) })
 }

@@ -30,6 +30,8 @@ export interface Page {
   readonly mime?: string
   readonly size?: number
   readonly base64?: string
+  /** The bytes of an image. */
+  readonly image?: Uint8Array
   /** Where the content comes from, if not from the requested address. */
   readonly finalUrl?: string
   readonly published?: PageDate
@@ -79,7 +81,7 @@ async function readContent(url: string, response: FetchedResponse, { pages, docu
     case 'pdf':
       return pdfPage(url, response, documents, user)
     case 'image':
-      return { status: 'non_html', content: '', ...inRow(response.bytes) }
+      return { status: 'non_html', content: '', ...inRow(response.bytes), image: response.bytes }
     case 'binary':
       return { status: 'binary', content: '', error: `a file of the type ${response.mime || 'unknown'} has no text` }
   }

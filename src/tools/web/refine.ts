@@ -14,7 +14,8 @@ export interface Refiner {
 /** What to keep: `recall` keeps more, `precision` keeps less. */
 export type RefinementMode = 'balanced' | 'recall' | 'precision'
 
-interface Wanted {
+/** What to look for in pages, and with which model. */
+export interface Wanted {
   readonly refiner: Refiner
   readonly objective: string
   readonly mode: RefinementMode

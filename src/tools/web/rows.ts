@@ -2,6 +2,7 @@ import { cutAt, ellipsize } from '../../core/cut.ts'
 import { type Json, omitUndefined } from '../../core/json.ts'
 import { type SourcePool, sourceKey } from '../../core/sources/pool.ts'
 import { type IncomingSource, isWebAddress } from '../../core/sources/source.ts'
+import type { FetchedImage } from './image.ts'
 import type { Page } from './page.ts'
 
 /** How much of a text the model reads in a result. The rest is in the pool. */
@@ -62,14 +63,16 @@ const oneParagraph = (text: string) =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** What the model reads about a fetched page. */
-export function shownPage(sid: number | undefined, { status, title, content, error, mime, size }: Page): Json {
+/** What the model reads about a fetched page. `image` is the file of an image. */
+export function shownPage(sid: number | undefined, { status, title, content, error, mime, size }: Page, image?: FetchedImage): Json {
+  const shown = image && ('path' in image ? { artifact_path: image.path, mime: image.mime } : image)
   return omitUndefined({
     sid,
     title,
     status,
     error,
     ...(status === 'success' || status === 'archive' ? {} : { mime, size_bytes: size }),
+    ...shown,
     content: content === '' ? undefined : ellipsize(content, shownChars),
     content_length: content === '' ? undefined : content.length,
   }) as Json
