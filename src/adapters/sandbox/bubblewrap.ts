@@ -60,8 +60,9 @@ interface Interpreter {
 function interpreterOf(id: SandboxLanguage['id'], { memoryBytes }: SandboxLimits): Interpreter {
   switch (id) {
     case 'python':
-      // `-I`: no variables and no folders of a user change what Python loads. `-u`: output is not delayed, so that none is lost at a kill.
-      return { command: [pythonPath, '-I', '-u', '-B', `${inside.guest}/python/loader.py`], reservedBytes: 0 }
+      // `-I`: no variables and no folders of a user change what Python loads. `-S`: the loader prepares packages only if a program needs
+      // them. `-u`: output is not delayed, so that none is lost when a program is ended.
+      return { command: [pythonPath, '-I', '-S', '-u', '-B', `${inside.guest}/python/loader.py`], reservedBytes: 0 }
     case 'javascript': {
       const heap = `--max-old-space-size=${Math.round((memoryBytes * 0.75) / MiB)}`
       return {

@@ -3,30 +3,30 @@
 import builtins
 import os
 import sys
-import types
-from pathlib import Path
 
 PROGRAM = "/daybook/run/program.py"
 # Lets a program use `await` outside of a function. This is ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, but importing `ast` takes time.
 ALLOW_TOP_LEVEL_AWAIT = 0x2000
 IS_COROUTINE = 0x80  # inspect.CO_COROUTINE
+Module = type(sys)
 
 
 def run():
-    main = types.ModuleType("__main__")
+    with open(PROGRAM, "rb") as file:
+        text = file.read()
+    main = Module("__main__")
     main.__file__ = PROGRAM
     main.__builtins__ = builtins
-    main.OUTPUT_DIR = os.environ["OUTPUT_DIR"]
-    main.OUT_DIR = Path(main.OUTPUT_DIR)
-    main.WORKDIR = Path(os.environ["WORKDIR"])
-    main.CONTEXT_DIR = Path(os.environ["CONTEXT_DIR"])
+    add_folders(main, text)
     add_tools(main)
     sys.modules["__main__"] = main
     sys.argv = [PROGRAM]
     sys.path.insert(0, os.getcwd())
     sys.path.append(os.path.dirname(__file__))
-    with open(PROGRAM, "rb") as file:
-        text = file.read()
+    sys.meta_path.append(InstalledPackages())
+    if b"importlib" in text or b"pkgutil" in text:  # they may list packages without importing one
+        InstalledPackages.find_spec("")
+    builtins.exit = builtins.quit = sys.exit
     code = compile(text, PROGRAM, "exec", flags=ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     if code.co_flags & IS_COROUTINE:
         import asyncio
@@ -34,6 +34,31 @@ def run():
         asyncio.run(eval(code, main.__dict__))
     else:
         exec(code, main.__dict__)
+
+
+class InstalledPackages:
+    """Finds the packages of this machine. Preparing them (`site`) takes as long as starting Python, so it waits for the first one."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if path is not None or "site" in sys.modules:
+            return None
+        import site
+        from importlib.machinery import PathFinder
+
+        site.main()
+        return PathFinder.find_spec(name, path, target)
+
+
+def add_folders(main, text):
+    """Adds the folders of the program. Paths are made only for a program that uses them, because importing `pathlib` takes time."""
+    main.OUTPUT_DIR = os.environ["OUTPUT_DIR"]
+    names = [name for name in ("OUT_DIR", "WORKDIR", "CONTEXT_DIR") if name.encode() in text]
+    if names:
+        from pathlib import Path
+
+        for name in names:
+            setattr(main, name, Path(os.environ[name]))
 
 
 def add_tools(main):
@@ -45,7 +70,7 @@ def add_tools(main):
         return daybook
 
     def module(name, getattr_of_module):
-        made = types.ModuleType(name)
+        made = Module(name)
         made.__getattr__ = getattr_of_module
         setattr(main, name, made)
         sys.modules[name] = made
