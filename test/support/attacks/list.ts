@@ -101,4 +101,15 @@ export const attacks: readonly Attack[] = [
   },
   { name: 'database, log or blobs removed while running', file: 'test/faults/lost-storage.test.ts', outcome: '503; nothing is accepted' },
   { name: 'several processes on one folder', file: 'test/faults/shared-folder.test.ts', outcome: 'every follower gets every entry once' },
+  {
+    name: 'programs that try to break out of the sandbox',
+    file: 'test/sandbox/escape.test.ts',
+    outcome: 'stopped; the machine is as before',
+  },
+  {
+    name: 'archives that come back from another machine',
+    file: 'src/testing/zipped-sandbox/zipped-sandbox.test.ts',
+    tests: 'is rejected',
+    outcome: 'rejected; nothing is written',
+  },
 ]
