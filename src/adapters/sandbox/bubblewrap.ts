@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { ProgramEnd, Sandbox, SandboxLanguage, SandboxLimits, SandboxProgram, SandboxReport } from '../../ports/sandbox.ts'
+import { findCgroups, openCgroup } from './cgroups.ts'
 import { checkProgram } from './check-program.ts'
 import { processesBefore, sandboxCommand } from './command.ts'
 import { endOf } from './end.ts'
@@ -96,6 +97,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const { languages, cpuSeconds = 600, workspaceBytes = 2_048 * MiB, graceMs = 5_000 } = options
   if (!hasFilter(process.arch)) throw new Error(`there is no filter of system calls for the processor ${process.arch}`)
   const filter = seccompFilter(process.arch)
+  const cgroups = findCgroups()
   const system = systemArguments()
   const guest = guestFolder()
 
@@ -111,8 +113,11 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
     })
     const interpreter = interpreterOf(program.language, limits)
     const identity = identityOf(program.folders.work)
-    const folders = await prepareFolders(program.folders, identity)
+    const folders = await prepareFolders(program.folders, identity, program.signal)
+    if (!folders) return report({ kind: 'cancelled' })
+    const cgroup = cgroups && openCgroup(cgroups, limits)
     const requests = await serveRequests(program.answer, identity).catch(async (error: unknown) => {
+      await cgroup?.remove()
       await folders.release()
       throw error
     })
@@ -132,6 +137,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         environment: { ...environment, DAYBOOK_TOOLS: callableTools(program.tools ?? []) },
         currentFolder: `${inside.out}/${program.folders.turn}`,
         identity,
+        joinFiles: cgroup?.joinFiles ?? [],
         limits,
         cpuSeconds,
         reservedBytes: interpreter.reservedBytes,
@@ -145,9 +151,14 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       stop.clear()
       const after = await folders.release()
       const { log } = output.finish()
-      return report(stop.reason() ?? endOf({ ended, log, before: folders.before, after, limits, cpuSeconds }), ended.messages)
+      const ranOutOfMemory = cgroup?.ranOutOfMemory() ?? false
+      return report(
+        stop.reason() ?? endOf({ ended, log, ranOutOfMemory, before: folders.before, after, limits, cpuSeconds }),
+        ended.messages,
+      )
     } finally {
       await requests.close()
+      await cgroup?.remove()
       await folders.release()
     }
   }

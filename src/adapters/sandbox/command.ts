@@ -21,6 +21,8 @@ export interface CommandParts {
   readonly currentFolder: string
   /** The user of the program, if this process is root. */
   readonly identity: Identity | undefined
+  /** The files by which the processes join a cgroup. Empty if there is none. */
+  readonly joinFiles: readonly string[]
   readonly limits: SandboxLimits
   readonly cpuSeconds: number
   /** Memory that the interpreter reserves and does not use. */
@@ -43,10 +45,12 @@ const userInside = ['--uid', '1001', '--gid', '1000']
 export function sandboxCommand(parts: CommandParts): readonly string[] {
   const { identity, mounts } = parts
   const status = ['--json-status-fd', `${parts.statusFd}`]
-  if (!identity) return ['env', '-i', ...sandboxArguments(parts, mounts, status)]
+  const start = ['env', '-i', ...joinArguments(parts.joinFiles)]
+  if (!identity) return [...start, ...sandboxArguments(parts, mounts, status)]
   const staged = mounts.map((mount, index) => ({ ...mount, source: `/tmp/${index}` }))
   return [
-    ...['env', '-i', '/usr/bin/bwrap', '--die-with-parent', '--unshare-pid', ...status],
+    ...start,
+    ...['/usr/bin/bwrap', '--die-with-parent', '--unshare-pid', ...status],
     ...['--dev-bind', '/', '/', '--tmpfs', '/tmp'],
     ...mounts.flatMap(({ source, writable }, index) => [writable ? '--bind' : '--ro-bind', source, `/tmp/${index}`]),
     ...['--', '/usr/bin/setpriv', '--reuid', `${identity.uid}`, '--regid', `${identity.gid}`, '--clear-groups'],
@@ -54,6 +58,12 @@ export function sandboxCommand(parts: CommandParts): readonly string[] {
     ...sandboxArguments(parts, staged, []),
   ]
 }
+
+const joinScript = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 > "$1" || exit 1; shift; n=$((n - 1)); done; exec "$@"'
+
+/** Joins a cgroup before anything else is started. The arguments of the script are the number of files, the files and the command. */
+const joinArguments = (files: readonly string[]): readonly string[] =>
+  files.length === 0 ? [] : ['/bin/sh', '-c', joinScript, 'sh', `${files.length}`, ...files]
 
 /** How many processes are between the first process that bubblewrap reports and the first one of the sandbox. */
 export const processesBefore = (identity: Identity | undefined): number => (identity ? 2 : 0)

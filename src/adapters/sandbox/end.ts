@@ -15,6 +15,8 @@ const signalNames = new Map(
 export interface EndedProgram {
   readonly ended: ProcessEnd
   readonly log: string
+  /** Whether the kernel has ended a process because the memory of the program was used up. */
+  readonly ranOutOfMemory: boolean
   /** What the folders had before and after. */
   readonly before: FolderTotals
   readonly after: FolderTotals
@@ -32,7 +34,10 @@ export function endOf(program: EndedProgram): ProgramEnd {
   return limitReached(program, signal) ?? (signal === undefined ? { kind: 'exited', exitCode } : { kind: 'killed', signal })
 }
 
-function limitReached({ ended, log, before, after, limits, cpuSeconds }: EndedProgram, signal: string | undefined): ProgramEnd | undefined {
+function limitReached(
+  { ended, log, ranOutOfMemory, before, after, limits, cpuSeconds }: EndedProgram,
+  signal: string | undefined,
+): ProgramEnd | undefined {
   if (signal === 'SIGXCPU')
     return { kind: 'limit', limit: 'cpu_limit', message: `a process used the processor for more than ${cpuSeconds} seconds` }
   const failed = ended.exitCode !== 0
@@ -43,12 +48,12 @@ function limitReached({ ended, log, before, after, limits, cpuSeconds }: EndedPr
       limit: 'file_size_limit',
       message: `a file reached ${Math.round(limits.fileBytes / 2 ** 20)} MiB, the largest size`,
     }
-  if (failed && ranOutOfMemory(log)) return memoryReached(limits)
+  if (failed && (ranOutOfMemory || gotNoMemory(log))) return memoryReached(limits)
   return growthLimit(before, after, limits)
 }
 
 /** The kernel refuses more memory to a process. Python and Node then end with these messages. */
-function ranOutOfMemory(log: string): boolean {
+function gotNoMemory(log: string): boolean {
   const lastLine = log.trimEnd().split('\n').at(-1) ?? ''
   return lastLine.split(':')[0]?.endsWith('MemoryError') || log.includes('JavaScript heap out of memory')
 }

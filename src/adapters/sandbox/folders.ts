@@ -23,10 +23,15 @@ const lastRuns = new Map<string, Promise<void>>()
  * program may write to, and of files that only their owner can read. Afterwards all belong to the owner of `out` again.
  *
  * Runs with the same work folder wait for each other. Otherwise a program could replace a folder by a link after it was checked for the
- * next run, and before it is shown to it.
+ * next run, and before it is shown to it. Undefined if the signal fired while this run waited.
  */
-export async function prepareFolders(folders: SandboxFolders, identity: Identity | undefined): Promise<PreparedFolders> {
-  const endRun = await waitForTurn(folders.work)
+export async function prepareFolders(
+  folders: SandboxFolders,
+  identity: Identity | undefined,
+  signal: AbortSignal,
+): Promise<PreparedFolders | undefined> {
+  const endRun = await waitForTurn(folders.work, signal)
+  if (!endRun) return undefined
   try {
     return await giveToProgram(folders, identity, endRun)
   } catch (error) {
@@ -65,16 +70,23 @@ async function giveToProgram(folders: SandboxFolders, identity: Identity | undef
 const visitAll = async (paths: readonly string[], visit: (path: string) => Promise<FolderTotals>) =>
   (await Promise.all(paths.map(visit))).reduce(addTotals)
 
-/** Waits until no other run uses the work folder. The result must be called at the end of the run. */
-async function waitForTurn(work: string): Promise<() => void> {
-  const before = lastRuns.get(work)
+/** Waits until no other run uses the work folder. The result must be called at the end of the run. Undefined if the signal fires. */
+async function waitForTurn(work: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+  const before = lastRuns.get(work) ?? Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()
   lastRuns.set(work, promise)
-  await before
-  return () => {
+  const endRun = () => {
     if (lastRuns.get(work) === promise) lastRuns.delete(work)
     resolve()
   }
+  const cancelled = Promise.withResolvers<void>()
+  const onAbort = () => cancelled.resolve()
+  signal.addEventListener('abort', onAbort, { once: true })
+  await Promise.race([before, cancelled.promise])
+  signal.removeEventListener('abort', onAbort)
+  if (!signal.aborted) return endRun
+  void before.then(endRun) // the next run waits for the run before this one
+  return undefined
 }
 
 const isPrivate = async (path: string) => ((await stat(path)).mode & 0o004) === 0
