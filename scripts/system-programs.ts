@@ -24,7 +24,7 @@ const programs: readonly SystemProgram[] = [
   { shownBy: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
   { shownBy: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },
   { shownBy: '/usr/bin/bwrap', debianPackage: 'bubblewrap', neededBy: 'sandbox suites' },
-  { shownBy: '/usr/bin/prlimit', debianPackage: 'util-linux', neededBy: 'sandbox suites' },
+  { shownBy: '/usr/bin/setpriv', debianPackage: 'util-linux', neededBy: 'sandbox suites' },
   { shownBy: '/usr/bin/python3', debianPackage: 'python3', neededBy: 'sandbox suites' },
   ...['numpy', 'pandas', 'matplotlib'].map(pythonPackage),
 ]

@@ -82,21 +82,24 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[], status:
     // Without this, a program could fill the memory of the machine with files in the root folder of its sandbox.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', currentFolder, ...status, '--seccomp', `${parts.seccompFd}`, '--'],
-    ...limitArguments(parts),
-    // When the machine runs out of memory, its kernel ends this program first. The program gets one stream for its output and its error
-    // messages, so that they arrive in the order in which it wrote them. Only programs of the sandbox itself write to the other stream.
-    ...['/bin/sh', '-c', 'echo 1000 > /proc/self/oom_score_adj; exec "$@" 2>&1', 'sh', ...interpreter],
+    ...['/bin/sh', '-c', startScript(parts), 'sh', ...interpreter],
   ]
 }
 
-/** Limits that the kernel enforces for each process. Others are watched while the program runs. */
-function limitArguments({ limits, cpuSeconds, reservedBytes }: CommandParts): readonly string[] {
-  return [
-    '/usr/bin/prlimit',
-    `--cpu=${cpuSeconds}:${cpuSeconds + 5}`,
-    `--data=${limits.memoryBytes + reservedBytes}`,
-    `--fsize=${limits.fileBytes}`,
-    `--nproc=${limits.processes}`,
-    ...['--nofile=256', '--core=0', '--msgqueue=0', '--memlock=65536', '--nice=0', '--rtprio=0', '--'],
-  ]
+/**
+ * Sets the limits that the kernel enforces for each process, and starts the interpreter. Others are watched while the program runs. A shell
+ * does this with less time than a program for it. If the machine runs out of memory, its kernel ends this program first. The program gets
+ * one stream for its output and its error messages, so that they arrive in the order in which it wrote them. Only programs that prepare the
+ * sandbox write to the other stream.
+ */
+function startScript({ limits, cpuSeconds, reservedBytes }: CommandParts): string {
+  const kibibytes = Math.ceil((limits.memoryBytes + reservedBytes) / 1024)
+  const blocks = Math.ceil(limits.fileBytes / 512)
+  const set = [
+    ...[`-S -t ${cpuSeconds}`, `-H -t ${cpuSeconds + 5}`, `-d ${kibibytes}`, `-f ${blocks}`],
+    ...['-n 256', '-c 0', '-l 64'],
+  ].map((limit) => `ulimit ${limit}`)
+  // Shells differ in the letter for processes. In bash, `-p` is something that can not be set.
+  const processes = `{ ulimit -p ${limits.processes} 2> /dev/null || ulimit -u ${limits.processes}; }`
+  return `${[...set, processes].join(' && ')} || exit 125; echo 1000 > /proc/self/oom_score_adj; exec "$@" 2>&1`
 }

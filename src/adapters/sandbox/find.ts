@@ -14,7 +14,6 @@ export type FoundSandbox =
 
 const neededPrograms = [
   { path: '/usr/bin/bwrap', debianPackage: 'bubblewrap' },
-  { path: '/usr/bin/prlimit', debianPackage: 'util-linux' },
   { path: '/usr/bin/setpriv', debianPackage: 'util-linux' },
   { path: '/usr/bin/env', debianPackage: 'coreutils' },
 ] as const
