@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { describeSandbox } from '../../testing/conformance/sandbox.ts'
 import { openSandboxFixture, type SandboxFixture } from '../../testing/conformance/sandbox-fixture.ts'
@@ -47,6 +47,17 @@ time.sleep(600)`
       const code = 'import time\nfor _ in range(5):\n  (WORKDIR / "log").open("a").write(NAME)\n  time.sleep(0.02)'
       await Promise.all(['a', 'b', 'c'].map((name) => run('python', `NAME = "${name}"\n${code}`)))
       expect(await read('work/log')).toMatch(/^(?:aaaaa|bbbbb|ccccc){3}$/)
+    }))
+
+  it('can be cancelled while it waits for another program of the conversation', () =>
+    withFixture({}, async ({ run, write, folder }) => {
+      const first = run('python', 'import time\nopen("files/started", "w")\nwhile not (WORKDIR / "go").exists(): time.sleep(0.01)')
+      await expect.poll(() => existsSync(`${folder}/out/turn_2/files/started`)).toBe(true)
+      const second = run('python', '', { signal: AbortSignal.timeout(50) })
+      const third = run('python', 'print("third")')
+      expect((await second).end).toEqual({ kind: 'cancelled' })
+      await write('work/go', '')
+      expect([(await first).end, (await third).log]).toEqual([exited(0), 'third\n'])
     }))
 
   it('lets programs read files that only the owner can read, and gives all files back', () =>
