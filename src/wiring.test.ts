@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { effectiveSettings, environmentLayer, type Settings } from './config.ts'
 import { localScope } from './core/scope.ts'
+import { checkSandbox } from './open-sandbox.ts'
 import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-fixture.ts'
 import { reply, scriptedModel } from './testing/scripted-model.ts'
-import { checkSandbox, openAgent, openStore, openWorkspaces } from './wiring.ts'
+import { openAgent, openStore, openWorkspaces } from './wiring.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -16,7 +16,6 @@ import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { cacheRulesOf } from './adapters/model/provider-rules.ts'
 import { type Provider, providers } from './adapters/model/providers.ts'
-import type { FoundSandbox } from './adapters/sandbox/index.ts'
 import { createMemoryStore } from './adapters/store/memory/store.ts'
 import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './adapters/workspace/custom/custom.ts'
@@ -34,10 +33,10 @@ import { errorMessage, Failure } from './core/failure.ts'
 import { checkOptions } from './core/options.ts'
 import { documentEligibleMimes } from './core/sources/source.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
+import { openSandbox, type SandboxSettings } from './open-sandbox.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader, DocumentRenderer } from './ports/documents.ts'
 import type { Hosting } from './ports/hosting.ts'
-import type { Sandbox } from './ports/sandbox.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
 import { openWebTools } from './web-tools.ts'
@@ -133,8 +132,6 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | '
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 
-type SandboxSettings = Pick<Settings, 'sandbox' | 'programs'>
-
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
@@ -177,27 +174,6 @@ export async function openAgent(
     },
   }
 }
-
-/** The sandbox that the settings ask for. Undefined if programs are off, and if this machine can not isolate them. */
-export async function openSandbox(settings: SandboxSettings): Promise<Sandbox | undefined> {
-  return settings.sandbox === 'off' ? undefined : (await checkSandbox(settings)).sandbox
-}
-
-/** Finds out whether this machine can isolate programs, and what is installed for them. Never runs a program without isolation. */
-export async function checkSandbox({ programs }: Pick<Settings, 'programs'>): Promise<FoundSandbox> {
-  const { findSandbox, defaultLimits } = await import('./adapters/sandbox/index.ts')
-  const { seconds, memoryMb, diskMb } = programs
-  const disk = diskMb === undefined ? undefined : diskMb * MEBIBYTE
-  return findSandbox({
-    limits: {
-      ...(seconds !== undefined && { maxSeconds: seconds, defaultSeconds: Math.min(defaultLimits.defaultSeconds, seconds) }),
-      ...(memoryMb !== undefined && { memoryBytes: memoryMb * MEBIBYTE }),
-      ...(disk !== undefined && { newBytes: disk, fileBytes: Math.min(defaultLimits.fileBytes, disk) }),
-    },
-  })
-}
-
-const MEBIBYTE = 1024 * 1024
 
 /**
  * Opens the stored conversations without an agent. Commands that run no turn use this function, because it needs no model. If there is no

@@ -75,7 +75,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
   const models = modelsByRole(parts.model)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
   const builtIn = builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
-  const exec = execTools(parts.sandbox, parts.tools ?? [], parts.builtIn ?? {}, settings)
+  const exec = execTools(parts.sandbox, [...builtIn, ...(parts.tools ?? [])], parts.builtIn ?? {}, settings)
   const tools = allTools('createAgent', [...builtIn, ...exec], parts.tools)
   const count = parts.tokens ? reliableCounter(parts.tokens, (error) => onProblem({ where: 'tokens', error })) : roughTokens
   const texts = {

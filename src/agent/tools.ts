@@ -82,15 +82,15 @@ export function builtInTools({ memory, knowledgeSearch, rendering, contextTokens
   ]
 }
 
-/** The tools of the sandbox. Empty without a sandbox: then no program runs. */
+/** The tools of the sandbox. Empty without a sandbox: then no program runs. `others` are all other tools of the agent. */
 export function execTools(
   sandbox: Sandbox | undefined,
-  own: readonly Tool[],
+  others: readonly Tool[],
   { knowledge, skills }: Pick<ReadOptions, 'knowledge' | 'skills'>,
   limits: InvokeLimits,
 ): readonly Tool[] {
   const readers = { ...(knowledge && { knowledge }), ...(skills && { skills }) }
-  return sandbox ? createExecTools({ sandbox, callable: own, readers, limits }) : []
+  return sandbox ? createExecTools({ sandbox, callable: others, readers, limits }) : []
 }
 
 /** Returns the built-in tools, then the tools of the application. Throws when two of them have the same id. */

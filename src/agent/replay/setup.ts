@@ -123,8 +123,10 @@ const hasDecision = ({ entries }: Recording): boolean =>
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)
   const contextTokens = contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER)
-  const exec = execTools(parts.sandbox, own, builtIn ?? {}, settings) // they are never run, but the system text lists them
-  const tools = allTools('replay', [...builtInTools({ ...builtIn, contextTokens }), ...exec], own)
+  const ofRuntime = builtInTools({ ...builtIn, contextTokens })
+  // exec tools are never run in a replay, but the system text lists them
+  const exec = execTools(parts.sandbox, [...ofRuntime, ...own], builtIn ?? {}, settings)
+  const tools = allTools('replay', [...ofRuntime, ...exec], own)
   const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
   return {
     tools,

@@ -11,7 +11,7 @@ import { runProgram } from './run-program.ts'
 /** What exec tools need besides the call: the sandbox, and what programs may use. */
 export interface ExecOptions {
   readonly sandbox: Sandbox
-  /** The tools that programs may call. Only those with `callableFromCode` are used. */
+  /** The tools of the agent. Programs may call those with `callableFromCode`, but never exec tools and `react.*` tools. */
   readonly callable: readonly Tool[]
   /** Read `ks:` and `sk:` paths for `fetch_ctx`. */
   readonly readers: Pick<ReadOptions, 'knowledge' | 'skills'>
@@ -21,7 +21,9 @@ export interface ExecOptions {
 
 /** The tools `exec_tools.execute_code_<language>`, one for each language of the sandbox. They run the program in the `code` channel. */
 export function createExecTools(options: ExecOptions): readonly Tool[] {
-  const callable = options.callable.filter(({ callableFromCode, exec }) => callableFromCode === true && !exec)
+  const callable = options.callable.filter(
+    ({ id, callableFromCode, exec }) => callableFromCode === true && !exec && !id.startsWith('react.'),
+  )
   return options.sandbox.languages.map((language) => createExecTool({ ...options, callable }, language))
 }
 

@@ -64,7 +64,7 @@ describe('a tool that a program calls', () => {
     expect(answers.calls()).toEqual([{ tool_id: 'secret.tool', ok: false, error_code: 'tool_not_allowed' }])
   })
 
-  it('must allow it, and exec tools can not', () => {
+  it('must allow it, and exec tools and react tools can not', () => {
     const exec = defineTool({
       id: 'a.exec',
       description: '',
@@ -74,12 +74,17 @@ describe('a tool that a program calls', () => {
     })
     const [python] = createExecTools({
       sandbox: scriptedSandbox({}),
-      callable: [codeSearch(), weather(), { ...exec, callableFromCode: true }],
+      callable: [
+        codeSearch(),
+        weather(),
+        { ...exec, callableFromCode: true },
+        { ...weather(), id: 'react.weather', callableFromCode: true },
+      ],
       readers: {},
       limits: { stopGraceMs: 0, maxResultBytes: 1 },
     })
     const text = python?.constraints.join('\n')
-    expect(text).toContain('to call web_tools.web_search in code')
+    expect(text).toContain('to call web_tools.web_search in code:')
     expect(() =>
       defineTool({
         id: 'a.exec',
