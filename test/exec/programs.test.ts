@@ -9,9 +9,11 @@ import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/cust
 import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import type { Sandbox } from '../../src/ports/sandbox.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions, keepFolders } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
+import { zippedSandbox } from '../../src/testing/zipped-sandbox/zipped-sandbox.ts'
 import { codeSearch, weather } from '../support/scenario-tools.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
 
@@ -67,6 +69,30 @@ async function readTurn(harness: Harness, turnId: string) {
 }
 
 describe.runIf(sandbox)('programs in the sandbox of this machine', () => {
+  const researching: Record<Language, string> = {
+    python: [
+      'import json',
+      'found = await tool_call("web_tools.web_search", {"query": "rivers"}, "to compare")',
+      'same = await web_tools.web_search(query="rivers")',
+      'rows = fetch_ctx("so:sources_pool[1,3]")["ret"]',
+      'missing = fetch_ctx("so:sources_pool[99]")["err"]["code"]',
+      'try:',
+      '    await tool_call("weather.today", {"city": "Rome"})',
+      'except Exception as error:',
+      '    refused = str(error)',
+      'json.dump([found["ret"], [row["content"] for row in rows], missing, refused], open("outputs/found.json", "w"))',
+    ].join('\n'),
+    javascript: [
+      'import { writeFileSync } from "node:fs"',
+      'const found = await tool_call("web_tools.web_search", { query: "rivers" }, "to compare")',
+      'await web_tools.web_search({ query: "rivers" })',
+      'const rows = (await fetch_ctx("so:sources_pool[1,3]")).ret',
+      'const missing = (await fetch_ctx("so:sources_pool[99]")).err.code',
+      'const refused = await tool_call("weather.today", { city: "Rome" }).catch((error) => error.message)',
+      'writeFileSync("outputs/found.json", JSON.stringify([found.ret, rows.map((row) => row.content), missing, refused]))',
+    ].join('\n'),
+  }
+
   const writing: Record<Language, string> = {
     python: 'open("files/sum.txt", "w").write(str(sum([1, 2])))\nprint("done")',
     javascript: 'import { writeFileSync } from "node:fs"\nwriteFileSync("files/sum.txt", String(1 + 2))\nconsole.log("done")',
@@ -102,6 +128,30 @@ describe.runIf(sandbox)('programs in the sandbox of this machine', () => {
     )
     expect(javascript).toEqual(python)
   })
+
+  it.each(languages)(
+    'tools 18.88: a %s program gives the same blocks when its files are sent to another machine and back',
+    async (language) => {
+      const code: Record<Language, string> = {
+        python: `${researching.python}\nopen("files/a.txt", "w").write("a")\nopen("outputs/extra.txt", "w").write("b")\nprint("log")\nraise ValueError("end")`,
+        javascript: `${researching.javascript}\nwriteFileSync("files/a.txt", "a")\nwriteFileSync("outputs/extra.txt", "b")\nconsole.log("log")\nthrow new RangeError("end")`,
+      }
+      const blocksWith = async (chosen: Sandbox) => {
+        const { harness } = await run(
+          [
+            reply.call('web_tools.web_search', { query: 'hills' }),
+            program(language, ['files/a.txt', 'files/none.txt', 'outputs/found.json'], code[language]),
+          ],
+          { sandbox: chosen, tools: [codeSearch(), weather()] },
+        )
+        return JSON.stringify(blocksOf(await harness.timeline())).replaceAll(/"duration_ms":\d+/g, '"duration_ms":0')
+      }
+      const local = sandbox as Sandbox
+      const here = await blocksWith(local)
+      expect(here).toContain('Runtime error: execution_failed')
+      expect(await blocksWith(zippedSandbox(local))).toBe(here)
+    },
+  )
 
   const failing: Record<Language, string> = {
     python: '\nopen("files/a.txt", "w").write("a")\nraise ValueError("no rows")',
@@ -197,30 +247,6 @@ describe.runIf(sandbox)('programs in the sandbox of this machine', () => {
     const { reports } = await run([program('python', ['files/a.txt'], code)], { kind: 'git' })
     expect(reports[0]).toContain('Program log (tail):\nmine clean no remote')
   })
-
-  const researching: Record<Language, string> = {
-    python: [
-      'import json',
-      'found = await tool_call("web_tools.web_search", {"query": "rivers"}, "to compare")',
-      'same = await web_tools.web_search(query="rivers")',
-      'rows = fetch_ctx("so:sources_pool[1,3]")["ret"]',
-      'missing = fetch_ctx("so:sources_pool[99]")["err"]["code"]',
-      'try:',
-      '    await tool_call("weather.today", {"city": "Rome"})',
-      'except Exception as error:',
-      '    refused = str(error)',
-      'json.dump([found["ret"], [row["content"] for row in rows], missing, refused], open("outputs/found.json", "w"))',
-    ].join('\n'),
-    javascript: [
-      'import { writeFileSync } from "node:fs"',
-      'const found = await tool_call("web_tools.web_search", { query: "rivers" }, "to compare")',
-      'await web_tools.web_search({ query: "rivers" })',
-      'const rows = (await fetch_ctx("so:sources_pool[1,3]")).ret',
-      'const missing = (await fetch_ctx("so:sources_pool[99]")).err.code',
-      'const refused = await tool_call("weather.today", { city: "Rome" }).catch((error) => error.message)',
-      'writeFileSync("outputs/found.json", JSON.stringify([found.ret, rows.map((row) => row.content), missing, refused]))',
-    ].join('\n'),
-  }
 
   it.each(languages)(
     'tools 18.82, 18.83 and 18.86: a %s program reads the pool and calls a search tool; a tool that is not on its list is an exception',

@@ -24,8 +24,8 @@ export function createOnDisk(
     try {
       const onDisk = { out: join(temporary.path, 'out'), work: join(temporary.path, 'work'), runtime: join(temporary.path, 'runtime') }
       const copies = { files: temporary.openFiles('out'), scratch: temporary.openFiles('work'), runtime: temporary.openFiles('runtime') }
-      await makeFolders(onDisk, turnId)
       for (const name of ['files', 'scratch', 'runtime'] as const) await copyFiles(folders[name], copies[name])
+      await makeFolders(onDisk, turnId)
       try {
         return await use({ ...onDisk, files: copies.files })
       } finally {
@@ -39,9 +39,18 @@ export function createOnDisk(
 }
 
 async function makeFolders({ out, work, runtime }: Paths, turnId: string): Promise<void> {
-  for (const area of ['files', 'outputs']) await mkdir(join(out, turnId, area), { recursive: true })
+  for (const area of ['files', 'outputs']) await makeIfMissing(join(out, turnId, area))
   await mkdir(work, { recursive: true })
   await mkdir(runtime, { recursive: true })
+}
+
+/** Makes a folder. If an earlier program has put a link or a file there, it stays: the next program can remove it. */
+async function makeIfMissing(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
 }
 
 async function copyFiles(from: Files, to: Files): Promise<void> {

@@ -61,6 +61,22 @@ export function describePrograms({ describe, it, expect }: TestRunner, name: str
       expect(await turn.files()).toEqual({})
     })
 
+    it('lets a later program repair the folder that an earlier one has replaced by a file', async () => {
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      const turn = await beginTurn(workspace, 'turn_1', journal)
+      const outputs = (out: string) => join(out, 'turn_1/outputs')
+      await workspace.onDisk('turn_1', async ({ out }) => {
+        await rm(outputs(out), { recursive: true })
+        await writeFile(outputs(out), 'a file')
+      })
+      await workspace.onDisk('turn_1', async ({ out }) => {
+        await rm(outputs(out), { recursive: true })
+        await writeFile(join(out, 'turn_1/files/a.txt'), 'a')
+      })
+      workspace.programRan()
+      expect(await turn.files()).toEqual({ 'a.txt': 'a' })
+    })
+
     it('gives programs the folder with the context files', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       await beginTurn(workspace, 'turn_1', journal)
