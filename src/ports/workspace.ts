@@ -194,8 +194,9 @@ export type CheckoutOutcome =
   | {
       readonly ok: false
       /**
-       * `missing`: the turn of a source has no such files. `nonempty`: the checkout would remove files that this turn wrote, and `force` is
-       * not set. `unavailable`: the version of a source can not be reached completely. `failed`: any other error.
+       * `missing`: the turn of a source has no such files. `nonempty`: the checkout would remove files that this turn wrote, or files that
+       * can not be read, such as hard links, and `force` is not set. `unavailable`: the version of a source can not be reached completely.
+       * `failed`: any other error.
        */
       readonly code: 'missing' | 'nonempty' | 'unavailable' | 'failed'
       readonly problems: readonly { readonly source?: CheckoutSource; readonly message: string }[]

@@ -2,16 +2,17 @@ import { z } from 'zod'
 import { Failure } from '../../core/failure.ts'
 import { parseJson } from '../../core/json.ts'
 import { redact } from '../../core/secrets.ts'
-import type { Files } from '../../ports/files.ts'
+import type { Files, SkippedEntry } from '../../ports/files.ts'
 import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } from '../../ports/workspace.ts'
 import {
   filesFolder,
   findTurnFiles,
   isVersionUnavailable,
-  listBelow,
+  listFolder,
   readFiles,
   type StoredFile,
   sha256Of,
+  unreadReasons,
   type VersionStore,
   versionUnavailable,
 } from './files.ts'
@@ -54,10 +55,14 @@ async function performCheckout(turnId: string, request: CheckoutRequest, context
   const { files, runtime } = context
   const folder = filesFolder(turnId)
   const before = await readCheckoutRecord(runtime, turnId)
-  const current = await readFiles(files, folder, [...(await listBelow(files, folder)).keys()])
+  const listed = await listFolder(files, folder)
+  const refused: SkippedEntry[] = []
+  const current = await readFiles(files, folder, [...listed.files.keys()], (entry) => refused.push(entry))
   const kept = await findKeptFiles(turnId, context.history, before)
   const unsaved = request.mode === 'replace' ? unsavedFiles(current, before, kept) : []
   if (unsaved.length > 0 && !request.force) return checkoutFailure('nonempty', [{ message: unsavedMessage(unsaved) }])
+  const unread = unreadFiles([...listed.skipped, ...refused], kept)
+  if (unread.length > 0 && !request.force) return checkoutFailure('nonempty', [{ message: unreadMessage(unread) }])
 
   const { sources, problems } = await readSources(request.sources, context)
   if (problems.length > 0) return checkoutFailure('missing', problems)
@@ -81,9 +86,20 @@ function unsavedFiles(current: Contents, record: CheckoutRecord | undefined, kep
   return [...current].filter(([rel, bytes]) => kept.has(rel) && !record?.laid.get(rel)?.includes(sha256Of(bytes))).map(([rel]) => rel)
 }
 
-function unsavedMessage(rels: readonly string[]): string {
+const unsavedMessage = (rels: readonly string[]) => `made in this turn and not saved yet: ${nameSome(rels)}`
+
+/** The files in the folder that can not be read, so that the new folder could not have them. */
+function unreadFiles(skipped: readonly SkippedEntry[], kept: KeptFiles): readonly string[] {
+  const isUnread = ({ path, reason }: SkippedEntry) => unreadReasons.has(reason) && kept.has(path)
+  return skipped.filter(isUnread).map(({ path }) => path)
+}
+
+const unreadMessage = (rels: readonly string[]) =>
+  `in the folder of this turn, and can not be kept because they are hard links or can not be opened: ${nameSome(rels)}`
+
+function nameSome(rels: readonly string[]): string {
   const more = rels.length > 10 ? ` and ${rels.length - 10} more` : ''
-  return `made in this turn and not saved yet: ${rels.slice(0, 10).join(', ')}${more}`
+  return `${rels.slice(0, 10).join(', ')}${more}`
 }
 
 interface SourceContents {

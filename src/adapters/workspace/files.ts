@@ -136,6 +136,9 @@ export async function listSkipped(files: Files, folder: string): Promise<readonl
 const skippedBelow = (folder: string, skipped: readonly SkippedEntry[]): readonly SkippedEntry[] =>
   skipped.map(({ path, reason }) => ({ path: path.slice(folder.length + 1), reason }))
 
+/** The reasons of files and folders that are there, but can not be read. */
+export const unreadReasons: ReadonlySet<UnsafeFileReason> = new Set(['hard_link_blocked', 'no_access'])
+
 const PARALLEL_READS = 16
 
 /**

@@ -85,6 +85,17 @@ describe.each(['custom', 'git'] as const)('%s: a version', (kind) => {
     expect(named).toEqual(['app/again', 'app/b', 'made', 'made-again'].map((name) => ({ name, files: 1, reason: 'hard_link_blocked' })))
   })
 
+  it('is not changed by a checkout that would lose a file with a second name, unless the checkout is forced', async () => {
+    const { turn, at, publish } = await createTurn(kind, ['turn_1/app'])
+    linkSync(at('app/a'), at('app/again'))
+    for (const mode of ['overlay', 'replace'] as const) {
+      const message = 'in the folder of this turn, and can not be kept because they are hard links or can not be opened: app/a, app/again'
+      expect(await turn.checkout(mode, ['turn_1/notes'])).toEqual({ ok: false, code: 'nonempty', problems: [{ message }] })
+    }
+    expect((await publish()).version).toEqual(first)
+    expect(await turn.checkout('overlay', ['turn_1/notes'], true)).toMatchObject({ ok: true, files: ['app/b', 'app/sub/c', 'notes/n'] })
+  })
+
   it('lacks what a program has moved and replaced by a link', async () => {
     const { at, publish } = await createTurn(kind)
     renameSync(at('app/sub'), at('app/sub2'))

@@ -4,6 +4,7 @@ import type { SkippedEntry, UnsafeFileReason } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRecord, Workspaces } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { countScopes } from './describe.ts'
+import { unreadReasons } from './files.ts'
 import { excludedPart, foldersAbove, scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
@@ -129,9 +130,6 @@ export function addUnread(listed: readonly SkippedEntry[], refused: readonly Ski
   const paths = new Set(added.map(({ path }) => path))
   return [...listed, ...added.filter(({ path }) => !foldersAbove(path).some((folder) => paths.has(folder)))]
 }
-
-/** The reasons of files and folders that are there, but can not be read. */
-const unreadReasons: ReadonlySet<UnsafeFileReason> = new Set(['hard_link_blocked', 'no_access'])
 
 /** What the folder of a turn has contained since the turn began. */
 interface HeldFiles {

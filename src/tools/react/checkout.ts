@@ -137,7 +137,8 @@ function checkoutResult(
 function problemNotice({ code, problems }: CheckoutOutcome & { ok: false }, mode: Mode): Notice {
   if (code === 'nonempty') {
     const changes = problems.map(({ message }) => message).join('; ')
-    const message = `files/ holds work of this turn that a replace would undo: ${changes}. Nothing changed. Use mode "overlay", or force:true to throw it away.`
+    const next = mode === 'replace' ? 'Use mode "overlay", or force:true to throw it away.' : 'Use force:true to throw it away.'
+    const message = `files/ holds work of this turn that ${mode === 'replace' ? 'a replace' : 'the checkout'} would undo: ${changes}. Nothing changed. ${next}`
     return { code: 'react.checkout.nonempty', message, mode }
   }
   const details = problems.map(({ source, message }) => ({ ...(source && { path: logicalOf(source) }), message }))
