@@ -34,6 +34,15 @@ describe('the text of a page', () => {
     expect(read('').markdown).toBe('')
   })
 
+  it('is not lost in a wrapper whose class names a menu or a sidebar', () => {
+    const { markdown } = read(
+      `<div class="layout with-sidebar"><div><p>${words(20)}</p><p>${words(9)}</p></div><div class="sidebar"><p>Links</p></div></div>
+      <div><p>${words(6)}</p></div>`,
+    )
+    expect(markdown).toContain(words(20))
+    expect(markdown).not.toContain('Links')
+  })
+
   it('keeps the siblings of the best part that belong to the same text', () => {
     const { markdown } = read(`<div><section><p>${words(8)}</p></section><section><p>${words(7)}</p></section><p>${words(2)}</p></div>`)
     expect(markdown).toBe([words(8), words(7), words(2)].join('\n\n'))

@@ -14,7 +14,7 @@ export interface PageElement {
    * `part`: a part of the page that is not its text by its tag or role, such as a menu. `likely`: such a part by its class or id, which may
    * be wrong.
    */
-  readonly junk: 'no' | 'likely' | 'part'
+  junk: 'no' | 'likely' | 'part'
   /** Whether class and id suggest that the text of the page is here (1), or is not here (-1). */
   readonly weight: -1 | 0 | 1
   /** The number of characters and commas in the text below this element without junk, and of characters in links. */
@@ -68,6 +68,7 @@ export function parsePage(html: string, url: string, HtmlTokenizer: typeof Token
   const head = startHead(url)
   const body = element('body', undefined, {})
   let current = body
+  let textLength = 0
   /** The element that the tokenizer is in and whose content is not part of the text, with the number of open elements in it. */
   let skipped: { readonly tag: string; readonly keep: boolean; inside: number; readonly text: string[]; length: number } | undefined
 
@@ -89,8 +90,10 @@ export function parsePage(html: string, url: string, HtmlTokenizer: typeof Token
         }
       },
       text(text) {
-        if (!skipped) current.children.push(text)
-        else if (skipped.keep && skipped.length < maxKeptText) {
+        if (!skipped) {
+          current.children.push(text)
+          textLength += text.length
+        } else if (skipped.keep && skipped.length < maxKeptText) {
           skipped.text.push(text)
           skipped.length += text.length
         }
@@ -106,7 +109,7 @@ export function parsePage(html: string, url: string, HtmlTokenizer: typeof Token
     },
     HtmlTokenizer,
   )
-  measure(body)
+  measure(body, textLength)
   return { body, head }
 }
 
@@ -161,16 +164,23 @@ const isHidden = (attributes: Attributes) =>
   attributes['aria-hidden'] === 'true' ||
   (attributes.style !== undefined && hiddenStyle.test(attributes.style.slice(0, 500)))
 
-/** Counts the characters of each element, from the inside to the outside. The tree has few levels. */
-function measure(parent: PageElement): void {
+/**
+ * An element with more than this share of all text is not left out because of its class. It is a wrapper around the whole page, such as
+ * `class="with-sidebar"`.
+ */
+const wrapperShare = 0.4
+
+/** Counts the characters of each element, from the inside to the outside. The tree has few levels. `total` is the length of all text. */
+function measure(parent: PageElement, total: number): void {
   for (const child of parent.children) {
     if (typeof child === 'string') {
       parent.textLength += child.length
       parent.commas += commasIn(child)
       continue
     }
-    measure(child)
+    measure(child, total)
     if (child.hasBlock) parent.hasBlock = true
+    if (child.junk === 'likely' && child.textLength - child.linkLength > total * wrapperShare) child.junk = 'no'
     if (child.junk !== 'no') continue
     parent.textLength += child.textLength
     parent.linkLength += child.tag === 'a' ? child.textLength : child.linkLength
