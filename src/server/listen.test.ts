@@ -1,12 +1,13 @@
-import { get, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { spawn } from 'node:child_process'
+import { get, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:net'
 import { queryObjects } from 'node:v8'
 import { afterEach, expect, it } from 'vitest'
-import { listen } from './listen.ts'
+import { type Listening, listen } from './listen.ts'
 import { noLog } from './log.ts'
 
-let server: Server
-afterEach(() => server.close())
+let server: Listening
+afterEach(() => void server.close())
 
 /** Serves a response with this many chunks. It stays open until the client disconnects. */
 async function serve(chunks: number) {
@@ -23,7 +24,7 @@ async function serve(chunks: number) {
     })
   const fetch = () => new Response(body(), { headers: { 'content-type': 'text/event-stream' } })
   server = await listen({ fetch }, { host: '127.0.0.1', port: 0, headersMs: 10_000, requestMs: 10_000, downloadIdleMs: 1_000, log: noLog })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, disconnected: disconnected.promise }
+  return { url: `http://127.0.0.1:${server.port}/`, disconnected: disconnected.promise }
 }
 
 /** Resolves to the open response when its last chunk has arrived. */
@@ -49,4 +50,32 @@ it('a long event stream does not keep the chunks that it has sent', async () => 
   expect(promises() - before).toBeLessThan(chunks / 10)
   response.destroy()
   await disconnected
+})
+
+const options = { host: '127.0.0.1', headersMs: 10_000, requestMs: 10_000, downloadIdleMs: 1_000, log: noLog }
+
+it.runIf(process.platform === 'linux')('several connections are accepted in one turn of the event loop', async () => {
+  const connections = 64
+  let requests = 0
+  const fetch = () => {
+    requests++
+    return new Response('ok', { headers: { connection: 'close' } })
+  }
+  server = await listen({ fetch }, { ...options, port: 0 })
+  const program = `for (let i = 0; i < ${connections}; i++) require('net').connect(${server.port}, '127.0.0.1').on('error', () => {}).end('GET / HTTP/1.1\\r\\nhost: a\\r\\nconnection: close\\r\\n\\r\\n').resume()`
+  spawn(process.execPath, ['-e', program], { stdio: 'inherit' })
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000) // the event loop is blocked, and the connections wait
+  let turns = 0
+  for (; requests < connections; turns++) await new Promise(setImmediate)
+  expect(turns).toBeLessThan(connections / 2)
+})
+
+it('a port that another program uses is not shared', async () => {
+  const fetch = () => new Response('ok')
+  server = await listen({ fetch }, { ...options, port: 0 })
+  await expect(listen({ fetch }, { ...options, port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  const other = createServer()
+  const refused = new Promise((resolve) => other.once('error', resolve))
+  other.listen(server.port, '127.0.0.1')
+  expect(await refused).toMatchObject({ code: 'EADDRINUSE' })
 })

@@ -1,6 +1,7 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { getRequestListener as RequestListener } from '@hono/node-server'
+import { type OpenPort, openPort } from './accept.ts'
 import type { App } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
 import type { Log } from './log.ts'
@@ -18,11 +19,11 @@ interface ListenOptions {
   readonly log: Log
 }
 
-/**
- * How many connections may wait until the server accepts them. The server accepts one connection in each turn of the event loop. Connections
- * beyond this number are dropped by the system, and their clients try again after seconds.
- */
-const PENDING_CONNECTIONS = 4_096
+/** A server that accepts requests. */
+export interface Listening extends OpenPort {
+  closeIdleConnections(): void
+  closeAllConnections(): void
+}
 
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
@@ -30,7 +31,7 @@ type FetchCallback = Parameters<typeof RequestListener>[0]
  * Serves the app with Node's HTTP server. Requests that are not valid HTTP or arrive too slowly do not reach the app. They get an
  * `application/problem+json` response too, which this function writes.
  */
-export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): Promise<Server> {
+export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): Promise<Listening> {
   const { host, port, headersMs, requestMs, downloadIdleMs, log } = options
   const { getRequestListener, RequestError } = await import('@hono/node-server')
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
@@ -72,14 +73,12 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
     if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, PENDING_CONNECTIONS, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  return server
+  const opened = await openPort(server, { host, port })
+  return {
+    ...opened,
+    closeIdleConnections: () => server.closeIdleConnections(),
+    closeAllConnections: () => server.closeAllConnections(),
+  }
 }
 
 const malformedRequest = new RequestProblem(400, 'request.broken', 'The request is not valid HTTP.')

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { authenticationOf } from './auth/authentication-of.ts'
@@ -29,17 +28,16 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
   const server = await listen(app, { ...settings, log })
   const stopRecovery = startRecovery(agent, log, parts.now)
 
-  const { port } = server.address() as AddressInfo
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
   return {
-    url: `http://${host}:${port}`,
+    url: `http://${host}:${server.port}`,
     async drain() {
       stopRecovery()
       shutdown.abort()
       // meanwhile the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
       await agent.drain(settings.drainMs)
       await agent.close()
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const closed = server.close()
       // closes connections without a request; clients may keep them open for a long time, and `server.close` waits for them
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
       const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)

@@ -1,0 +1,68 @@
+import type { Server as HttpServer } from 'node:http'
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
+
+/**
+ * The number of sockets that listen on the port. Node accepts one connection of each socket in a turn of the event loop, and a busy server
+ * needs milliseconds for a turn. The system distributes new connections over the sockets.
+ */
+const SOCKETS = 8
+
+/**
+ * How many connections may wait at each socket until the server accepts them. The system drops further connections, and their clients try
+ * again after seconds.
+ */
+const PENDING_CONNECTIONS = 4_096
+
+/** An open port. */
+export interface OpenPort {
+  readonly port: number
+  /** Accepts no further connections. Resolves when all connections have ended. */
+  close(): Promise<void>
+}
+
+/** Listens on a port with several sockets, if the system allows it. Rejects if another program uses the port. */
+export async function openPort(server: HttpServer, { host, port }: { readonly host: string; readonly port: number }): Promise<OpenPort> {
+  const place = { host, port, backlog: PENDING_CONNECTIONS }
+  const others = process.platform === 'linux' ? await openSharedPort(server, place) : []
+  if (!server.listening) await listenOn(server, place)
+  return {
+    port: (server.address() as AddressInfo).port, // another number if `port` is 0
+    close: async () => void (await Promise.all([server, ...others].map(closed))),
+  }
+}
+
+/**
+ * Opens the sockets that share a port. The first is that of the server, and the others are returned. Does nothing if sockets can not share
+ * a port. Before that, a socket takes the port for itself, which shows that no other program uses it.
+ */
+async function openSharedPort(server: HttpServer, place: ListenOptions): Promise<readonly Server[]> {
+  const probe = createServer()
+  await listenOn(probe, place)
+  const shared = { ...place, port: (probe.address() as AddressInfo).port, reusePort: true }
+  await closed(probe)
+  try {
+    await listenOn(server, shared)
+  } catch (error) {
+    if (isUnsupported(error)) return []
+    throw error
+  }
+  // the options are those with which an HTTP server accepts its own connections
+  const others = Array.from({ length: SOCKETS - 1 }, () =>
+    createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void server.emit('connection', socket)),
+  )
+  await Promise.all(others.map((other) => listenOn(other, shared)))
+  return others
+}
+
+const isUnsupported = (error: unknown) => error instanceof Error && 'code' in error && (error.code === 'ENOTSUP' || error.code === 'EINVAL')
+
+const listenOn = (server: Server, place: ListenOptions) =>
+  new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(place, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+const closed = (server: Server) => new Promise<void>((resolve) => void server.close(() => resolve()))
