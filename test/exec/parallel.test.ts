@@ -28,7 +28,6 @@ const processesWith = (text: string) =>
 it.runIf(sandbox)(
   '20 programs at the same time each have their own files, and leave no process, mount, socket or file behind',
   async () => {
-    const mounts = readFileSync('/proc/self/mounts', 'utf8')
     const code = (n: number) =>
       `import os, time\nopen("files/a.txt", "w").write("${n}")\ntime.sleep(0.2)\nprint(sorted(os.listdir("files")))`
     const contract = [{ filename: 'files/a.txt', description: 'a number' }]
@@ -46,6 +45,6 @@ it.runIf(sandbox)(
     expect(written).toEqual(Array.from({ length: 20 }, (_, n) => String(n)))
     expect(readdirSync(folder)).toEqual([])
     expect(processesWith(folder)).toEqual([])
-    expect(readFileSync('/proc/self/mounts', 'utf8')).toBe(mounts)
+    expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(folder)
   },
 )
