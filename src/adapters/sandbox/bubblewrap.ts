@@ -124,7 +124,8 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
     try {
       if (program.signal.aborted) return report({ kind: 'cancelled' })
       if (folders.before.bytes > workspaceBytes) return report(workspaceTooLarge(workspaceBytes))
-      const files = { guest, node: process.execPath, socket: requests.path, readOnlyInTurn: folders.readOnly }
+      const node = program.language === 'javascript' ? process.execPath : undefined
+      const files = { guest, node, socket: requests.path, readOnlyInTurn: folders.readOnly }
       const command = sandboxCommand({
         system,
         mounts: mountsOfRun(program.folders, files),

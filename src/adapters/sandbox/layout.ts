@@ -29,7 +29,8 @@ export interface Mount {
 
 interface RunFiles {
   readonly guest: string
-  readonly node: string
+  /** The program that runs JavaScript. Undefined for a program in another language. */
+  readonly node: string | undefined
   /** The socket for requests. */
   readonly socket: string
   /** Folders below that of the turn which the program may only read. */
@@ -40,10 +41,8 @@ interface RunFiles {
 export function mountsOfRun(folders: SandboxFolders, { guest, node, socket, readOnlyInTurn }: RunFiles): readonly Mount[] {
   const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false })
   return [
-    // The files of this machine would show the names of its users and of other machines.
-    ...['passwd', 'group', 'hosts'].map((name) => readOnly(`${guest}/etc/${name}`, `/etc/${name}`)),
     readOnly(guest, inside.guest),
-    readOnly(node, inside.node),
+    ...(node === undefined ? [] : [readOnly(node, inside.node)]),
     readOnly(folders.out, inside.out),
     { source: `${folders.out}/${folders.turn}`, target: `${inside.out}/${folders.turn}`, writable: true },
     ...readOnlyInTurn.map((name) => readOnly(`${folders.out}/${folders.turn}/${name}`, `${inside.out}/${folders.turn}/${name}`)),
@@ -54,25 +53,25 @@ export function mountsOfRun(folders: SandboxFolders, { guest, node, socket, read
 }
 
 /** Files and folders of `/etc` that programs need: for shared libraries, alternatives such as BLAS, fonts and the time zone. */
-const etcNames = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'fonts', 'matplotlibrc', 'localtime', 'mime.types']
+const etcNames = ['ld.so.cache', 'alternatives', 'fonts', 'matplotlibrc', 'localtime', 'mime.types']
 
 /**
  * The arguments of bubblewrap that show the system of this machine read-only: `/usr`, the folders that are links into it on most systems,
- * and a few files of `/etc`.
+ * and a few files of `/etc`. Links are made where possible, because each mount takes time.
  */
 export function systemArguments(): readonly string[] {
   const topFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter((path) => existsSync(path))
-  const links = topFolders.map((path) =>
-    lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
-  )
+  const show = (path: string) => (lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path])
   const etc = etcNames.map((name) => `/etc/${name}`).filter((path) => existsSync(path))
   // Machines may have settings with secrets below /usr/local/etc. Programs do not need them.
   const hidden = ['/usr/local/etc', '/usr/src'].filter((path) => existsSync(path))
   return [
     ...['--ro-bind', '/usr', '/usr'],
     ...hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
-    ...links.flat(),
+    ...topFolders.flatMap(show),
     ...['--perms', '0755', '--dir', '/etc'],
-    ...etc.flatMap((path) => ['--ro-bind', path, path]),
+    ...etc.flatMap(show),
+    // The files of this machine would show the names of its users and of other machines.
+    ...['passwd', 'group', 'hosts'].flatMap((name) => ['--symlink', `${inside.guest}/etc/${name}`, `/etc/${name}`]),
   ]
 }
