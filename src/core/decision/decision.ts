@@ -164,7 +164,8 @@ export function parseActionFields(
   if (notes !== null && typeof notes !== 'string') return fieldProblem(`"notes" must be a string, not ${describeType(notes)}.`)
   if (answer !== null && typeof answer !== 'string') return fieldProblem(`"final_answer" must be a string, not ${describeType(answer)}.`)
   if (call !== null && !isObject(call)) return fieldProblem(`"tool_call" must be an object or null, not ${describeType(call)}.`)
-  if (hasCallList(value.tool_calls)) return fieldProblem('"tool_calls" is not a field of an action. Send one call in "tool_call".')
+  if (value.tool_calls !== undefined && hasCallList(value.tool_calls))
+    return fieldProblem('"tool_calls" is not a field of an action. Send one call in "tool_call".')
   return {
     ok: true,
     fields: {
