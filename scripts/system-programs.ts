@@ -27,6 +27,18 @@ const programs: readonly SystemProgram[] = [
   { shownBy: '/usr/bin/setpriv', debianPackage: 'util-linux', neededBy: 'sandbox suites' },
   { shownBy: '/usr/bin/python3', debianPackage: 'python3', neededBy: 'sandbox suites' },
   ...['numpy', 'pandas', 'matplotlib'].map(pythonPackage),
+  { shownBy: 'chromium', debianPackage: 'chromium', neededBy: 'suites for PDF and PNG files' },
+  { shownBy: 'pdftotext', debianPackage: 'poppler-utils', neededBy: 'suites for PDF and PNG files' },
+  {
+    shownBy: '/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf',
+    debianPackage: 'fonts-droid-fallback',
+    neededBy: 'Chinese text in PDF and PNG files',
+  },
+  {
+    shownBy: '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf',
+    debianPackage: 'fonts-dejavu-core',
+    neededBy: 'Arabic and Hebrew text in PDF and PNG files',
+  },
 ]
 
 const onPath = (command: string) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)))

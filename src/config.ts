@@ -105,6 +105,8 @@ export const Settings = z.strictObject({
     /** Whether a model chooses the passages of pages that matter. Its calls are not part of the costs of the conversation. */
     refinement: oneOf('on', 'off'),
   }),
+  /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
+  browser: text.optional(),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
   /** The address of a Daybook server. If it is set, commands use this server instead of an agent in their own process. */
   server: z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:4127' }).optional(),
@@ -142,6 +144,7 @@ export const variables = {
   'web.allow': 'DAYBOOK_WEB_ALLOW',
   'web.archive': 'DAYBOOK_WEB_ARCHIVE',
   'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
+  browser: 'DAYBOOK_BROWSER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
   token: 'DAYBOOK_TOKEN',

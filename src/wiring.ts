@@ -132,9 +132,14 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | '
 
 type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 
+/** Opens the renderer that the settings describe. No browser is started before the first document. */
+export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): DocumentRenderer =>
+  createDocumentRenderer(browser === undefined ? {} : { browser: browser === 'none' ? false : browser })
+
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
-  Pick<Settings, 'model' | 'tokenCounter' | 'budget'> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
+  Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
+  Partial<Pick<Settings, 'browser'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
 
 /** Opens the agent that the settings describe. `close` closes the agent, its store, its readers of documents and pages, and its renderer. */
 export async function openAgent(
@@ -142,7 +147,7 @@ export async function openAgent(
   { exitGraceMs = 0, environment = process.env, ...options }: OpenOptions = {},
 ): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
   const documents = createPdfReader()
-  const rendering = createDocumentRenderer()
+  const rendering = openRenderer(settings)
   const { model: _, settings: own, ...definition } = definitionOf(settings)
   const model = modelOf(settings.model, documents)
   const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
@@ -194,7 +199,7 @@ export async function openArchive(
     owner,
     hosting,
     workspaces,
-    agentParts: { settings: agentSettings(settings), builtIn: { rendering: createDocumentRenderer() } },
+    agentParts: { settings: agentSettings(settings), builtIn: { rendering: openRenderer(settings) } },
     bookkeeping,
     publishEntry: () => {}, // this process has no followers
     deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),

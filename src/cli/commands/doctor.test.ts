@@ -106,7 +106,20 @@ it('fails when the existing database can not be written', async () => {
 
 it('checks only programs that Daybook uses', async () => {
   const names = (await line.run('doctor')).text.split('\n').map((row) => row.slice(2, 18).trim())
-  expect(names).toEqual(['Node', 'node:sqlite', 'packages', 'data folder', 'blobs', 'port', 'git', 'programs', 'model keys', 'web search'])
+  const expected = [
+    'Node',
+    'node:sqlite',
+    'packages',
+    'data folder',
+    'blobs',
+    'port',
+    'git',
+    'documents',
+    'programs',
+    'model keys',
+    'web search',
+  ]
+  expect(names).toEqual(expected)
 })
 
 it('says which search services have a key, and what to set if none has', async () => {

@@ -12,7 +12,7 @@ import { errorMessage, Failure } from '../../core/failure.ts'
 import { checkSandbox } from '../../open-sandbox.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../unreferenced-blobs.ts'
 import { checkWebSearch } from '../../web-tools.ts'
-import { type ModelKey, modelKeys, openStore } from '../../wiring.ts'
+import { type ModelKey, modelKeys, openRenderer, openStore } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
@@ -65,6 +65,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkBlobs(settings),
     checkPort(settings),
     checkGit(),
+    checkDocuments(settings),
     checkPrograms(settings),
     checkModelKeys(environment),
     checkSearch(settings, environment),
@@ -147,6 +148,15 @@ async function checkPrograms(settings: Settings): Promise<Check> {
 
 /** Packages that programs often need. `doctor` names those that are installed. */
 const usefulPackages: ReadonlySet<string> = new Set(['numpy', 'pandas', 'matplotlib', 'scipy', 'pillow', 'openpyxl'])
+
+/** Checks which kinds of documents the agent can make. */
+async function checkDocuments(settings: Settings): Promise<Check> {
+  const { kinds } = openRenderer(settings)
+  const missing = (['pdf', 'png', 'docx', 'pptx'] as const).filter((kind) => !kinds.has(kind))
+  const found = kinds.size === 0 ? 'none can be made' : `${[...kinds].join(', ')} can be made`
+  const advice = `${missing.join(', ')} can not: PDF and PNG need Chromium (apt-get install chromium), the others the packages above`
+  return { name: 'documents', ok: missing.length === 0, required: false, found, advice }
+}
 
 /**
  * Checks which keys are set. The result contains the names of the variables and not their values. No provider is asked whether a key is

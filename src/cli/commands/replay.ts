@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import type { Replayed } from '../../agent/replay/replay.ts'
 import { openSandbox } from '../../open-sandbox.ts'
-import { replay } from '../../wiring.ts'
+import { openRenderer, replay } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'
@@ -21,7 +21,8 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
       withJournal(context, id, async (_journal, store) => {
         const { agent, ...settings } = await context.settingsWithAgent()
         const sandbox = await openSandbox(settings) // replay runs no program, but the system text lists the exec tools
-        const parts = { ...(sandbox && { sandbox }), ...agent, ...(options.anySystem && { anySystem: true as const }) }
+        const builtIn = { rendering: openRenderer(settings), ...agent?.builtIn }
+        const parts = { ...(sandbox && { sandbox }), ...agent, builtIn, ...(options.anySystem && { anySystem: true as const }) }
         const turns = await replay(store, id, parts, turn)
         printLine(terminal, replayTable(turns, style))
         if (agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)

@@ -1,0 +1,124 @@
+import type { Browser, BrowserContext } from 'playwright-core'
+import { Failure } from '../../../core/failure.ts'
+import { createFairQueue } from '../../../core/fair-queue.ts'
+import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
+import { unrenderable } from '../structure/packages.ts'
+import { watchMemory } from './memory-limit.ts'
+import { newContext } from './open-page.ts'
+import { printView, renderPdf } from './pdf.ts'
+import { defaultPicture, pictureView, renderPng } from './png.ts'
+import { createWarmBrowser, type WarmBrowser } from './warm-browser.ts'
+
+/** Limits of the browser. */
+export interface BrowserLimits {
+  /** How long one document may take. */
+  readonly timeoutMs: number
+  /** How long a browser without work keeps running. */
+  readonly idleMs: number
+  /** How much memory one page may take. */
+  readonly maxMemoryBytes: number
+}
+
+export const defaultBrowserLimits: BrowserLimits = { timeoutMs: 60_000, idleMs: 60_000, maxMemoryBytes: 1024 * 1024 * 1024 }
+
+/** Makes PDF and PNG files with a browser. */
+export interface BrowserRenderer {
+  render(request: RenderRequest): Promise<RenderedDocument>
+  close(): Promise<void>
+}
+
+/**
+ * Makes documents with a browser that stays warm for the next one. Each document gets a fresh context. A second browser is started only
+ * while documents of two users are made, so that a slow document of one user does not make others wait. If a document exceeds its time or
+ * memory, its browser is ended.
+ */
+export function createBrowserRenderer(executable: string, limits: BrowserLimits): BrowserRenderer {
+  const browsers = [createWarmBrowser(executable, limits), createWarmBrowser(executable, limits)]
+  const enqueue = createFairQueue(browsers, 1)
+  let closed = false
+  return {
+    render: (request) =>
+      enqueue(request.user ?? '', (warm) => {
+        if (closed) throw unrenderable('unavailable', 'the renderer is closed')
+        return renderWithin(warm, request, limits)
+      }),
+    async close() {
+      closed = true
+      await Promise.all(browsers.map((browser) => browser.end()))
+    },
+  }
+}
+
+/** Renders within the limits. After a failure of the browser itself, the browser is ended, so that the next document starts a new one. */
+async function renderWithin(warm: WarmBrowser, request: RenderRequest, limits: BrowserLimits): Promise<RenderedDocument> {
+  const browser = await warm.get()
+  const stop = createStop(browser, request.signal, limits)
+  const rendering = renderIn(browser, request)
+  try {
+    return await Promise.race([rendering, stop.stopped])
+  } catch (error) {
+    rendering.catch(() => {}) // it fails too, when the browser ends
+    const known = error instanceof Failure && ['content', 'too_large'].includes(String(error.details.reason))
+    if (!known) await warm.end()
+    if (error instanceof Failure) throw error
+    throw stop.reason() ?? unrenderable('failed', `The browser could not make the document: ${firstLine(error)}`, error)
+  } finally {
+    stop.end()
+    warm.rest()
+  }
+}
+
+const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+
+/** Rejects when the time is over, when the page needs too much memory, or when the signal fires. */
+function createStop(browser: Browser, signal: AbortSignal | undefined, { timeoutMs, maxMemoryBytes }: BrowserLimits) {
+  let reason: Failure | undefined
+  let reject: (error: Failure) => void = () => {}
+  const stopped = new Promise<never>((_, rejectStopped) => {
+    reject = rejectStopped
+  })
+  stopped.catch(() => {}) // not awaited after the document is made
+  const stopWith = (failure: Failure) => {
+    reason ??= failure
+    reject(reason)
+  }
+  const seconds = Math.round(timeoutMs / 1_000)
+  const timer = setTimeout(
+    () =>
+      stopWith(
+        unrenderable(
+          'timeout',
+          `The document was not ready after ${seconds} seconds. Make it shorter, and remove scripts that do not end.`,
+        ),
+      ),
+    timeoutMs,
+  )
+  const endWatch = watchMemory(browser, maxMemoryBytes, () =>
+    stopWith(unrenderable('memory', 'The document needs too much memory. Make it shorter, and use smaller pictures.')),
+  )
+  const onAbort = () => stopWith(unrenderable('cancelled', 'The call was cancelled.'))
+  if (signal?.aborted) onAbort()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  return {
+    stopped,
+    reason: () => reason,
+    end() {
+      clearTimeout(timer)
+      endWatch()
+      signal?.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+async function renderIn(browser: Browser, request: RenderRequest): Promise<RenderedDocument> {
+  const view = request.kind === 'png' ? pictureView(request.picture ?? defaultPicture) : printView
+  const context = await newContext(browser, view)
+  try {
+    return await renderKind(context, request)
+  } finally {
+    await context.close()
+  }
+}
+
+const renderKind = (context: BrowserContext, request: RenderRequest) =>
+  request.kind === 'png' ? renderPng(context, request) : renderPdf(context, request)

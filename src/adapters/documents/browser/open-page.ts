@@ -1,0 +1,106 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { MermaidOptions, RenderRequest } from '../../../ports/documents.ts'
+import { type DiagramError, drawDiagrams } from './diagrams.ts'
+import { type DocumentPage, documentPage } from './page-html.ts'
+import { origin, type RequestLog, serveDocument } from './virtual-origin.ts'
+
+/** A page that shows a document, ready to be printed or photographed. */
+export interface OpenPage {
+  readonly page: Page
+  readonly document: DocumentPage
+  readonly requests: RequestLog
+  readonly diagramErrors: readonly DiagramError[]
+}
+
+/** How the page is shown. */
+export interface PageView {
+  readonly width: number
+  readonly height: number
+  readonly scale: number
+  readonly delayMs: number
+  readonly baseFolder: string
+  readonly mermaid: MermaidOptions
+}
+
+/** Opens a fresh context. Nothing of another document is in it. */
+export const newContext = (browser: Browser, { width, height, scale }: PageView): Promise<BrowserContext> =>
+  browser.newContext({
+    viewport: { width, height },
+    deviceScaleFactor: scale,
+    serviceWorkers: 'block',
+    acceptDownloads: false,
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+    colorScheme: 'light',
+    permissions: [],
+  })
+
+/** Shows a document in a context, and waits until it is loaded, its diagrams are drawn and its scripts have run for a while. */
+export async function openPage(context: BrowserContext, request: RenderRequest, view: PageView): Promise<OpenPage> {
+  const document = await documentPage(request)
+  const page = await context.newPage()
+  const requests = await serveDocument(context, page, document.html, request.readAsset)
+  await page.addInitScript(prepareWindow)
+  const usesTimers = document.hasScripts
+  const now = new Date(request.now)
+  if (usesTimers) {
+    await page.clock.install({ time: new Date(now.getTime() - 1_000) })
+    await page.clock.pauseAt(now)
+  } else await page.clock.setFixedTime(now)
+  await page.goto(`${origin}/${folderPath(view.baseFolder)}`, { waitUntil: 'load', timeout: 0 })
+  await page.evaluate(settle)
+  if (usesTimers && view.delayMs > 0) {
+    await page.clock.runFor(view.delayMs)
+    await page.evaluate(settle)
+  }
+  const diagramErrors = document.hasDiagrams ? await drawDiagrams(page, view.mermaid, usesTimers) : []
+  return { page, document, requests, diagramErrors }
+}
+
+/** The folder as a path that ends with a slash. Empty for OUT_DIR itself. */
+function folderPath(folder: string): string {
+  const parts = folder.split('/').filter((part) => part !== '' && part !== '.' && part !== '..')
+  return parts.map((part) => `${encodeURIComponent(part)}/`).join('')
+}
+
+/**
+ * Runs in the page before its scripts. It removes what could reach the network without a request, makes random numbers repeatable,
+ * stays at the document, and makes printing from a script do nothing.
+ */
+function prepareWindow(): void {
+  const scope = globalThis as unknown as Record<string, unknown>
+  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport', 'EventSource']) delete scope[name]
+  scope.print = () => {}
+  const { navigation } = scope as { navigation?: { addEventListener(type: string, listener: (event: NavigateEvent) => void): void } }
+  // A script that leaves the document would stop the loading of its images and fonts.
+  navigation?.addEventListener('navigate', (event) => {
+    if (event.cancelable && !event.hashChange) event.preventDefault()
+  })
+  let state = 0x9e3779b9
+  Math.random = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+interface NavigateEvent {
+  readonly cancelable: boolean
+  readonly hashChange: boolean
+  preventDefault(): void
+}
+
+/** Runs in the page: waits for fonts and images. */
+async function settle(): Promise<void> {
+  const page = (globalThis as unknown as { document: PageDocument }).document
+  await page.fonts.ready
+  await Promise.all([...page.images].map((image) => image.decode().catch(() => undefined))) // a broken image is reported as missing
+}
+
+/** The parts of `Document` in a browser that are used. The types of browsers are not available here. */
+interface PageDocument {
+  readonly fonts: { readonly ready: Promise<unknown> }
+  readonly images: Iterable<{ decode(): Promise<void> }>
+}

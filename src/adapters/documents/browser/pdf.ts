@@ -1,0 +1,67 @@
+import type { BrowserContext } from 'playwright-core'
+import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
+import { unrenderable } from '../structure/packages.ts'
+import { type OpenPage, openPage, type PageView } from './open-page.ts'
+import { isBlank, remarksOf } from './page-checks.ts'
+
+/** The window of a page that is printed: about the width of A4 between the margins. */
+export const printView: PageView = { width: 794, height: 1123, scale: 1, delayMs: 1_000, baseFolder: '', mermaid: {} }
+
+const maxBytes = 100 * 1024 * 1024
+
+const footer = `<div style="width:100%;text-align:center;font:8pt 'Source Sans 3','DejaVu Sans',Arial,sans-serif;color:#6b7785"><span class="pageNumber"></span> / <span class="totalPages"></span></div>`
+
+/** Prints a document as PDF: A4, with page numbers. A complete HTML document has the margins of its author and no page numbers. */
+export async function renderPdf(context: BrowserContext, request: RenderRequest): Promise<RenderedDocument> {
+  const opened = await openPage(context, request, printView)
+  failOnDiagram(opened, request)
+  const { page, document } = opened
+  const blank = await isBlank(page)
+  const ownPages = document.complete && /@page\b/i.test(document.html.slice(document.html.indexOf('</style>')))
+  const bytes = await page.pdf({
+    format: 'A4',
+    landscape: request.landscape ?? false,
+    printBackground: true,
+    tagged: true,
+    outline: true,
+    displayHeaderFooter: !document.complete,
+    headerTemplate: '<div></div>',
+    footerTemplate: footer,
+    ...(ownPages ? { preferCSSPageSize: true } : { margin: { top: '25mm', right: '20mm', bottom: '30mm', left: '20mm' } }),
+  })
+  if (bytes.length > maxBytes) throw unrenderable('too_large', 'The PDF has more than 100 MiB. Use fewer or smaller images.')
+  const pages = countPages(bytes)
+  if (pages === 0) throw unrenderable('failed', 'The browser made a PDF without pages.')
+  return { bytes: withFixedValues(bytes, request.now), pages, remarks: remarksOf(opened, blank) }
+}
+
+/** A document that is one diagram is not made if the diagram has an error. In other documents the diagram is shown as text. */
+export function failOnDiagram({ diagramErrors }: OpenPage, { format }: RenderRequest): void {
+  const [error] = diagramErrors
+  if (!error || format !== 'mermaid') return
+  const code = error.name === 'Error' ? 'MermaidSyntaxError' : error.name
+  throw Object.assign(unrenderable('content', error.message), { details: { reason: 'content', code } })
+}
+
+/** The number of pages, which the root of the tree of pages has. */
+function countPages(bytes: Uint8Array): number {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  const counts = [...text.matchAll(/\/Type \/Pages\s[^<>]{0,9999}?\/Count (\d{1,9})/g)].map(([, count]) => Number(count))
+  return Math.max(0, ...counts)
+}
+
+/**
+ * Replaces the values that differ between two prints of the same page by others of the same length, so that the positions of objects, which
+ * a PDF lists at its end, stay valid: the times, which come from the clock of the system, and the names of table cells, which are numbers
+ * that grow with each element that the browser has shown.
+ */
+function withFixedValues(bytes: Uint8Array, now: string): Uint8Array {
+  const time = now.replace(/\D/g, '').slice(0, 14)
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  const names = [...new Set([...text.matchAll(/\(node(\d{8})\)/g)].map(([, digits]) => digits as string))].sort()
+  const numbers = new Map(names.map((digits, index) => [digits, `${index + 1}`.padStart(8, '0')]))
+  const fixed = text
+    .replace(/\/(CreationDate|ModDate) \(D:\d{14}([+-]\d\d'\d\d')\)/g, (_, name: string, zone: string) => `/${name} (D:${time}${zone})`)
+    .replace(/\(node(\d{8})\)/g, (_, digits: string) => `(node${numbers.get(digits)})`)
+  return Buffer.from(fixed, 'latin1')
+}

@@ -1,0 +1,108 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import type { PictureOptions, RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
+import { unrenderable } from '../structure/packages.ts'
+import { openPage, type PageView } from './open-page.ts'
+import { type Box, remarksOf, visibleBox } from './page-checks.ts'
+import { failOnDiagram } from './pdf.ts'
+
+/** The options of a picture that were not given. */
+export const defaultPicture: PictureOptions = {
+  delayMs: 1_000,
+  fit: 'content',
+  padding: 32,
+  background: 'white',
+  fullPage: true,
+  width: 3_000,
+  height: 2_000,
+  scale: 2,
+  mermaid: {},
+}
+
+/** The largest picture: the longest side that Chromium can draw, and how many pixels. */
+const maxSide = 16_000
+const maxPixels = 100_000_000
+
+export const pictureView = ({ width, height, scale, delayMs, baseFolder = '', mermaid }: PictureOptions): PageView => ({
+  width,
+  height,
+  scale,
+  delayMs,
+  baseFolder,
+  mermaid,
+})
+
+/** Takes a picture of a document. */
+export async function renderPng(context: BrowserContext, request: RenderRequest): Promise<RenderedDocument> {
+  const options = request.picture ?? defaultPicture
+  const opened = await openPage(context, request, pictureView(options))
+  failOnDiagram(opened, request)
+  const { page } = opened
+  const transparent = options.background === 'transparent'
+  await page.addStyleTag({ content: `/**/${pageStyle(options, request.format === 'markdown')}` }) // an empty text would be refused
+  const content = await visibleBox(page)
+  const clip = await clipOf(page, options, content)
+  checkSize(clip, options)
+  const bytes = await page.screenshot({
+    type: 'png',
+    fullPage: true,
+    clip,
+    omitBackground: transparent,
+    animations: 'disabled',
+    caret: 'hide',
+    timeout: 0,
+  })
+  return { bytes, remarks: remarksOf(opened, content === undefined) }
+}
+
+/** The background is only set if the page has none of its own. Markdown gets the width of a sheet of paper. */
+function pageStyle({ background, zoom, fit, padding }: PictureOptions, isMarkdown: boolean): string {
+  const colour = background === 'transparent' || !/^[\w#(),.%/ -]{1,80}$/.test(background) ? '' : `:where(html){background:${background}}`
+  const paper = isMarkdown ? `body{width:820px;margin:0${fit === 'page' ? '' : ` ${padding}px`};padding:${padding}px 0}` : ''
+  return `${colour}${paper}${zoom === undefined ? '' : `html{zoom:${zoom}}`}`
+}
+
+/** The part of the page that the picture shows. */
+async function clipOf(page: Page, options: PictureOptions, content: Box | undefined): Promise<Box> {
+  const { selector, fit, padding, fullPage, width, height } = options
+  const whole = fullPage ? await page.evaluate(pageSize) : { width, height }
+  const all = { x: 0, y: 0, width: Math.max(whole.width, 1), height: Math.max(whole.height, 1) }
+  if (selector !== undefined) {
+    const element = await page.$(selector).catch((error: Error) => {
+      throw unrenderable('content', `content_selector is not a CSS selector: ${error.message.split('\n')[0]}`)
+    })
+    const box = await element?.boundingBox()
+    if (!box) throw unrenderable('content', `There is no visible element ${selector}. Check content_selector.`)
+    return inside(box, padding, all)
+  }
+  return fit === 'content' && content ? inside(content, padding, fullPage ? grown(all, content, padding) : all) : all
+}
+
+/** The page with room for the padding, if the content reaches to its right or lower edge. */
+const grown = (all: Box, content: Box, padding: number): Box => ({
+  ...all,
+  width: Math.max(all.width, content.x + content.width + padding),
+  height: Math.max(all.height, content.y + content.height + padding),
+})
+
+/** A box with padding, cut to the page. The corners are whole pixels, so that the edges are sharp. */
+function inside(box: Box, padding: number, all: Box): Box {
+  const [x, y] = [Math.max(0, Math.floor(box.x - padding)), Math.max(0, Math.floor(box.y - padding))]
+  const right = Math.min(all.width, Math.ceil(box.x + box.width + padding))
+  const bottom = Math.min(all.height, Math.ceil(box.y + box.height + padding))
+  return { x, y, width: Math.max(1, right - x), height: Math.max(1, bottom - y) }
+}
+
+function checkSize({ width, height }: Box, { scale }: PictureOptions): void {
+  const [wide, high] = [Math.round(width * scale), Math.round(height * scale)]
+  if (wide <= maxSide && high <= maxSide && wide * high <= maxPixels) return
+  const message = `The picture would have ${wide} × ${high} pixels. Use a smaller device_scale_factor, fewer elements, or write_pdf.`
+  throw unrenderable('too_large', message)
+}
+
+/** Runs in the page. */
+function pageSize(): { width: number; height: number } {
+  const { scrollWidth, scrollHeight } = (
+    globalThis as unknown as { document: { documentElement: { scrollWidth: number; scrollHeight: number } } }
+  ).document.documentElement
+  return { width: scrollWidth, height: scrollHeight }
+}

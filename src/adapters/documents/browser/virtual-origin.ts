@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import type { BrowserContext, Page, Request, Route } from 'playwright-core'
+import { findBundled } from './bundled-files.ts'
+
+/** The address of the document. Its paths are the files of the conversation. Nothing else can be requested. */
+export const origin = 'https://document.invalid'
+
+/** What the page requested while the document was made. */
+export interface RequestLog {
+  /** Files that do not exist. */
+  readonly missing: ReadonlySet<string>
+  /** Addresses elsewhere. The requests were refused. */
+  readonly refused: ReadonlySet<string>
+}
+
+const maxListed = 20
+
+/** Answers all requests of a context: with the document, files of the conversation, and the bundled files. All others fail. */
+export async function serveDocument(
+  context: BrowserContext,
+  page: Page,
+  html: string,
+  readAsset: (path: string) => Promise<Uint8Array | undefined>,
+): Promise<RequestLog> {
+  const missing = new Set<string>()
+  const refused = new Set<string>()
+  const note = (set: Set<string>, address: string) => set.size < maxListed && set.add(address.slice(0, 200))
+  let served = false
+
+  async function answer(route: Route, request: Request): Promise<void> {
+    const url = new URL(request.url())
+    const isElsewhere = url.origin !== origin || request.method() !== 'GET'
+    if (isElsewhere) note(refused, url.origin === 'null' ? url.href : url.host)
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+      if (served || isElsewhere) return route.abort('aborted') // scripts may not leave the document
+      served = true
+      return route.fulfill({ status: 200, contentType: 'text/html; charset=utf-8', body: html })
+    }
+    if (isElsewhere) return route.abort('blockedbyclient')
+    const path = decodePath(url.pathname)
+    const bundled = path === undefined ? undefined : findBundled(path)
+    if (bundled) return route.fulfill({ status: 200, contentType: bundled.mime, body: await readFile(bundled.file) })
+    const bytes = path === undefined ? undefined : await readAsset(path)
+    if (bytes === undefined) {
+      if (path !== 'favicon.ico') note(missing, path ?? url.pathname)
+      return route.fulfill({ status: 404, contentType: 'text/plain', body: '' })
+    }
+    return route.fulfill({ status: 200, contentType: mimeOf(path ?? ''), body: Buffer.from(bytes) })
+  }
+
+  await context.route('**/*', async (route, request) => {
+    // A request may end together with its page. Then there is nothing to answer.
+    await answer(route, request).catch(() => route.abort().catch(() => {}))
+  })
+  await context.routeWebSocket(/.*/, (socket) => {
+    note(refused, new URL(socket.url()).host)
+    void socket.close()
+  })
+  context.on('page', (other) => void (other !== page && other.close()))
+  return { missing, refused }
+}
+
+function decodePath(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname).replace(/^\//, '')
+  } catch {
+    return undefined // `%` without two hex digits
+  }
+}
+
+const mimes: Readonly<Record<string, string>> = {
+  ...{
+    html: 'text/html; charset=utf-8',
+    htm: 'text/html; charset=utf-8',
+    css: 'text/css; charset=utf-8',
+    txt: 'text/plain; charset=utf-8',
+  },
+  ...{
+    js: 'text/javascript; charset=utf-8',
+    mjs: 'text/javascript; charset=utf-8',
+    json: 'application/json',
+    csv: 'text/csv; charset=utf-8',
+  },
+  ...{
+    svg: 'image/svg+xml',
+    png: 'image/png',
+    jpg: 'image/jpeg',
+    jpeg: 'image/jpeg',
+    gif: 'image/gif',
+    webp: 'image/webp',
+    avif: 'image/avif',
+  },
+  ...{ woff: 'font/woff', woff2: 'font/woff2', ttf: 'font/ttf', otf: 'font/otf', pdf: 'application/pdf', xml: 'application/xml' },
+}
+
+function mimeOf(path: string): string {
+  const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase()
+  return Object.hasOwn(mimes, extension) ? (mimes[extension] as string) : 'application/octet-stream'
+}
