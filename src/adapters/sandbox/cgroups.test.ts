@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -59,6 +59,22 @@ describe('the cgroups of this process', () => {
       { 'proc/cgroup': 'nonsense' },
     ])
       expect(findCgroups(`${machine(files)}/proc`)).toBeUndefined()
+  })
+
+  it('that a killed process left are removed after a minute', () => {
+    const root = machine({
+      'proc/cgroup': '0::/\n',
+      'proc/mountinfo': mount('/', 'cgroup', 'cgroup2', 'rw'),
+      'cgroup/cgroup.procs': '',
+      'cgroup/cgroup.subtree_control': 'memory pids\n',
+      'cgroup/daybook-3-1/cgroup.procs': '7\n',
+    })
+    for (const name of ['daybook-1-1', 'daybook-2-1', 'other']) mkdirSync(join(root, 'cgroup', name))
+    const before = new Date(Date.now() - 120_000)
+    for (const name of ['daybook-1-1', 'daybook-3-1', 'other']) utimesSync(join(root, 'cgroup', name), before, before)
+    expect(findCgroups(`${root}/proc`)).toBeDefined()
+    const left = readdirSync(join(root, 'cgroup')).filter((name) => !name.startsWith('cgroup.'))
+    expect(left.sort()).toEqual(['daybook-2-1', 'daybook-3-1', 'other'])
   })
 
   it('have the limits of a program with version 2', async () => {

@@ -26,7 +26,8 @@ const controllers = ['memory', 'pids'] as const
 /** bubblewrap and the other programs that prepare a sandbox. */
 const ownProcesses = 12
 const ownBytes = 64 * 1024 * 1024
-const leftoverMs = 3_600_000
+/** A new cgroup has processes at once. So one without processes that is older was left by a process that was killed. */
+const leftoverMs = 60_000
 
 /** Finds the cgroups of this process, if it may make others in them. `proc` is the folder with the facts about this process. */
 export function findCgroups(proc = '/proc/self'): CgroupParents | undefined {
