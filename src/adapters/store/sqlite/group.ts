@@ -21,8 +21,8 @@ const MAX_GROUP = 64
 /** How many groups of one write may run in one turn of the event loop. */
 const MAX_SINGLES = 8
 
-/** How many callers of a group go on in one turn of the event loop. */
-const SETTLED_PER_TURN = 4
+/** How many callers of a group go on in one turn of the event loop. With fewer, the next group would also be smaller, and commits more frequent. */
+const SETTLED_PER_TURN = 16
 
 /**
  * Collects writes and runs them in groups: the writes of a group share one transaction, and so they share its cost, which is mainly to wait
@@ -35,7 +35,7 @@ const SETTLED_PER_TURN = 4
  * all writes of the group reject, and nothing of them is stored. All promises settle after the commit.
  * A write that comes alone runs at once. When several came together, their callers go on in several turns of the event loop, and then the
  * next group runs. Meanwhile more writes arrive, and other work of the process gets its turn. This matters most for new connections, because
- * Node accepts one of them in each turn of the event loop.
+ * Node accepts few of them in each turn of the event loop.
  */
 export function createWriteGroups({ transaction, nested }: GroupParts): WriteTogether {
   let waiting: Write[] = []
