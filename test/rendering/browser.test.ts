@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { defaultPicture } from '../../src/adapters/documents/browser/png.ts'
 import { createDocumentRenderer } from '../../src/adapters/documents/renderer.ts'
+import { readZip } from '../../src/tools/zip.ts'
 import { hasBrowser, pngSize, poppler, renderWith } from './render.ts'
 import { reportMarkdown, reportSources, reportTitle } from './sample-report.ts'
 
@@ -163,4 +164,13 @@ describe.skipIf(!hasBrowser)('PNG', () => {
     const huge = png('<div style="width:20000px;height:20000px;background:red"></div>')
     await expect(huge).rejects.toMatchObject({ details: { reason: 'too_large' }, message: expect.stringContaining('20032 × 20032 pixels') })
   })
+})
+
+it.skipIf(!hasBrowser)('a diagram in a Word document is a picture, and one with an error stays text', async () => {
+  const picturesIn = async (content: string) => {
+    const { bytes } = await render({ kind: 'docx', format: 'markdown', content, sources: [] })
+    return (readZip(bytes) ?? []).filter(({ name }) => /^word\/media\/\w/.test(name)).length
+  }
+  expect(await picturesIn('```mermaid\nflowchart LR\n  A --> B\n```\n')).toBe(1)
+  expect(await picturesIn('```mermaid\nflowchart LR\n  A[ -->\n```\n')).toBe(0)
 })

@@ -10,7 +10,7 @@ import type { ContentFormat, DocumentKind } from '../../src/ports/documents.ts'
 import { readSmallEntry, readZip } from '../../src/tools/zip.ts'
 import { reportFiles, reportMarkdown, reportSources, reportTitle, slidesHtml } from './sample-report.ts'
 
-const renderer = createDocumentRenderer()
+const renderer = createDocumentRenderer({ browser: false }) // so that diagrams stay text on every machine
 afterAll(() => renderer.close())
 
 const render = (
