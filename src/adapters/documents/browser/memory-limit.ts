@@ -20,8 +20,8 @@ export function watchMemory(browser: Browser, maxBytes: number, onExceeded: () =
   }
   async function loop(): Promise<void> {
     while (!ended) {
-      await check()
       await new Promise<void>((resolve) => setTimeout(resolve, intervalMs).unref())
+      if (!ended) await check()
     }
   }
   void loop()

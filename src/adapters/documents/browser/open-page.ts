@@ -47,7 +47,7 @@ export async function openPage(context: BrowserContext, request: RenderRequest, 
   if (usesTimers) {
     await page.clock.install({ time: new Date(now.getTime() - 1_000) })
     await page.clock.pauseAt(now)
-  } else await page.clock.setFixedTime(now)
+  } else if (document.hasDiagrams) await page.clock.setFixedTime(now) // a page without scripts sees no time
   await page.goto(`${origin}/${folderPath(view.baseFolder)}`, { waitUntil: 'load', timeout: 0 })
   await page.evaluate(settle)
   if (usesTimers && view.delayMs > 0) {

@@ -39,7 +39,7 @@ export async function serveDocument(
     if (isElsewhere) return route.abort('blockedbyclient')
     const path = decodePath(url.pathname)
     const bundled = path === undefined ? undefined : findBundled(path)
-    if (bundled) return route.fulfill({ status: 200, contentType: bundled.mime, body: await readFile(bundled.file) })
+    if (bundled) return route.fulfill({ status: 200, contentType: bundled.mime, body: await readBundled(bundled.file) })
     const bytes = path === undefined ? undefined : await readAsset(path)
     if (bytes === undefined) {
       if (path !== 'favicon.ico') note(missing, path ?? url.pathname)
@@ -58,6 +58,15 @@ export async function serveDocument(
   })
   context.on('page', (other) => void (other !== page && other.close()))
   return { missing, refused }
+}
+
+/** The bundled files that were read. They are few and small, and every document needs some of them. */
+const bundledFiles = new Map<string, Promise<Buffer>>()
+
+function readBundled(file: string): Promise<Buffer> {
+  const reading = bundledFiles.get(file) ?? readFile(file)
+  bundledFiles.set(file, reading)
+  return reading
 }
 
 function decodePath(pathname: string): string | undefined {
