@@ -36,7 +36,10 @@ const events = '/v1/conversations/c1/events?as=native'
 describe('a client that does not read', () => {
   it('gets all of a long answer when it begins to read', async () => {
     const text = 'All work and no play makes a long answer. '.repeat(500_000)
-    const { agent, client, server } = await openServer({ replies: [{ text: reply.answer(text), chunks: 1_000 }] })
+    const { agent, client, server } = await openServer({
+      replies: [{ text: reply.answer(text), chunks: 1_000 }],
+      server: { slowFollowerMs: 60_000 }, // on a busy machine the turn takes longer than the default
+    })
     await client.conversations.create({ id: 'c1', title: 'Long' })
     const slow = await connectWithoutReading(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)

@@ -96,4 +96,4 @@ it('git commands of a program behave as in an ordinary clone, and publish keeps 
   )
   expect(counts.changes).toBeGreaterThan(40)
   expect(counts.stashes).toBeGreaterThan(3)
-}, 120_000)
+}, 300_000)
