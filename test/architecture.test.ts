@@ -14,35 +14,9 @@ const mayImport: Record<string, readonly string[]> = {
   testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // published as `daybook/testing`
   server: ['core', 'agent'],
   'config.ts': ['core'],
-  'define-agent.ts': ['core', 'ports', 'adapters', 'agent', 'config.ts'],
-  'web-tools.ts': ['core', 'ports', 'adapters', 'tools', 'agent', 'config.ts'],
-  'open-sandbox.ts': ['ports', 'adapters', 'config.ts'],
-  'wiring.ts': [
-    'core',
-    'ports',
-    'adapters',
-    'offline',
-    'tools',
-    'agent',
-    'config.ts',
-    'define-agent.ts',
-    'open-sandbox.ts',
-    'web-tools.ts',
-  ],
-  'unreferenced-blobs.ts': ['core', 'adapters', 'config.ts', 'wiring.ts'],
-  'index.ts': ['core', 'ports', 'tools', 'agent', 'define-agent.ts', 'wiring.ts'], // the entry of the package; `wiring.ts` makes the defaults
-  cli: [
-    'core',
-    'agent',
-    'client',
-    'server',
-    'config.ts',
-    'define-agent.ts',
-    'open-sandbox.ts',
-    'unreferenced-blobs.ts',
-    'web-tools.ts',
-    'wiring.ts',
-  ],
+  wiring: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
+  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring'], // the entry of the package; `wiring` makes the defaults
+  cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring'],
 }
 
 interface Source {

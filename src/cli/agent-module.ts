@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { errorMessage } from '../core/failure.ts'
-import { type AgentDefinition, defineAgent } from '../define-agent.ts'
+import { type AgentDefinition, defineAgent } from '../wiring/define-agent.ts'
 
 /**
  * Loads the agent that a module exports as `agent` or as its default. The export is the definition of an agent, or a function that returns

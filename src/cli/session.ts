@@ -7,7 +7,7 @@ import { RequestRefused } from '../client/request.ts'
 import type { Settings } from '../config.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { openAgent } from '../wiring.ts'
+import { openAgent } from '../wiring/agent.ts'
 import { type ConversationClient, localConversationClient, newConversationId, remoteConversationClient } from './conversation-client.ts'
 import { readFailureText } from './errors.ts'
 

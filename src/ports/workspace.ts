@@ -5,7 +5,7 @@ import type { Files, UnsafeFileReason } from './files.ts'
 
 /**
  * Opens the workspaces of conversations. There are two implementations, which store the versions differently. `custom` stores a manifest
- * per turn, that is a list of files with their hashes. `git` stores a commit per turn. Both pass testing/conformance/workspace.ts, and the
+ * per turn, that is a list of files with their hashes. `git` stores a commit per turn. Both pass testing/conformance/workspace, and the
  * tools need not know which one is used.
  */
 export interface Workspaces {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { bearer, tokenOf } from '../../test/support/hostile/fixture.ts'
 import { createClient } from '../client/client.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
-import { createAgent } from '../wiring.ts'
+import { createAgent } from '../wiring/agent.ts'
 import { createHandler, type Handler, type HandlerOptions } from './create-handler.ts'
 
 const handlers: Handler[] = []

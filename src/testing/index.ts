@@ -18,8 +18,8 @@ export { describeSandbox } from './conformance/sandbox.ts'
 export { describeStore } from './conformance/store.ts'
 export type { CreateStore, StoreFixture } from './conformance/store-fixture.ts'
 export type { Expectation, TestRunner } from './conformance/test-runner.ts'
-export { describeWorkspaces } from './conformance/workspace.ts'
-export type { CreateWorkspaceFixture, WorkspaceFixture } from './conformance/workspace-fixture.ts'
+export type { CreateWorkspaceFixture, WorkspaceFixture } from './conformance/workspace/fixture.ts'
+export { describeWorkspaces } from './conformance/workspace/workspace.ts'
 export {
   type FakeProvider,
   type FakeProviderName,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { findSandbox } from '../../src/adapters/sandbox/index.ts'
-import { openStore } from '../../src/wiring.ts'
+import { openStore } from '../../src/wiring/store.ts'
 import { codeCache } from './children.ts'
 
 const { sandbox } = await findSandbox()

@@ -6,7 +6,7 @@ import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/cust
 import { localScope } from '../../src/core/scope.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { LEASE_MS } from '../../src/ports/store.ts'
-import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
+import { contentsBelow } from '../../src/testing/conformance/workspace/fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, keepFolders } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'

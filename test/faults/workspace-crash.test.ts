@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, it } from 'vitest'
 import { lineageRefs } from '../../src/adapters/workspace/git/lineage.ts'
 import { localScope } from '../../src/core/scope.ts'
-import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
+import { contentsBelow } from '../../src/testing/conformance/workspace/fixture.ts'
 import { codeCache } from './children.ts'
 import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-on-disk.ts'
 

@@ -6,7 +6,7 @@ import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { parseJson } from '../../src/core/json.ts'
 import { localScope } from '../../src/core/scope.ts'
 import type { RecordedFiles, Workspace } from '../../src/ports/workspace.ts'
-import { publishTime } from '../../src/testing/conformance/workspace-fixture.ts'
+import { publishTime } from '../../src/testing/conformance/workspace/fixture.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
 
 export type Kind = 'custom' | 'git'

@@ -3,7 +3,7 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
-import { createAgent } from '../../src/wiring.ts'
+import { createAgent } from '../../src/wiring/agent.ts'
 import { hasBrowser } from './render.ts'
 
 const clock = createFixedClock()

@@ -5,7 +5,7 @@ import { localScope } from '../../src/core/scope.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { minute } from '../../src/testing/blocks.ts'
-import { createTestJournal, publishTurn } from '../../src/testing/conformance/workspace-fixture.ts'
+import { createTestJournal, publishTurn } from '../../src/testing/conformance/workspace/fixture.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { toolFixture } from './tool-fixture.ts'
 

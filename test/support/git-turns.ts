@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { localScope } from '../../src/core/scope.ts'
-import { beginTurn, createTestJournal, publishTurn } from '../../src/testing/conformance/workspace-fixture.ts'
+import { beginTurn, createTestJournal, publishTurn } from '../../src/testing/conformance/workspace/fixture.ts'
 import { foldersOnDisk } from './workspace-folders.ts'
 
 /** The contents of files, by path below `files/`. */

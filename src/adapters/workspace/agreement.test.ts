@@ -12,7 +12,7 @@ import {
   createTestJournal,
   type TestJournal,
   type TestTurn,
-} from '../../testing/conformance/workspace-fixture.ts'
+} from '../../testing/conformance/workspace/fixture.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryFiles } from '../files/memory.ts'
 import { createMemoryWorkspaces } from './custom/custom.ts'

@@ -19,9 +19,9 @@ import {
   withExistingCitations,
 } from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
+import { mayHaveFiles, nothingPublished, publishWorkspace } from './publish-workspace.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
-import { mayHaveFiles, nothingPublished, publishWorkspace } from './workspace.ts'
 
 /** Why a turn ended. */
 export type ExitReason =

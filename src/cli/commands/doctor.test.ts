@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { reply } from '../../testing/scripted-model.ts'
-import { modelKeys, openStore } from '../../wiring.ts'
+import { modelKeys } from '../../wiring/agent.ts'
+import { openStore } from '../../wiring/store.ts'
 
 let line: CommandLine
 beforeEach(() => {

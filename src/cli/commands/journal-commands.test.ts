@@ -7,7 +7,8 @@ import { weather } from '../../../test/support/scenario-tools.ts'
 import { createAgentFrom } from '../../agent/agent.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { reply } from '../../testing/scripted-model.ts'
-import { createAgent, openStore } from '../../wiring.ts'
+import { createAgent } from '../../wiring/agent.ts'
+import { openStore } from '../../wiring/store.ts'
 
 let line: CommandLine
 let folder: string

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { reply } from '../../testing/scripted-model.ts'
-import { openStore } from '../../wiring.ts'
+import { openStore } from '../../wiring/store.ts'
 
 let line: CommandLine
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import type { ServerSettings } from '../../server/settings.ts'
-import { openAgent } from '../../wiring.ts'
+import { openAgent } from '../../wiring/agent.ts'
 import type { CommandContext } from '../context.ts'
 import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'

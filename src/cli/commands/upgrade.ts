@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { openStore } from '../../wiring.ts'
+import { openStore } from '../../wiring/store.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'

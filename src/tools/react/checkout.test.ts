@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { afterEarlierTurns } from '../../../test/support/earlier-turns.ts'
-import { contentsBelow } from '../../testing/conformance/workspace-fixture.ts'
+import { contentsBelow } from '../../testing/conformance/workspace/fixture.ts'
 import { checkoutTool } from './checkout.ts'
 
 const turns = {

@@ -9,7 +9,7 @@ import {
   publishTime,
   publishTurn,
   relsOf,
-} from '../../../testing/conformance/workspace-fixture.ts'
+} from '../../../testing/conformance/workspace/fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createMemoryFiles } from '../../files/memory.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './custom.ts'

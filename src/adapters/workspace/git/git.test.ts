@@ -12,7 +12,7 @@ import {
   publishTurn,
   relsOf,
   type TestJournal,
-} from '../../../testing/conformance/workspace-fixture.ts'
+} from '../../../testing/conformance/workspace/fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createGitWorkspaces, type GitWorkspacesOptions } from './git.ts'
 import { lineageRefs } from './lineage.ts'

@@ -1,6 +1,6 @@
-import { filePath } from '../../core/path/build.ts'
-import { parsePath } from '../../core/path/logical.ts'
-import { localScope } from '../../core/scope.ts'
+import { filePath } from '../../../core/path/build.ts'
+import { parsePath } from '../../../core/path/logical.ts'
+import { localScope } from '../../../core/scope.ts'
 import type {
   CheckoutOutcome,
   CheckoutRequest,
@@ -9,7 +9,7 @@ import type {
   RecordedFiles,
   Workspace,
   Workspaces,
-} from '../../ports/workspace.ts'
+} from '../../../ports/workspace.ts'
 
 /** The workspaces under test on one machine. */
 export interface WorkspaceFixture {

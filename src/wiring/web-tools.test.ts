@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { searchServiceNames } from './adapters/web/search/services.ts'
-import { effectiveSettings, environmentLayer, fileLayer, type Settings } from './config.ts'
-import { reply, scriptedModel } from './testing/scripted-model.ts'
-import { defineTool } from './tools/define.ts'
+import { searchServiceNames } from '../adapters/web/search/services.ts'
+import { effectiveSettings, environmentLayer, fileLayer, type Settings } from '../config.ts'
+import { reply, scriptedModel } from '../testing/scripted-model.ts'
+import { defineTool } from '../tools/define.ts'
+import { openAgent } from './agent.ts'
 import { checkWebSearch, openWebTools } from './web-tools.ts'
-import { openAgent } from './wiring.ts'
 
 const settingsFrom = (environment: Readonly<Record<string, string>>): Settings =>
   effectiveSettings([environmentLayer(environment)]).settings

@@ -1,6 +1,6 @@
-import { localScope } from '../../core/scope.ts'
-import type { Workspace } from '../../ports/workspace.ts'
-import type { TestRunner } from './test-runner.ts'
+import { localScope } from '../../../core/scope.ts'
+import type { Workspace } from '../../../ports/workspace.ts'
+import type { TestRunner } from '../test-runner.ts'
 import {
   beginTurn,
   type CreateWorkspaceFixture,
@@ -10,7 +10,7 @@ import {
   publishTurn,
   relsOf,
   type TestJournal,
-} from './workspace-fixture.ts'
+} from './fixture.ts'
 
 /** Tests of versions whose record is not in the journal: the turn has gone on, or the process has died after the publish. */
 export function describeUnrecorded({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {

@@ -1,9 +1,9 @@
-import type { ModelChoice } from './adapters/model/model-from.ts'
-import type { AgentParts } from './agent/agent.ts'
-import { agentDefinition } from './agent/agent-options.ts'
-import type { SettingsLayer } from './config.ts'
-import { checkOptions } from './core/options.ts'
-import type { ModelRole } from './ports/model.ts'
+import type { ModelChoice } from '../adapters/model/model-from.ts'
+import type { AgentParts } from '../agent/agent.ts'
+import { agentDefinition } from '../agent/agent-options.ts'
+import type { SettingsLayer } from '../config.ts'
+import { checkOptions } from '../core/options.ts'
+import type { ModelRole } from '../ports/model.ts'
 
 /** A model for each role. A role without a model uses the model for `decision`. */
 export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }

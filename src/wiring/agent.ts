@@ -1,44 +1,30 @@
-import { statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { createFileBlobs } from './adapters/blobs/file.ts'
-import { createMemoryBlobs } from './adapters/blobs/memory.ts'
-import { createSystemClock } from './adapters/clock/system.ts'
-import { createPdfReader } from './adapters/documents/pdf.ts'
-import { createDocumentRenderer } from './adapters/documents/renderer.ts'
-import { createDiskFiles } from './adapters/files/disk.ts'
-import { createMemoryFiles } from './adapters/files/memory.ts'
-import { removeFolder } from './adapters/files/remove-folder.ts'
-import { createTemporaryFolder } from './adapters/files/temporary.ts'
-import { createFileObjects } from './adapters/hosting/file-objects.ts'
-import { createHosting } from './adapters/hosting/hosting.ts'
-import { createMemoryObjects } from './adapters/hosting/memory-objects.ts'
-import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
-import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
-import { cacheRulesOf } from './adapters/model/provider-rules.ts'
-import { type Provider, providers } from './adapters/model/providers.ts'
-import { createMemoryStore } from './adapters/store/memory/store.ts'
-import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
-import { createCustomWorkspaces, createMemoryWorkspaces } from './adapters/workspace/custom/custom.ts'
-import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
-import { agentOptions, storeOptions } from './agent/agent-options.ts'
-import { type Archive, createArchive } from './agent/archive.ts'
-import { createOwner } from './agent/conversation/owner.ts'
-import { createDeletion } from './agent/deletion.ts'
-import { type Replayed, replay as replayFrom } from './agent/replay/replay.ts'
-import type { RecordedStore, ReplayParts } from './agent/replay/setup.ts'
-import type { AgentSettings } from './agent/settings.ts'
-import type { Settings } from './config.ts'
-import type { TokenCounter } from './core/estimate/tokens.ts'
-import { errorMessage, Failure } from './core/failure.ts'
-import { checkOptions } from './core/options.ts'
-import { documentEligibleMimes } from './core/sources/source.ts'
+import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createSystemClock } from '../adapters/clock/system.ts'
+import { createPdfReader } from '../adapters/documents/pdf.ts'
+import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
+import { type ModelChoice, modelFrom, type NamedModelOptions } from '../adapters/model/model-from.ts'
+import { createChargeOf, createPriceOf } from '../adapters/model/prices.ts'
+import { cacheRulesOf } from '../adapters/model/provider-rules.ts'
+import { type Provider, providers } from '../adapters/model/providers.ts'
+import { createMemoryStore } from '../adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
+import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
+import { agentOptions } from '../agent/agent-options.ts'
+import { type Archive, createArchive } from '../agent/archive.ts'
+import { createOwner } from '../agent/conversation/owner.ts'
+import { createDeletion } from '../agent/deletion.ts'
+import { type Replayed, replay as replayFrom } from '../agent/replay/replay.ts'
+import type { RecordedStore, ReplayParts } from '../agent/replay/setup.ts'
+import type { AgentSettings } from '../agent/settings.ts'
+import type { Settings } from '../config.ts'
+import type { TokenCounter } from '../core/estimate/tokens.ts'
+import { Failure } from '../core/failure.ts'
+import { checkOptions } from '../core/options.ts'
+import { documentEligibleMimes } from '../core/sources/source.ts'
+import type { DocumentReader, DocumentRenderer } from '../ports/documents.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
-import { openSandbox, type SandboxSettings } from './open-sandbox.ts'
-import type { BlobStore } from './ports/blobs.ts'
-import type { DocumentReader, DocumentRenderer } from './ports/documents.ts'
-import type { Hosting } from './ports/hosting.ts'
-import type { ConversationStore } from './ports/store.ts'
-import type { Workspaces } from './ports/workspace.ts'
+import { openSandbox, type SandboxSettings } from './sandbox.ts'
+import { checkNode, memoryFolders, openHosting, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
 import { openWebTools } from './web-tools.ts'
 
 /** Options of `createAgent`. Only `model` is required. */
@@ -92,15 +78,6 @@ function closingRenderer(agent: Agent, renderer: DocumentRenderer): Agent {
   })
 }
 
-/**
- * Throws if Node is too old. An older Node lacks functions that Daybook calls, so calls would fail later with errors that do not name the
- * cause. npm also leaves out optional packages that need a newer Node.
- */
-function checkNode(): void {
-  const { node } = process.versions
-  if (Number.parseInt(node, 10) < 24) throw new Error(`daybook needs Node 24 or newer; this is v${node}`)
-}
-
 const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
 
 function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
@@ -129,8 +106,6 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | '
   /** The variables that contain the keys of search services. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
-
-type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
 
 /** Opens the renderer that the settings describe. No browser is started before the first document. */
 export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): DocumentRenderer =>
@@ -239,82 +214,8 @@ function modelOf(choice: Settings['model'], reader: DocumentReader): AgentParts[
 
 async function openTokenCounter(): Promise<TokenCounter> {
   // imported on demand, because the module takes 20 MB of memory
-  const { loadTokenCounter } = await import('./adapters/model/token-counter.ts')
+  const { loadTokenCounter } = await import('../adapters/model/token-counter.ts')
   return loadTokenCounter()
-}
-
-/** Options of `openStore`: where conversations are stored. */
-export interface StoreOptions {
-  /** The folder of the store. It is created if it does not exist. Not used with `memory`. */
-  readonly data: string
-  /** Default: `sqlite`. */
-  readonly store?: 'sqlite' | 'memory'
-  /**
-   * What happens if this process may not write to the files of the store. If true, the store is opened for reading only. By default an
-   * error is thrown.
-   */
-  readonly allowReadOnly?: boolean
-}
-
-/**
- * Opens a store of conversations. With `sqlite`, the store is a database file and a folder of blobs in `data`. With `memory`, conversations
- * are lost when the process ends.
- */
-export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
-  checkNode()
-  checkOptions('openStore', settings, storeOptions)
-  const clock = createSystemClock()
-  if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  try {
-    makeFolder(settings.data)
-  } catch (error) {
-    const message = `conversations can not be stored in ${settings.data} (${errorMessage(error)}): choose another folder with --data`
-    throw new Failure('store.failed', message, { cause: error })
-  }
-  // imported on demand, because agents in memory do not need SQLite
-  const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts')
-  return createSqliteStore({ ...storePaths(settings), clock, allowReadOnly: settings.allowReadOnly ?? false })
-}
-
-/** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is made for it. */
-export function openStoreToRead(settings: StoreSettings): Promise<ConversationStore> {
-  const folder = statSync(settings.data, { throwIfNoEntry: false })
-  const nothingStored = !folder || (folder.isDirectory() && !statSync(storePaths(settings).file, { throwIfNoEntry: false }))
-  return openStore({ ...settings, ...(nothingStored && { store: 'memory' }), allowReadOnly: true })
-}
-
-/** Where the database and the blobs of the data folder are. */
-export const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
-  file: join(data, 'daybook.db'),
-  blobs: createFileBlobs({ folder: join(data, 'blobs') }),
-})
-
-/**
- * Opens the workspaces of all conversations. With the store `sqlite` their folders are in `data`, and with `memory` they are in memory.
- * `blobs` must be the blobs of the same store.
- */
-export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore): Promise<Workspaces> {
-  const { data, store, workspace, workspaceRemote: remote } = settings
-  if (store === 'memory') {
-    if (workspace === 'git') throw new RangeError('workspace=git needs files on disk: set store=sqlite, or workspace=custom')
-    return createMemoryWorkspaces({ blobs, ...memoryFolders })
-  }
-  const root = resolve(data, 'workspaces')
-  const folders = {
-    openFiles: (folder: string) => createDiskFiles({ folder: join(root, folder) }),
-    removeFiles: (folder: string) => removeFolder(join(root, folder)),
-    pathOf: (folder: string) => join(root, folder),
-  }
-  if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
-  const { createGitWorkspaces } = await import('./adapters/workspace/git/git.ts')
-  return createGitWorkspaces({ ...folders, root, blobs, ...(remote !== undefined && { remote }) })
-}
-
-const memoryFolders = { createFiles: createMemoryFiles, openTemporary: createTemporaryFolder }
-
-function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting {
-  if (store === 'memory') return createHosting({ objects: createMemoryObjects(), blobs })
-  return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
 }
 
 /** Prices and cache rules of the providers. Reports about costs and cache use read them. */

@@ -1,9 +1,9 @@
-import { missingKeyText, searchProvidersFrom } from './adapters/web/search/from-keys.ts'
-import { searchServices } from './adapters/web/search/services.ts'
-import type { AgentParts } from './agent/agent.ts'
-import type { Settings } from './config.ts'
-import type { DocumentReader } from './ports/documents.ts'
-import type { Tool } from './tools/tool.ts'
+import { missingKeyText, searchProvidersFrom } from '../adapters/web/search/from-keys.ts'
+import { searchServices } from '../adapters/web/search/services.ts'
+import type { AgentParts } from '../agent/agent.ts'
+import type { Settings } from '../config.ts'
+import type { DocumentReader } from '../ports/documents.ts'
+import type { Tool } from '../tools/tool.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -37,8 +37,8 @@ export async function openWebTools(
   if (search.length === 0 && web.fetch === 'off') return none
   // imported on demand, because most agents do not use the web
   const [{ createFetcher, createPageReader }, { createWebTools }] = await Promise.all([
-    import('./adapters/web/index.ts'),
-    import('./tools/web/index.ts'),
+    import('../adapters/web/index.ts'),
+    import('../tools/web/index.ts'),
   ])
   const reader = createPageReader()
   const fetcher = createFetcher({ robots: web.robots, allow: listIn(web.allow) })

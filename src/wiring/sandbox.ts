@@ -1,6 +1,6 @@
-import type { FoundSandbox } from './adapters/sandbox/index.ts'
-import type { Settings } from './config.ts'
-import type { Sandbox } from './ports/sandbox.ts'
+import type { FoundSandbox } from '../adapters/sandbox/index.ts'
+import type { Settings } from '../config.ts'
+import type { Sandbox } from '../ports/sandbox.ts'
 
 /** The settings that decide whether programs run, and their limits. */
 export type SandboxSettings = Pick<Settings, 'sandbox' | 'programs'>
@@ -12,7 +12,7 @@ export async function openSandbox(settings: SandboxSettings): Promise<Sandbox | 
 
 /** Finds out whether this machine can isolate programs, and what is installed for them. Never runs a program without isolation. */
 export async function checkSandbox({ programs }: Pick<Settings, 'programs'>): Promise<FoundSandbox> {
-  const { findSandbox, defaultLimits } = await import('./adapters/sandbox/index.ts')
+  const { findSandbox, defaultLimits } = await import('../adapters/sandbox/index.ts')
   const { seconds, memoryMb, diskMb } = programs
   const disk = diskMb === undefined ? undefined : diskMb * MEBIBYTE
   return findSandbox({

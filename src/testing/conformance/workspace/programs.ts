@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { TestRunner } from './test-runner.ts'
-import { beginTurn, bytes, type CreateWorkspaceFixture, createTestJournal, openWorkspace, relsOf, text } from './workspace-fixture.ts'
+import type { TestRunner } from '../test-runner.ts'
+import { beginTurn, bytes, type CreateWorkspaceFixture, createTestJournal, openWorkspace, relsOf, text } from './fixture.ts'
 
 /** Tests of `onDisk`: a program works in the folders of a workspace by their paths on disk. */
 export function describePrograms({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {

@@ -1,6 +1,6 @@
-import { localScope } from '../../core/scope.ts'
-import type { HydrationRef } from '../../ports/workspace.ts'
-import type { TestRunner } from './test-runner.ts'
+import { localScope } from '../../../core/scope.ts'
+import type { HydrationRef } from '../../../ports/workspace.ts'
+import type { TestRunner } from '../test-runner.ts'
 import {
   beginTurn,
   bytes,
@@ -10,7 +10,7 @@ import {
   openWorkspace,
   publishTurn,
   text,
-} from './workspace-fixture.ts'
+} from './fixture.ts'
 
 const files = (rel: string): HydrationRef => ({ area: 'files', rel })
 

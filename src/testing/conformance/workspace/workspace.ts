@@ -1,10 +1,10 @@
-import { localScope } from '../../core/scope.ts'
-import type { TestRunner } from './test-runner.ts'
-import { describeCheckout } from './workspace-checkout.ts'
-import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-fixture.ts'
-import { describeHydration } from './workspace-hydration.ts'
-import { describePrograms } from './workspace-programs.ts'
-import { describeUnrecorded } from './workspace-unrecorded.ts'
+import { localScope } from '../../../core/scope.ts'
+import type { TestRunner } from '../test-runner.ts'
+import { describeCheckout } from './checkout.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './fixture.ts'
+import { describeHydration } from './hydration.ts'
+import { describePrograms } from './programs.ts'
+import { describeUnrecorded } from './unrecorded.ts'
 
 /** The tests that every `Workspaces` must pass. `create` makes an empty fixture for each test. */
 export function describeWorkspaces(runner: TestRunner, name: string, create: CreateWorkspaceFixture): void {

@@ -1,5 +1,5 @@
-import type { TestRunner } from './test-runner.ts'
-import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn } from './workspace-fixture.ts'
+import type { TestRunner } from '../test-runner.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn } from './fixture.ts'
 
 /** Tests of `checkout`, which copies files of earlier turns into the running turn. */
 export function describeCheckout({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {

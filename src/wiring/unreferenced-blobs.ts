@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import type { Settings } from './config.ts'
-import type { BlobRef } from './core/block/index.ts'
-import { storePaths } from './wiring.ts'
+import type { Settings } from '../config.ts'
+import type { BlobRef } from '../core/block/index.ts'
+import { storePaths } from './store.ts'
 
 /** The number and total size of blobs to which no journal entry refers. */
 export interface UnreferencedBlobs {
@@ -24,7 +24,7 @@ export async function findUnreferencedBlobs(
 ): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return undefined
-  const { findUnreferenced } = await import('./adapters/store/sqlite/remove.ts')
+  const { findUnreferenced } = await import('../adapters/store/sqlite/remove.ts')
   // listed before the entries are read: a blob that is stored in between is not in the list, and so not reported
   const stored = await blobs.list()
   const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
@@ -36,7 +36,7 @@ export async function findUnreferencedBlobs(
 export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return countOf([])
-  const { sweepUnreferenced, findUnreferenced } = await import('./adapters/store/sqlite/remove.ts')
+  const { sweepUnreferenced, findUnreferenced } = await import('../adapters/store/sqlite/remove.ts')
   const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const old = (await blobs.list()).filter(({ putAt }) => putAt < before)
   const removed = await sweepUnreferenced(file, findUnreferenced(file, old), (sha256) => blobs.removeIfPutBefore(sha256, before))
