@@ -210,7 +210,10 @@ export interface RetentionPolicy {
    * lease that has not ended.
    */
   readonly conversationsIdleSince?: string
-  /** Removes entries before this time if all their blocks were compacted. */
+  /**
+   * Removes entries before this time if all their blocks were compacted. Turns that stored a version of their files stay, because later
+   * versions refer to them.
+   */
   readonly historyBefore?: string
 }
 

@@ -160,5 +160,20 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       expect(exported.turn_logs.map(({ turn_id }) => turn_id)).toEqual(['t2', 't3'])
       expect(await store.retain({ historyBefore: minute(8) })).toMatchObject({ entries: 0 })
     })
+
+    it('keeps the entries of a turn that stored a version of its files, because later versions refer to it', async () => {
+      const { store } = await create()
+      const published = { ...completion('{}', 't1', 1), type: 'react.workspace.publish' } as const
+      await writeConversation(
+        store,
+        'c1',
+        [opened('t1', 1), appended([prompt('a', 't1', 1), published], 1), closed('t1', 2)],
+        [opened('t2', 3), appended([prompt('b', 't2', 3)], 3), closed('t2', 4)],
+        [compacted('b_3', 4, 't2', 5)],
+      )
+      expect((await store.retain({ historyBefore: minute(8) })).entries).toBe(3) // those of t2
+      expect(idsOf((await store.readTurnLog('c1', 't1'))?.blocks ?? [])).toEqual(['b_1', 'b_2'])
+      expect(await store.readTurnLog('c1', 't2')).toBe(undefined)
+    })
   })
 }

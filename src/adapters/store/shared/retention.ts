@@ -1,3 +1,4 @@
+import type { Block } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { turnsLoggedBy } from './bundles.ts'
@@ -23,6 +24,7 @@ interface RemovalLimits {
  * are removed or none, so that a turn log is complete or missing. These entries stay:
  *
  * - entries with visible blocks, and entries of the open turn
+ * - entries of turns that stored a version of their files. Later versions list only what changed, and refer to these
  * - entries about sources, titles, events and feedback
  */
 export function removableEntries(entries: readonly TimedEntry[], limits: RemovalLimits): readonly number[] {
@@ -56,7 +58,7 @@ function removableTurns(entries: readonly TimedEntry[], limits: RemovalLimits): 
   const logged = entries.map((entry) => ({ entry, turns: [...turnsLoggedBy(entry.change)] })).filter(({ turns }) => turns.length > 0)
   const kept = new Set(limits.openTurn === null ? [] : [limits.openTurn])
   for (const { entry, turns } of logged) {
-    const mustStay = !isOld(entry, limits) || blocksOfChange(entry.change).some(({ id }) => limits.visible.has(id))
+    const mustStay = !isOld(entry, limits) || blocksOfChange(entry.change).some((block) => limits.visible.has(block.id) || isVersion(block))
     if (mustStay) for (const turnId of turns) kept.add(turnId)
   }
   const shared = logged.filter(({ turns }) => turns.length > 1)
@@ -66,5 +68,7 @@ function removableTurns(entries: readonly TimedEntry[], limits: RemovalLimits): 
   }
   return new Set(logged.flatMap(({ turns }) => turns.filter((turnId) => !kept.has(turnId))))
 }
+
+const isVersion = ({ type }: Pick<Block, 'type'>) => type === 'react.workspace.publish'
 
 const isOld = ({ seq, ts }: TimedEntry, { before, frameSeq }: RemovalLimits) => seq < frameSeq && ts < before

@@ -127,7 +127,7 @@ export function createRemover(database: Database, conversations: Conversations, 
  * memory.
  */
 function outlineOf(change: Change): Change {
-  const blocks = blocksOfChange(change).map(({ id, turn_id }) => ({ id, turn_id }))
+  const blocks = blocksOfChange(change).map(({ id, turn_id, type }) => ({ id, turn_id, type }))
   const { type } = change
   const turnId = 'turn_id' in change ? change.turn_id : null
   return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change
