@@ -45,14 +45,34 @@ async function readLog(runtime: Files, path: string): Promise<Uint8Array> {
 
 const maxErrorLine = 400
 
-/** Matches the line of a log that names an exception, such as `ValueError: no rows` or `Uncaught TypeError: x is not a function`. */
-const exceptionLine = /^(?:uncaught )?[a-z_][\w.]{0,80}(?:error|exception|interrupt|exit)(?::|$)/i
+/**
+ * Matches the line of a log that names an exception, such as `ValueError: no rows`, `Error: no rows`, `TypeError [ERR_INVALID_ARG_TYPE]: no
+ * path` or `Uncaught RangeError: too far`.
+ */
+const exceptionLine =
+  /^(?:uncaught )?(?:(?:[a-z_][\w.]{0,80})?(?:error|exception)|[a-z_][\w.]{0,80}(?:interrupt|exit))(?: \[\w{1,80}\])?(?::|$)/i
+
+/** Python writes one of these lines, then indented lines, then the exception. Its name may be any, such as `StopIteration`. */
+const tracebackTitles: readonly string[] = ['Traceback (most recent call last):', '  + Exception Group Traceback (most recent call last):']
+const groupIndent = '  | '
+/** Matches the exception behind the indented lines. */
+const pythonException = /^[a-z_][\w.]{0,200}(?::|$)/i
 
 /** The last line of a log that names an exception. Undefined when there is none. */
 export function lastException(log: string): string | undefined {
-  const line = log
-    .split('\n')
-    .findLast((each) => exceptionLine.test(each.slice(0, maxErrorLine)))
-    ?.trim()
+  const lines = log.split('\n')
+  const named = lines.findLastIndex((line) => exceptionLine.test(line.slice(0, maxErrorLine)))
+  const traced = exceptionOfTraceback(lines)
+  const line = (traced && traced.index > named ? traced.line : lines[named])?.trim()
   return line === undefined || line.length <= maxErrorLine ? line : `${line.slice(0, maxErrorLine)}…`
+}
+
+/** The exception of the last traceback. Undefined when there is none, or when the program was ended while it wrote the traceback. */
+function exceptionOfTraceback(lines: readonly string[]): { readonly line: string; readonly index: number } | undefined {
+  const title = lines.findLastIndex((line) => tracebackTitles.includes(line))
+  if (title === -1) return undefined
+  const withoutIndent = (line: string) => (line.startsWith(groupIndent) ? line.slice(groupIndent.length) : line)
+  const index = lines.findIndex((line, at) => at > title && !withoutIndent(line).startsWith(' '))
+  const line = withoutIndent(lines[index] ?? '')
+  return pythonException.test(line.slice(0, maxErrorLine)) ? { line, index } : undefined
 }
