@@ -241,6 +241,19 @@ describe.runIf(sandbox)('programs in the sandbox of this machine', () => {
     await harness.agent.close()
   })
 
+  const unsendable: Record<Language, string> = {
+    python: 'try:\n    await tool_call("a.b", {"n": float("nan")})\nexcept Exception as error:\n    print(type(error).__name__, error)',
+    javascript: 'await tool_call("a.b", { n: 1n }).catch((error) => console.log(error.name, error.message))',
+  }
+
+  it.each(languages)('a %s program that sends what JSON does not have gets an exception and ends', async (language) => {
+    const { reports, facts } = await run([program(language, ['files/none.txt'], unsendable[language], { timeout_s: 5 })])
+    expect(reports[0]).toContain(
+      language === 'python' ? 'ValueError Out of range float' : 'TypeError Do not know how to serialize a BigInt',
+    )
+    expect(facts[0]).toMatchObject({ runtime_error: null })
+  })
+
   it('can use git in a git workspace', async () => {
     const code =
       'import subprocess\nopen("files/a.txt", "w").write("a")\nrun = lambda *args: subprocess.run(["git", *args], check=True, capture_output=True, text=True).stdout\nrun("add", "-A")\nrun("commit", "-qm", "mine")\nprint(run("log", "--format=%s", "-1").strip(), run("status", "--short").strip() or "clean", run("remote").strip() or "no remote")'

@@ -58,11 +58,13 @@ describe('the socket for requests of a program', () => {
     expect(asked).toHaveLength(1)
   })
 
+  const notJson = 'the request is not JSON, or is nested too deep'
   it.each([
-    ['no JSON', () => '{', 'the token is wrong'],
-    ['nothing', () => '', 'the token is wrong'],
+    ['no JSON', () => '{', notJson],
+    ['nothing', () => '', notJson],
     ['a list', () => '[]', 'the token is wrong'],
-    ['a deep text', () => '['.repeat(100_000), 'the token is wrong'],
+    ['a deep text', () => '['.repeat(100_000), notJson],
+    ['a number that JSON does not have', (token: string) => `{"token": "${token}", "n": NaN}`, notJson],
     ['a path that is no text', (token: string) => fetchRequest(token, 1), 'the path must be a text'],
     ['an unknown kind', (token: string) => JSON.stringify({ token, kind: 'exec' }), 'the kind of the request is unknown'],
     ['no tool', (token: string) => JSON.stringify({ token, kind: 'tool_call', params: {} }), 'the id of the tool must be a text'],

@@ -107,6 +107,7 @@ function readRequest(connection: Socket, count: (bytes: number) => boolean): Pro
 /** Reads a request. A wrong token gives the same error as a missing one, after the same time. */
 function parseRequest(text: string, token: string): Parsed {
   const value = parseJson(text)
+  if (value === undefined) return { ok: false, error: 'the request is not JSON, or is nested too deep' }
   const { token: given, kind, path, toolId, params, reason } = (isObject(value) ? value : {}) as Record<string, Json | undefined>
   if (typeof given !== 'string' || !timingSafeEqual(digest(given), digest(token))) return { ok: false, error: 'the token is wrong' }
   if (kind === 'fetch_ctx')

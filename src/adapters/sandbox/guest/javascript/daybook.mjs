@@ -33,9 +33,10 @@ export function toolsOf(alias, ids) {
 
 async function ask(request) {
   const token = readFileSync('/daybook/run/token', 'latin1')
+  const body = JSON.stringify({ token, ...pack(request) }) // may throw, and an open connection would keep the program from ending
   const connection = await openConnection()
   const answered = readAll(connection)
-  connection.end(JSON.stringify({ token, ...pack(request) }))
+  connection.end(body)
   const text = await answered
   if (text === '') throw new Error('the runtime ended the connection without an answer')
   const answer = JSON.parse(text)

@@ -53,7 +53,7 @@ def tool(tool_id):
 
 def ask(request):
     with open(TOKEN, encoding="ascii") as file:
-        body = json.dumps({"token": file.read(), **pack(request)}).encode()
+        body = json.dumps({"token": file.read(), **pack(request)}, allow_nan=False).encode()
     with connect() as connection:
         connection.sendall(body)
         connection.shutdown(socket.SHUT_WR)
