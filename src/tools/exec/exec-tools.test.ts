@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { png } from '../../../test/support/sample-files/images.ts'
 import { pdf } from '../../../test/support/sample-files/pdf.ts'
 import { zip } from '../../../test/support/sample-files/zip.ts'
@@ -10,6 +11,7 @@ import type { Sandbox } from '../../ports/sandbox.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { type ScriptedProgram, scriptedSandbox } from '../../testing/scripted-sandbox.ts'
+import { defineTool } from '../define.ts'
 
 const workbook = zip([{ name: 'xl/workbook.xml', content: '<sheets><sheet name="a" sheetId="1"/></sheets>' }])
 const python = 'exec_tools.execute_code_python'
@@ -74,6 +76,52 @@ describe('the files of a contract', () => {
     const { harness, results } = await runInTurn(({ write }) => write('files/chart.png', png()), ['files/chart.png'])
     expect((await harness.timeline()).sources.rows).toMatchObject([{ sid: 1, source_type: 'file', mime: 'image/png' }])
     expect(results.flatMap((block) => readDigest(block) ?? [])).toMatchObject([{ handed_over: false }]) // this agent has no hosting
+  })
+})
+
+describe('a file that the contract does not name', () => {
+  it('is kept if the program changed it, also if its size is the same, and not if the program left it alone', async () => {
+    const contract = [{ filename: 'files/a.txt', description: 'a file' }]
+    const harness = createHarness({
+      sandbox: scriptedSandbox({
+        first: async ({ write }) => {
+          for (const name of ['grown', 'other', 'same']) await write(`outputs/${name}.txt`, '1')
+        },
+        second: async ({ write }) => {
+          await write('outputs/grown.txt', '12')
+          await write('outputs/other.txt', '2')
+        },
+      }),
+      replies: [...['first', 'second'].map((code) => reply.call(python, { contract }, { code })), reply.answer('Done.')],
+    })
+    await harness.say('Go.')
+    const results = blocksOf(await harness.timeline()).filter(({ type }) => type === 'react.tool.result')
+    const kept = results.flatMap(({ meta }) => (meta?.exec_report ? [(meta.exec_report as { auto_kept: string[] }).auto_kept] : []))
+    const names = kept.map((paths) => paths.map((path) => path.split('/').at(-1)))
+    expect(names).toEqual([
+      ['grown.txt', 'other.txt', 'same.txt'],
+      ['grown.txt', 'other.txt'],
+    ])
+  })
+
+  it('and that a called tool made is in the result once', async () => {
+    const large = defineTool({
+      id: 'a.large',
+      description: '',
+      params: z.object({}),
+      callableFromCode: true,
+      run: () => 'x'.repeat(11 * 1024 * 1024),
+    })
+    const harness = createHarness({
+      tools: [large],
+      sandbox: scriptedSandbox({ go: async ({ toolCall }) => void (await toolCall('a.large', {})) }),
+      replies: [reply.call(python, { contract: [{ filename: 'files/a.txt', description: 'a' }] }, { code: 'go' }), reply.answer('Done.')],
+    })
+    await harness.say('Go.')
+    const digests = blocksOf(await harness.timeline()).flatMap((block) =>
+      block.type === 'react.tool.result' ? (readDigest(block) ?? []) : [],
+    )
+    expect(digests.filter(({ physical_path }) => physical_path?.includes('/outputs/result-'))).toHaveLength(1)
   })
 })
 

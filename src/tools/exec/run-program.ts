@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { ContractedFile } from '../../core/contract/contract.ts'
 import { Failure } from '../../core/failure.ts'
 import { toLogical } from '../../core/path/physical.ts'
 import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
-import type { Files } from '../../ports/files.ts'
+import type { FileInfo, Files } from '../../ports/files.ts'
 import type { SandboxLanguage, SandboxReport } from '../../ports/sandbox.ts'
 import type { DiskFolders, Workspace } from '../../ports/workspace.ts'
 import { decodeText, isTextMime, mimeOf } from '../mime.ts'
@@ -34,7 +35,7 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   const { callId: execId, turnId } = call.origin
   const code = call.code ?? ''
   const startedAt = call.clock.now()
-  const before = await producedPaths(folders.files, turnId)
+  const before = await producedFiles(folders.files, turnId)
   const answers = createAnswers(call, { ...workspace, files: folders.files }, options)
   const context = await contextFiles(workspace.runtime, folders.runtime)
   // It takes time to make files durable, so neither the program nor its result waits for the records of the run.
@@ -53,11 +54,15 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   const report = withoutHostPaths(raw, folders)
   const logged = recorded(writeLogs(workspace.runtime, { execId, startedAt }, report, endingText(report)), call)
   const files = await collectFiles(contract, folders.files, call, options)
-  const undeclared = await keepUndeclared(before, contract, folders.files, call, options)
+  const nested = answers.results()
+  const known = new Set([
+    ...contract.map(({ filename }) => filename),
+    ...(nested.artifacts ?? []).map(({ digest }) => digest.physical_path),
+  ])
+  const undeclared = await keepUndeclared(before, known, folders.files, call, options)
   await Promise.all([kept, logged])
   const result: ProgramRun = { execId, report, ...files, undeclared, toolCalls: answers.calls() }
   const { report: execReport, error } = reportOf(result)
-  const nested = answers.results()
   const artifacts = [...(nested.artifacts ?? []), ...files.artifacts, ...undeclared.artifacts]
   return reported(execReport, error, { ...nested, ...(artifacts.length > 0 && { artifacts }) })
 }
@@ -148,50 +153,69 @@ const maxUndeclared = 50
 type Undeclared = ProgramRun['undeclared'] & { readonly artifacts: readonly MadeArtifact[] }
 
 /**
- * Finds the files that the program created and the contract does not name. Those in `outputs/` are stored as internal files, because they
- * would be lost at the end of the turn. Those in `files/` are only named, because the version of the turn contains them.
+ * Finds the files that the program created or changed and that are not `known`: neither the contract nor a called tool names them. Those in
+ * `outputs/` are stored as internal files, because they would be lost at the end of the turn. New ones in `files/` are only named, because
+ * the version of the turn contains them.
  */
 async function keepUndeclared(
-  before: ReadonlySet<string>,
-  contract: readonly ContractedFile[],
+  before: ProducedFiles,
+  known: ReadonlySet<string | undefined>,
   files: Files,
   call: Call,
   { sandbox }: ExecOptions,
 ): Promise<Undeclared> {
   const { turnId } = call.origin
-  const declared = new Set(contract.map(({ filename }) => filename))
-  const created = [...(await producedPaths(files, turnId))].filter((path) => !before.has(path) && !declared.has(path))
+  const after = await producedFiles(files, turnId)
+  const written = [...after].flatMap(([path, content]) => (before.get(path) === content || known.has(path) ? [] : [path]))
   const artifacts: MadeArtifact[] = []
   const left: string[] = []
-  for (const path of created.slice(0, maxUndeclared)) {
+  for (const path of written.slice(0, maxUndeclared)) {
     if (!path.startsWith(`${turnId}/outputs/`)) {
       left.push(path)
       continue
     }
     const checked = await checkFile(files, path, sandbox.limits.fileBytes)
     if (!checked.ok) continue
-    const about = { description: 'made by a program, not in its contract', visibility: 'internal' as const }
+    const how = before.has(path) ? 'changed' : 'made'
+    const about = { description: `${how} by a program, not in its contract`, visibility: 'internal' as const }
     artifacts.push({ ...(await artifactOf(path, checked.bytes, about, call)), withoutContent: true })
   }
   const kept = artifacts.map(({ digest }) => digest.physical_path ?? '')
-  return { kept, left, more: Math.max(0, created.length - maxUndeclared), artifacts }
+  return { kept, left, more: Math.max(0, written.length - maxUndeclared), artifacts }
 }
 
 /** Folders whose files are not for keeping. */
 const unkeptFolders: ReadonlySet<string> = new Set(['tmp', '__pycache__', 'node_modules'])
 
+/** Paths of files. The value changes if the content of the file does. In `files/` it is always the same. */
+type ProducedFiles = ReadonlyMap<string, string>
+
 /** The files in `files/` and `outputs/` of the turn, without those in `unkeptFolders` and without names that begin with a dot. */
-async function producedPaths(files: Files, turnId: string): Promise<ReadonlySet<string>> {
-  const areas = await Promise.all(['files', 'outputs'].map((area) => listSafely(files, `${turnId}/${area}`)))
-  return new Set(areas.flat().filter((path) => !path.split('/').some((name) => unkeptFolders.has(name))))
+async function producedFiles(files: Files, turnId: string): Promise<ProducedFiles> {
+  const [inFiles, inOutputs] = await Promise.all(['files', 'outputs'].map((area) => listSafely(files, `${turnId}/${area}`)))
+  const produced = new Map((inFiles ?? []).map(({ path }) => [path, '']))
+  for (const { path, size } of inOutputs ?? []) produced.set(path, await contentMark(files, path, size))
+  return produced
 }
 
-/** The paths of the files in a folder. Empty when a program has replaced the folder by a link or a file. */
-async function listSafely(files: Files, folder: string): Promise<readonly string[]> {
-  try {
-    return (await files.list(folder)).files.map(({ path }) => path)
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'file.unsafe') return []
-    throw error
-  }
+/** A change of a larger file is noticed only if its size changes, because all files are read before and after a program. */
+const maxComparedBytes = 1024 * 1024
+
+async function contentMark(files: Files, path: string, size: number): Promise<string> {
+  if (size > maxComparedBytes) return `${size}`
+  const bytes = await files.read(path, { maxBytes: maxComparedBytes }).catch(emptyIfUnsafe)
+  return createHash('sha256')
+    .update(bytes ?? '')
+    .digest('hex')
+}
+
+/** The files in a folder, without those that are not for keeping. Empty when a program has replaced the folder by a link or a file. */
+async function listSafely(files: Files, folder: string): Promise<readonly FileInfo[]> {
+  const { files: listed } = (await files.list(folder).catch(emptyIfUnsafe)) ?? { files: [] }
+  return listed.filter(({ path }) => !path.split('/').some((name) => unkeptFolders.has(name)))
+}
+
+/** For a file or folder that a program has replaced by something else. */
+function emptyIfUnsafe(error: unknown): undefined {
+  if (!(error instanceof Failure) || error.code !== 'file.unsafe') throw error
 }

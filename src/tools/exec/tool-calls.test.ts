@@ -183,6 +183,18 @@ describe('a tool that a program calls', () => {
     expect(await callTool('a.long')).toMatchObject({ ok: true, ret: long })
   })
 
+  it('has an id of its own for each call, so that the files of two calls have different names', async () => {
+    const long = (letter: string) => tool(`a.${letter}`, () => succeeded({ output: letter.repeat(11 * 1024 * 1024) }))
+    const { callTool, answers } = await answersFor([long('x'), long('y')])
+    await callTool('a.x')
+    await callTool('a.y')
+    const made = answers.results().artifacts ?? []
+    expect(made.map(({ digest, bytes }) => [digest.physical_path, bytes?.[0]])).toEqual([
+      ['t1/outputs/result-k-1.txt', 'x'.charCodeAt(0)],
+      ['t1/outputs/result-k-2.txt', 'y'.charCodeAt(0)],
+    ])
+  })
+
   it('that declares files gives them to the exec tool, and hides from the program where they are hosted', async () => {
     const files = [{ physical_path: 't1/outputs/a.csv', description: 'rows', key: 'private/key', hosted_uri: 'file:///private' }]
     const { callTool, answers } = await answersFor([tool('a.export', () => succeeded({ output: { artifact_type: 'files', files } }))])

@@ -40,7 +40,9 @@ export async function callToolFromCode(
   const tool = callable.find(({ id }) => id === toolId)
   if (!tool) return refuse('tool_not_allowed', `${about.tool_id} can not be called from code. ${allowedText(callable)}`)
   const limited = { ...tool, timeoutMs: tool.timeoutMs ?? defaultTimeoutMs }
-  const nested: Call = { ...call, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }
+  // Tools name their files by the id of the call, so each call of a program has its own.
+  const origin = { ...call.origin, callId: `${call.origin.callId}-${number}` }
+  const nested: Call = { ...call, origin, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }
   const roomy = { ...limits, maxResultBytes: Math.max(limits.maxResultBytes, minResultBytes) }
   const invocation = await invoke(limited, decodeBytes(params) as Readonly<Record<string, unknown>>, nested, roomy)
   const outcome = withDeclaredFiles(numbered(invocation.outcome, call), call)

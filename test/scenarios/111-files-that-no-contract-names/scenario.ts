@@ -6,7 +6,8 @@ const python = 'exec_tools.execute_code_python'
 const file = (filename: string, description: string) => ({ filename, description })
 
 export default {
-  title: 'a new file that the contract does not name is kept as internal if it is in outputs/, and only named if it is in files/',
+  title:
+    'a new or changed file that the contract does not name is kept as internal if it is in outputs/, and a new one only named if it is in files/',
   setup: () => ({
     sandbox: scriptedSandbox({
       first: async ({ write }) => write('outputs/old.csv', 'a\n'),
