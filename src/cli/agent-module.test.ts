@@ -14,7 +14,7 @@ const source = (name: string) => pathToFileURL(join(import.meta.dirname, '..', n
 
 /** A module with an agent that has one tool, and a model that calls it and tells its result. */
 const agentModule = (name: string, answer = 'It is a seven.') => `
-import { defineAgent } from '${source('define-agent.ts')}'
+import { defineAgent } from '${source('wiring/define-agent.ts')}'
 import { defineTool } from '${source('tools/define.ts')}'
 import { reply, scriptedModel } from '${source('testing/scripted-model.ts')}'
 import { z } from 'zod'

@@ -11,7 +11,8 @@ const before = process.env.TMPDIR
 const folder = mkdtempSync(join(tmpdir(), 'daybook-parallel-'))
 process.env.TMPDIR = folder // every temporary file of this test is below this folder
 afterAll(() => {
-  process.env.TMPDIR = before
+  if (before === undefined) delete process.env.TMPDIR
+  else process.env.TMPDIR = before
   rmSync(folder, { recursive: true, force: true })
 })
 const { sandbox } = await findSandbox()

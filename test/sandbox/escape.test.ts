@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findSandbox } from '../../src/adapters/sandbox/index.ts'
 import type { ProgramEnd } from '../../src/ports/sandbox.ts'
 import { countAttempts } from '../support/attacks/count.ts'
+import { othersCanRead } from './host-state.ts'
 
 // Programs that try to break out of the sandbox, each of them a real one. They run as the user of this test, and also as an ordinary user if
 // this test runs as root. The results are printed as a table.
@@ -104,10 +105,4 @@ function outputOf(secret: string, folder: string, secretFile: number, user: numb
     code === 0 ? resolve(output.trim().split('\n')) : reject(new Error(`run-attempts ended with ${code}: ${errors}`)),
   )
   return promise
-}
-
-/** False if the project is in a folder that other users can not enter. */
-function othersCanRead(path: string): boolean {
-  const parts = join(process.cwd(), path).split('/').slice(1)
-  return parts.every((_, index) => (statSync(`/${parts.slice(0, index + 1).join('/')}`).mode & 0o005) !== 0)
 }

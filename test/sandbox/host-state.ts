@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** The processes of the given users, except this one. */
 export function processesOf(uids: ReadonlySet<number>): readonly string[] {
@@ -28,4 +29,10 @@ export async function waitFor<Value>(look: () => Value | undefined, maxMs = 30_0
     if (value !== undefined || Date.now() > deadline) return value
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+}
+
+/** False if the project is in a folder that other users can not enter. */
+export function othersCanRead(path: string): boolean {
+  const parts = join(process.cwd(), path).split('/').slice(1)
+  return parts.every((_, index) => (statSync(`/${parts.slice(0, index + 1).join('/')}`).mode & 0o005) !== 0)
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { findSandbox } from '../../src/adapters/sandbox/index.ts'
-import { waitFor } from './host-state.ts'
+import { othersCanRead, waitFor } from './host-state.ts'
 
 const found = await findSandbox()
 const isRoot = process.getuid?.() === 0
@@ -23,7 +23,10 @@ function folderOf(user: number | undefined) {
   return { folder, options: { env: { PATH: process.env.PATH, TMPDIR: folder }, ...(user !== undefined && { uid: user, gid: user }) } }
 }
 
-const users = [['this user', undefined] as const, ...(isRoot ? [['an ordinary user', 60_000 + (process.pid % 900)] as const] : [])]
+const users = [
+  ['this user', undefined] as const,
+  ...(isRoot && othersCanRead('package.json') ? [['an ordinary user', 60_000 + (process.pid % 900)] as const] : []),
+]
 
 describe.skipIf(found.sandbox === undefined)('the processes of programs', () => {
   it.each(users)('of 20 programs at the same time do not disturb each other, and leave nothing, as %s', async (_, user) => {

@@ -148,7 +148,7 @@ describe('the offline model in an agent', () => {
         return succeeded({ output: { ok: true } })
       },
     })
-    const { ask: send } = setUp({ tools: [tool] })
+    const { ask: send } = setUp({ tools: [tool], builtIn: { rendering: false } })
     const { answer } = await send('Write a report as PDF', handbook)
     expect(rendered).toEqual([
       { path: 'outputs/report.pdf', content: expect.stringMatching(/^# Report on handbook\.md/), format: 'markdown' },

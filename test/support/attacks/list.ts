@@ -112,4 +112,15 @@ export const attacks: readonly Attack[] = [
     tests: 'is rejected',
     outcome: 'rejected; nothing is written',
   },
+  {
+    name: 'addresses that lead into private networks',
+    file: 'test/web/ssrf.test.ts',
+    outcome: 'refused; no connection',
+  },
+  { name: 'hostile pages in documents', file: 'test/rendering/hostile.test.ts', outcome: 'no network, no other files; ended by limits' },
+  {
+    name: 'kills of servers under load',
+    file: 'test/faults/load-crash.test.ts',
+    outcome: 'nothing lost, doubled or repeated',
+  },
 ]

@@ -51,11 +51,24 @@ export async function openPage(context: BrowserContext, request: RenderRequest, 
   await page.goto(`${origin}/${folderPath(view.baseFolder)}`, { waitUntil: 'load', timeout: 0 })
   await page.evaluate(settle)
   if (usesTimers && view.delayMs > 0) {
-    await page.clock.runFor(view.delayMs)
+    await runClock(page, view.delayMs)
     await page.evaluate(settle)
   }
   const diagramErrors = document.hasDiagrams ? await drawDiagrams(page, view.mermaid, usesTimers) : []
   return { page, document, requests, diagramErrors }
+}
+
+/**
+ * Lets the time of the page run. Playwright does this for all pages of the context. It fails if one of them is closed meanwhile: pages that
+ * a script opens are closed at once. Then the time runs again, without that page.
+ */
+async function runClock(page: Page, ms: number, attempts = 5): Promise<void> {
+  try {
+    await page.clock.runFor(ms)
+  } catch (error) {
+    if (page.isClosed() || attempts === 1) throw error
+    await runClock(page, ms, attempts - 1)
+  }
 }
 
 /** The folder as a path that ends with a slash. Empty for OUT_DIR itself. */
@@ -66,12 +79,13 @@ function folderPath(folder: string): string {
 
 /**
  * Runs in the page before its scripts. It removes what could reach the network without a request, makes random numbers repeatable,
- * stays at the document, and makes printing from a script do nothing.
+ * stays at the document, and makes printing and opening windows from a script do nothing.
  */
 function prepareWindow(): void {
   const scope = globalThis as unknown as Record<string, unknown>
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport', 'EventSource']) delete scope[name]
   scope.print = () => {}
+  scope.open = () => null
   const { navigation } = scope as { navigation?: { addEventListener(type: string, listener: (event: NavigateEvent) => void): void } }
   // A script that leaves the document would stop the loading of its images and fonts.
   navigation?.addEventListener('navigate', (event) => {
