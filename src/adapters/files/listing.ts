@@ -12,14 +12,17 @@ const maxEntries = 200_000
 /** The maximum number of skipped entries that a listing returns. */
 const maxSkipped = 1_000
 
+/** A folder that is so many levels below an open one stays open while its subfolders are visited. */
+const levelsBetweenOpenFolders = 16
+
 /** A subfolder, or a file. A file that was not examined has no `info`. */
 type FolderEntry =
   | { readonly kind: 'folder'; readonly name: string }
   | { readonly kind: 'file'; readonly name: string; readonly info?: FileInfo }
 
 /**
- * Lists files in the order of their paths. It visits subfolders where they stand in this order. Only one folder is open at a time, so that
- * a deep tree does not use up file handles.
+ * Lists files in the order of their paths. It visits subfolders where they stand in this order. While it visits a folder, only some of the
+ * folders above are open, so that a deep tree does not use up file handles, and no folder is far below an open one.
  */
 export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
@@ -28,12 +31,28 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   let seen = 0
   let isFull = false // whether a file was found after `limit` files
 
-  async function visit(folder: readonly string[]): Promise<void> {
-    for (const entry of await entriesOf(folder)) {
-      if (isFull && limit > 0) return
-      if (entry.kind === 'folder') await visitSubfolder([...folder, entry.name])
-      else if (entry.info && files.length < limit) files.push(entry.info)
-      else isFull = true
+  /** Visits the folder at `path`. `from` is an open folder, and `way` are the last names of the path, which lead from it to the folder. */
+  async function visit(from: OpenFolder, way: readonly string[], path: readonly string[]): Promise<void> {
+    const folder = await walk(from, way, (parent, name) => openSubfolder(parent, name, path.join('/')))
+    if (!folder) return
+    let isOpen = folder !== from
+    const close = async () => {
+      if (isOpen) await folder.close()
+      isOpen = false
+    }
+    try {
+      const entries = await entriesOf(folder, path)
+      const staysOpen = way.length >= levelsBetweenOpenFolders
+      if (!staysOpen) await close()
+      for (const entry of entries) {
+        if (isFull && limit > 0) return
+        const below = [...path, entry.name]
+        if (entry.kind === 'folder') await visitSubfolder(staysOpen ? folder : from, staysOpen ? [entry.name] : [...way, entry.name], below)
+        else if (entry.info && files.length < limit) files.push(entry.info)
+        else isFull = true
+      }
+    } finally {
+      await close()
     }
   }
 
@@ -42,34 +61,28 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   }
 
   /** Visits a subfolder. Skips a folder that was replaced by a link or can not be read. */
-  async function visitSubfolder(folder: readonly string[]): Promise<void> {
+  async function visitSubfolder(from: OpenFolder, way: readonly string[], path: readonly string[]): Promise<void> {
     try {
-      await visit(folder)
+      await visit(from, way, path)
     } catch (error) {
       const reason = skipReason(error)
-      if (reason) skip(folder, reason)
+      if (reason) skip(path, reason)
       else if (errorCode(error) !== 'ENOENT') throw error // ENOENT: a program has removed the folder meanwhile
     }
   }
 
-  async function entriesOf(path: readonly string[]): Promise<readonly FolderEntry[]> {
-    const folder = await walk(root, path, (parent, name) => openSubfolder(parent, name, path.join('/')))
-    if (!folder) return []
-    try {
-      const entries: Dirent[] = []
-      for await (const entry of await opendir(folder.inside(''))) {
-        if (seen++ >= maxEntries) break
-        const at = [...path, entry.name]
-        if (isHidden(at, dotEntries)) continue
-        const reason = entryReason(entry, at)
-        if (reason) skip(at, reason)
-        else entries.push(entry)
-      }
-      entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
-      return limit === 0 ? entries.map(kindOf) : await describeAll(folder, path, entries)
-    } finally {
-      if (folder !== root) await folder.close()
+  async function entriesOf(folder: OpenFolder, path: readonly string[]): Promise<readonly FolderEntry[]> {
+    const entries: Dirent[] = []
+    for await (const entry of await opendir(folder.inside(''))) {
+      if (seen++ >= maxEntries) break
+      const at = [...path, entry.name]
+      if (isHidden(at, dotEntries)) continue
+      const reason = entryReason(entry, at)
+      if (reason) skip(at, reason)
+      else entries.push(entry)
     }
+    entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
+    return limit === 0 ? entries.map(kindOf) : await describeAll(folder, path, entries)
   }
 
   /** Reads the info of the entries in order. Stops after so many files that the listing is full. */
@@ -90,7 +103,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     return described
   }
 
-  await visit(segments)
+  await visit(root, segments, segments)
   skipped.sort((a, b) => compare(a.path, b.path))
   return { files, truncated: isFull || seen > maxEntries, skipped }
 }
