@@ -94,4 +94,11 @@ describe('findSandbox', () => {
     expect(found.sandbox?.languages.map(({ id }) => id) ?? []).not.toContain('python')
     expect(found.sandbox ? found.advice.join() : found.reason).toContain('Python programs can not run in a sandbox here: ')
   })
+
+  it('says why programs can not run, if a limit does not let them start', async () => {
+    const none = await findSandbox({ workspaceBytes: -1 })
+    expect(none.sandbox === undefined ? none.reason : 'found').toMatch(
+      /^Python programs can not run .*, so the program was not started; JavaScript/,
+    )
+  })
 })

@@ -103,7 +103,7 @@ async function probe(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions,
 function problemOf(id: SandboxLanguage['id'], { end, log }: SandboxReport): string {
   const name = id === 'python' ? 'Python' : 'JavaScript'
   if (id === 'python' && !existsSync(pythonPath)) return 'Python is not installed: on Debian apt-get install python3'
-  const cause = end.kind === 'not_started' ? end.message : log.trim().split('\n').at(-1)
+  const cause = 'message' in end ? end.message : log.trim().split('\n').at(-1)
   const advice = end.kind === 'not_started' && namespaceErrors.some((text) => end.message.includes(text)) ? namespaceAdvice : ''
   return `${name} programs can not run in a sandbox here: ${cause}${advice}`
 }
