@@ -34,7 +34,7 @@ describe.runIf(sandbox)('a process that is killed while a program runs', () => {
   it('takes the program with it; the next process does not run the program again and tells the model that the outcome is unknown', async () => {
     const data = mkdtempSync(join(tmpdir(), 'daybook-exec-crash-'))
     const running = spawn(process.execPath, child(data, 'run'), { stdio: 'inherit', env })
-    while (findFiles(join(data, 'workspaces'), 'half.txt').length === 0) await sleep(20)
+    while (!findFiles(join(data, 'workspaces'), 'half.txt').some((file) => statSync(file).size > 0)) await sleep(20)
     const ended = new Promise((resolve) => running.once('exit', resolve))
     running.kill('SIGKILL')
     await ended
