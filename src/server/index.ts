@@ -1,5 +1,5 @@
 export type { Agent, AgentParts } from '../agent/agent.ts'
-export type { BearerSettings, TokenKey } from './auth/bearer.ts'
+export type { AuthSettings, BearerSettings, TokenKey } from './auth/bearer.ts'
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.ts'
 export type { ServerParts } from './handler.ts'
 export { createLog, type Log, noLog } from './log.ts'

@@ -1,6 +1,6 @@
 import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
 import { createApp } from './app.ts'
-import { authenticationOf } from './auth/authentication-of.ts'
+import { authenticationOf } from './auth/bearer.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 import { startRecovery } from './recovery.ts'

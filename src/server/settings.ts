@@ -10,13 +10,13 @@ import {
   text,
   wholeNumberFrom,
 } from '../core/options.ts'
-import type { BearerSettings } from './auth/bearer.ts'
+import type { AuthSettings, BearerSettings } from './auth/bearer.ts'
 
 /** Address, authentication, limits and timeouts of a server. */
 export interface ServerSettings {
   readonly host: string
   readonly port: number
-  readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
+  readonly auth: AuthSettings
   /** The origins whose pages may use the server from a browser, such as `https://shop.example`. Pages of the server itself always may. */
   readonly origins: readonly string[]
   /** Whether users see the thinking of the model. Operators always see it. */

@@ -78,7 +78,8 @@ describe.skipIf(!hasBrowser)('a hostile document', () => {
           () => { const w = new Worker(URL.createObjectURL(new Blob(['fetch("http://${host}/blob").catch(() => 0); new WebSocket("ws://${host}/wws")']))) },
           () => { location.href = 'http://${host}/go' }, () => { document.body.append(Object.assign(document.createElement('meta'), { httpEquiv: 'refresh', content: '0;url=http://${host}/meta' })) },
         ]
-        for (const attempt of tries) { try { Promise.resolve(attempt()).catch(() => 0) } catch {} }
+        const refusals = []
+        for (const attempt of tries) { try { Promise.resolve(attempt()).catch((error) => refusals.push(error)) } catch (error) { refusals.push(error) } }
       </script></body></html>`
     const { bytes, remarks } = await pdf(content)
     expect(poppler('pdftotext', bytes)).toContain('still here')

@@ -9,7 +9,8 @@ export interface Identity {
 
 /** The first of 2^24 user ids that no distribution gives to users, services or containers. */
 const firstUid = 0x70000000
-const nobody: Identity = { uid: 65534, gid: 65534 }
+/** The user for the programs of all conversations, in a container that does not have those user ids. On Linux it owns no files. */
+const userWithoutFiles: Identity = { uid: 65534, gid: 65534 }
 
 /**
  * The user that runs a program, if this process runs as root. Otherwise undefined: then programs have the user of this process. Programs of
@@ -19,7 +20,7 @@ const nobody: Identity = { uid: 65534, gid: 65534 }
 export function identityOf(work: string): Identity | undefined {
   if (process.getuid?.() !== 0) return undefined
   const uid = firstUid + createHash('sha256').update(work).digest().readUIntBE(0, 3)
-  return isMapped(uid) ? { uid, gid: uid } : nobody
+  return isMapped(uid) ? { uid, gid: uid } : userWithoutFiles
 }
 
 /** False in containers that have fewer users than the machine. */

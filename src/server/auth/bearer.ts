@@ -1,5 +1,5 @@
 import type { JWTVerifyOptions, JWTVerifyResult } from 'jose'
-import { type Authenticate, deny, type KeySetTimes, KeySetUnavailable } from './authenticate.ts'
+import { type Authenticate, createLocalAuth, deny, type KeySetTimes, KeySetUnavailable } from './authenticate.ts'
 import type { FindKey } from './key-set.ts'
 
 /** The key with which a server verifies tokens. */
@@ -14,6 +14,14 @@ export interface BearerSettings {
   readonly key: TokenKey
   readonly issuer?: string
   readonly audience?: string
+}
+
+/** How a server authenticates its clients: every program on this machine, or clients with a token. */
+export type AuthSettings = { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
+
+/** The authentication that the settings of a server ask for. Pages of `origins` may use a server without tokens. */
+export async function authenticationOf({ auth, origins }: { readonly auth: AuthSettings; readonly origins: readonly string[] }) {
+  return auth.kind === 'local' ? createLocalAuth(origins) : createBearerAuth(auth)
 }
 
 const minSecretBytes = 32 // the length that HS256 requires; a shorter secret is easier to guess
