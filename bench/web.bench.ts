@@ -1,5 +1,5 @@
 import { parseDocument, Tokenizer } from 'htmlparser2'
-import { readPage } from '../src/adapters/web/page/read-page.ts'
+import { readPage } from '../src/adapters/documents/page/read-page.ts'
 import { median, report, timed } from './measure.ts'
 
 /** A page of about one megabyte: a menu, and an article with paragraphs, links, lists, tables and programs. */

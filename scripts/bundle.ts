@@ -12,8 +12,8 @@ const startedByPath = [
   'src/cli/main.ts',
   'src/adapters/documents/pdf.ts',
   'src/adapters/documents/pdf-thread.ts',
-  'src/adapters/web/page/reader.ts',
-  'src/adapters/web/page/page-thread.ts',
+  'src/adapters/documents/page/reader.ts',
+  'src/adapters/documents/page/page-thread.ts',
 ]
 
 const entries = Object.values<{ 'daybook-source'?: string }>(exports)

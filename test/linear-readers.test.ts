@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2'
 import { beforeAll, expect, it, vi } from 'vitest'
+import { readPage } from '../src/adapters/documents/page/read-page.ts'
 import { redact as redactProviderText } from '../src/adapters/model/redact.ts'
-import { readPage } from '../src/adapters/web/page/read-page.ts'
 import { isAllowedByRobots, parseRobots } from '../src/adapters/web/robots.ts'
 import { serverSentEvents } from '../src/client/server-sent-events.ts'
 import { noteSegments } from '../src/core/block/notes.ts'

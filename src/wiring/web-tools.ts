@@ -36,8 +36,9 @@ export async function openWebTools(
   const search = searchProvidersFrom(environment, web.search)
   if (search.length === 0 && web.fetch === 'off') return none
   // imported on demand, because most agents do not use the web
-  const [{ createFetcher, createPageReader }, { createWebTools }] = await Promise.all([
+  const [{ createFetcher }, { createPageReader }, { createWebTools }] = await Promise.all([
     import('../adapters/web/index.ts'),
+    import('../adapters/documents/page/reader.ts'),
     import('../tools/web/index.ts'),
   ])
   const reader = createPageReader()

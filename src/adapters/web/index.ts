@@ -1,9 +1,8 @@
-// The package `daybook/adapters/web`: pages of the web, their text, and search services.
+// The package `daybook/adapters/web`: guarded requests to the web, and search services.
 
 export { type Fetcher, SearchFailure, type SearchProvider } from '../../ports/web.ts'
 export { createFetcher, type FetcherOptions } from './fetcher.ts'
 export type { GuardOptions, Resolve } from './guard.ts'
-export { createPageReader, type ThreadedPageReader } from './page/reader.ts'
 export type { TimeLimits } from './request.ts'
 export { type Environment, searchProvidersFrom } from './search/from-keys.ts'
 export { createSearchProvider, type SearchServiceName, type SearchServiceOptions } from './search/services.ts'

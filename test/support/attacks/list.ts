@@ -59,7 +59,7 @@ export const attacks: readonly Attack[] = [
     tests: 'is given up',
     outcome: 'given up at a limit',
   },
-  { name: 'hostile HTML', file: 'src/adapters/web/page/read-page.test.ts', tests: 'hostile pages', outcome: 'read in linear time' },
+  { name: 'hostile HTML', file: 'src/adapters/documents/page/read-page.test.ts', tests: 'hostile pages', outcome: 'read in linear time' },
   {
     name: 'downloads that are not read',
     file: 'test/faults/silent-clients.test.ts',

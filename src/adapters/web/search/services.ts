@@ -1,6 +1,6 @@
+import { dateInWords, isoDate, timeBefore } from '../../../core/dates.ts'
 import { isObject } from '../../../core/json.ts'
 import type { Freshness, SearchHit, SearchProvider, SearchRequest } from '../../../ports/web.ts'
-import { dateInWords, isoDate, timeBefore } from '../dates.ts'
 import { callService, resultList, type ServiceCall } from './call.ts'
 import { toHit } from './hit.ts'
 

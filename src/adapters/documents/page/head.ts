@@ -1,5 +1,5 @@
+import { isoDate } from '../../../core/dates.ts'
 import type { PageDate } from '../../../ports/web.ts'
-import { isoDate } from '../dates.ts'
 
 /** What is known about a page besides its text. It is filled while the page is parsed. */
 export interface HeadFacts {

@@ -1,0 +1,91 @@
+import { Worker } from 'node:worker_threads'
+import { createFairQueue } from '../../core/fair-queue.ts'
+
+/** Threads that read documents, each of which reads one document at a time. */
+export interface ReaderThreads<Request, Response> {
+  /** Reads a document of a user. The threads take turns between users, and one user never has all of several threads. */
+  read(user: string, request: Request): Promise<Response>
+  /** Ends the threads. Documents that are not read yet fail. */
+  close(): Promise<void>
+}
+
+export interface ReaderThreadsOptions {
+  /** The file that runs in a thread. */
+  readonly file: URL
+  /** How long one document may take. Then only its thread is ended. */
+  readonly timeoutMs: number
+  /** How long a thread may wait for a document before it ends. */
+  readonly idleMs: number
+  readonly threads: number
+  /** Makes the error of a document that can not be read. */
+  failure(reason: 'too_slow' | 'reader_closed', message: string): Error
+}
+
+/** Makes threads. Each starts with its first document. */
+export function createReaderThreads<Request, Response>(options: ReaderThreadsOptions): ReaderThreads<Request, Response> {
+  const { threads, failure } = options
+  const readers = Array.from({ length: threads }, () => createReaderThread<Request, Response>(options))
+  const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
+  let closed = false
+  return {
+    read: (user, request) =>
+      enqueue(user, async (reader) => {
+        if (closed) throw failure('reader_closed', 'the reader was closed before')
+        return reader.read(request)
+      }),
+    async close() {
+      closed = true
+      await Promise.all(readers.map((reader) => reader.end()))
+    },
+  }
+}
+
+/** One thread, which is started when it is needed. */
+function createReaderThread<Request, Response>(options: ReaderThreadsOptions) {
+  let thread: Worker | undefined
+  let idleTimer: NodeJS.Timeout | undefined
+
+  async function end(): Promise<void> {
+    const ending = thread
+    thread = undefined
+    clearTimeout(idleTimer)
+    await ending?.terminate()
+  }
+
+  async function read(request: Request): Promise<Response> {
+    clearTimeout(idleTimer)
+    thread ??= startThread(options.file)
+    const response = await sendRequest<Request, Response>(thread, request, options).catch(async (error: unknown) => {
+      await end() // after a timeout the thread still reads this document, so the next document needs a new thread
+      throw error
+    })
+    thread?.unref() // an idle thread does not keep the process alive
+    idleTimer = setTimeout(() => void end(), options.idleMs).unref()
+    return response
+  }
+
+  return { read, end }
+}
+
+/** Starts a thread. It gets no environment variables and no Node options of this process. */
+function startThread(file: URL): Worker {
+  const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
+  const thread = new Worker(file, { env: {}, execArgv: [], stdout: true, stderr: true, resourceLimits: limits })
+  thread.stdout.resume()
+  thread.stderr.resume()
+  return thread
+}
+
+function sendRequest<Request, Response>(thread: Worker, request: Request, { timeoutMs, failure }: ReaderThreadsOptions): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>()
+  const onTimeout = () => reject(failure('too_slow', `it was not read within ${timeoutMs} ms`))
+  const onExit = (reason: unknown) => reject(failure('too_slow', `reading it took more than the reader has: ${reason}`))
+  const timer = setTimeout(onTimeout, timeoutMs)
+  thread.ref()
+  thread.once('message', resolve).once('error', onExit).once('exit', onExit)
+  thread.postMessage(request)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    thread.off('message', resolve).off('error', onExit).off('exit', onExit)
+  })
+}
