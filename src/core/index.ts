@@ -53,7 +53,7 @@ export type { EntryEvent, LaneEvent, StatusEvent, TurnEvent, TurnStatus } from '
 export type { ExpirySettings } from './expiry/expiry.ts'
 export { Failure, type FailureCode } from './failure.ts'
 export type { Json, JsonObject } from './json.ts'
-export type { FinishReason, ModelEvent, ModelUsage, ServiceError, ServiceErrorKind } from './model-event.ts'
+export type { Dialect, FinishReason, ModelEvent, ModelUsage, ServiceError, ServiceErrorKind } from './model-event.ts'
 export {
   type Area,
   type CodePath,

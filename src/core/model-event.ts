@@ -3,11 +3,17 @@ import { redact } from './secrets.ts'
 
 /**
  * An event of a model's response. The events are the same for every provider. A response has any number of deltas, then one `finish` or one
- * `error`.
+ * `error`. The `call.*` events arrive only if the request has tools. They are the model's calls of these tools.
  */
 export type ModelEvent =
   | { readonly type: 'text.delta'; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly text: string }
+  /** A call of a tool begins. `index` counts the calls of a response from 0. Ids that the provider gives to calls are not used. */
+  | { readonly type: 'call.start'; readonly index: number; readonly name: string }
+  /** A piece of the arguments of a call, as JSON text. */
+  | { readonly type: 'call.delta'; readonly index: number; readonly text: string }
+  /** The arguments of a call are complete. */
+  | { readonly type: 'call.end'; readonly index: number }
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
@@ -60,6 +66,12 @@ export interface ServiceError {
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }
 
+/**
+ * How the model speaks. `channels`: it writes the channels of Daybook as text. `native`: it calls tools in the provider's own form, and its
+ * text is the answer.
+ */
+export type Dialect = 'channels' | 'native'
+
 const serviceErrorKinds = [
   'aborted',
   'authentication',
@@ -90,6 +102,12 @@ export function parseModelEvent(value: unknown, modelName: string): ModelEvent |
     case 'reasoning.delta':
       // The cast is safe because `type` and `text` are checked.
       return typeof value.text === 'string' ? (value as ModelEvent) : undefined
+    case 'call.start':
+      return isCallIndex(value.index) && typeof value.name === 'string' ? (value as ModelEvent) : undefined
+    case 'call.delta':
+      return isCallIndex(value.index) && typeof value.text === 'string' ? (value as ModelEvent) : undefined
+    case 'call.end':
+      return isCallIndex(value.index) ? (value as ModelEvent) : undefined
     case 'finish': {
       const usage = parseModelUsage(value.usage)
       return {
@@ -121,6 +139,8 @@ export function parseModelUsage(value: unknown): ModelUsage | undefined {
   if (!isCount(cacheWriteLong) || cacheWriteLong > cacheWrite) return undefined
   return { uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }
 }
+
+const isCallIndex = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0
 
 const isCount = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_CALL_TOKENS

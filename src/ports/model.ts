@@ -1,5 +1,6 @@
 import type { BlobRef } from '../core/block/index.ts'
-import type { ModelEvent } from '../core/model-event.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Dialect, ModelEvent } from '../core/model-event.ts'
 import type { Part } from '../core/render/types.ts'
 
 /** The purpose of a model call. It selects the model, and reports list the costs of each role separately. */
@@ -14,12 +15,26 @@ export interface ModelRequest {
    * The parts of the single user message. A part may carry a cache mark. A part for an image or document has a `BlobRef`, not the bytes.
    */
   readonly parts: readonly Part[]
+  /**
+   * The tools that the model may call in the provider's own form. They are sent only in the dialect `native`, always in the same order and
+   * without a tool choice, so that the provider can cache them together with the system text.
+   */
+  readonly tools?: readonly RequestTool[]
   readonly maxTokens: number
   readonly temperature: number
   /** A key that is the same for all calls of a conversation, so that the provider can route them to the same cache. */
   readonly cacheKey: string
   /** Returns the bytes of a blob to which a part refers. */
   read(blob: BlobRef): Promise<Uint8Array>
+}
+
+/** A tool in the form that providers expect. */
+export interface RequestTool {
+  /** Letters, digits, `_` and `-`, at most 64 characters. */
+  readonly name: string
+  readonly description: string
+  /** A JSON Schema of the type `object`. */
+  readonly schema: JsonObject
 }
 
 /**
@@ -35,5 +50,10 @@ export interface Model {
    * sent, but the model can read its extracted text with `react.read`.
    */
   readonly documents?: readonly string[]
+  /**
+   * The dialect in which the model works best. The setting `dialect` of the agent can choose the other one. A model without this field can
+   * not call tools in the provider's form, so it always speaks `channels`.
+   */
+  readonly dialect?: Dialect
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }

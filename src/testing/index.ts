@@ -27,7 +27,7 @@ export {
   type FakeScript,
   startFakeProvider,
 } from './fake-providers/fake-provider.ts'
-export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/provider-format.ts'
+export type { FakeCall, FakeErrorKind, FakeFault, FakeFinish, FakeReply, FakeRequest, FakeUsage } from './fake-providers/provider-format.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'

@@ -7,12 +7,17 @@ const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as con
  * when the system text has changed.
  */
 export function catalogText(tools: readonly Tool[]): string {
+  const { react, common } = listedTools(tools)
+  return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
+}
+
+/** The tools in the order of the list, with descriptions that mention only tools of the agent. */
+export function listedTools(tools: readonly Tool[]): { readonly react: readonly Tool[]; readonly common: readonly Tool[] } {
   const ids = new Set(tools.map(({ id }) => id))
   const listed = tools.map((tool) =>
     ownTools.some((prefix) => tool.id.startsWith(prefix)) ? withExistingNames(tool, (id) => ids.has(id)) : tool,
   )
-  const [react, common] = [listed.filter(isReactTool), listed.filter((tool) => !isReactTool(tool))]
-  return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
+  return { react: listed.filter(isReactTool), common: listed.filter((tool) => !isReactTool(tool)) }
 }
 
 /** Built-in tools that descriptions of other tools mention. An agent may lack some of them. */

@@ -9,7 +9,7 @@ import { createHarness } from '../testing/harness.ts'
 import { reply } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 import { failed, outcomeOf, succeeded } from './outcome.ts'
-import type { Call } from './tool.ts'
+import type { Call, Parameter } from './tool.ts'
 
 interface Point {
   readonly x: number
@@ -43,6 +43,8 @@ const described = {
   },
 } as StandardSchemaV1<Point>
 
+const withoutSchema = ({ schema: _, ...parameter }: Parameter) => parameter
+
 describe('defineTool', () => {
   it('takes a function that returns an interface, a class, any JSON or an unknown value', async () => {
     interface Forecast {
@@ -70,7 +72,7 @@ describe('defineTool', () => {
 
   it('accepts any Standard Schema that can describe itself, and reads order, defaults and descriptions from it', () => {
     const tool = defineTool({ id: 'map.go', description: '', params: described, run: ({ x, y }) => x + y })
-    expect(tool.parameters).toEqual([
+    expect(tool.parameters.map(withoutSchema)).toEqual([
       { name: 'x', type: 'number', required: true, description: 'to the right' },
       { name: 'y', type: 'number', required: false, default: 0 },
     ])
@@ -150,7 +152,7 @@ describe('defineTool', () => {
       }),
       run: () => 1,
     })
-    expect(parameters.filter(({ name }) => name !== '10')).toEqual([
+    expect(parameters.filter(({ name }) => name !== '10').map(withoutSchema)).toEqual([
       { name: 'zulu', type: 'string', required: true, description: 'which', shape: '"x" | "y"' },
       { name: 'alpha', type: 'array', required: false, default: [], shape: 'array of string' },
       { name: 'mike', type: 'any', required: true, shape: 'string | number' },

@@ -1,5 +1,5 @@
 import type { ParameterType } from '../core/decision/signature.ts'
-import { isObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import {
   callback,
   checkOptions,
@@ -186,9 +186,13 @@ function parameterOf(name: string, property: unknown, required: boolean): Parame
     required: required && !('default' in schema),
     ...(typeof schema.description === 'string' && { description: schema.description }),
     ...('default' in schema && { default: schema.default }),
+    ...(isSelfContained(schema) && { schema: schema as JsonObject }),
     ...(shape !== type && shape.length <= maxShapeLength && { shape }),
   }
 }
+
+/** Whether a JSON Schema has no references, so that it means the same outside of the schema that it is a part of. */
+const isSelfContained = (schema: object): boolean => Object.keys(schema).length > 0 && !JSON.stringify(schema).includes('"$ref"')
 
 /** Whether a JSON Schema accepts only texts, or texts and null, at the position `at`, such as `['mails', '0', 'body']`. */
 function takesText(schema: unknown, at: readonly string[]): boolean {

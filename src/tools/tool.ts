@@ -54,6 +54,8 @@ export interface Tool {
 export interface Parameter extends SignatureParameter {
   readonly description?: string
   readonly default?: unknown
+  /** The accepted values as JSON Schema, for models that call tools in the provider's form. */
+  readonly schema?: JsonObject
   /** The accepted values in short notation, such as `"a" | "b"` or `array of {name: string}`. By default the type is shown. */
   readonly shape?: string
 }

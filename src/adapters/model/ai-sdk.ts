@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { Part } from '../../core/render/types.ts'
-import type { Model, ModelRequest } from '../../ports/model.ts'
+import type { Model, ModelRequest, RequestTool } from '../../ports/model.ts'
 import { createCacheEnds, markOptions, selectMarks } from './cache-marks.ts'
 import { type StartTimer, startSystemTimer } from './idle-timeout.ts'
 import { buildPrompt, nonEmptyParts } from './prompt.ts'
@@ -77,6 +77,7 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
       prompt: await buildPrompt(request.system, parts, { rules, marks, mark, read: request.read }),
       maxOutputTokens: Math.min(request.maxTokens, maxOutput),
       temperature: request.temperature,
+      ...(request.tools && request.tools.length > 0 && { tools: request.tools.map(functionTool) }),
       ...(options.reasoning && { reasoning: options.reasoning }),
       ...providerOptions(rules, markRules, request.cacheKey),
     }
@@ -86,6 +87,7 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
     name,
     window: options.window ?? known?.window ?? rules.window,
     documents: rules.documents,
+    dialect: rules.dialect,
     async *stream(request, signal) {
       const parts = nonEmptyParts(request.parts)
       const cacheEndKey = `${request.role} ${request.cacheKey}`
@@ -97,6 +99,7 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
         modelId,
         secrets,
         longWritesPath: rules.longWritesPath,
+        offersTools: call.tools !== undefined,
         signal,
         idleMs: options.stallMs ?? defaultIdleMs,
         startTimer: options.startTimer ?? startSystemTimer,
@@ -107,6 +110,17 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
     },
   }
 }
+
+/**
+ * A tool as the AI SDK expects it. It has no cache mark of its own, because the mark after the system text also covers the tools. It is not
+ * strict, because parameters may hold references such as `ref:fi:turn_1.files/a.md` in place of a value.
+ */
+const functionTool = ({ name, description, schema }: RequestTool): LanguageModelV4FunctionTool => ({
+  type: 'function',
+  name,
+  description,
+  inputSchema: schema,
+})
 
 function checkCacheTtl(name: string, { ttlSeconds }: MarkRules, wanted: number | undefined): void {
   if (wanted !== undefined && !ttlSeconds.includes(wanted)) {

@@ -1,5 +1,6 @@
 import type { ProviderCacheRules, RulesOf } from '../../core/cache/rules.ts'
 import { isVersionOf } from '../../core/cost/price.ts'
+import type { Dialect } from '../../core/model-event.ts'
 
 /**
  * Data about a provider: how its models cache prompts, which media types they accept, and the context sizes of known models. Other data is
@@ -15,6 +16,11 @@ export interface ProviderRules {
   readonly documents: readonly string[]
   /** The path in the provider's raw usage to the number of tokens that were cached for an hour. */
   readonly longWritesPath?: readonly string[]
+  /**
+   * The dialect of the models, unless the setting `dialect` chooses another. Models that many people use follow the channels of Daybook
+   * well, and these cost fewer tokens. Small and unknown models follow the calls that they were trained for better.
+   */
+  readonly dialect: Dialect
   /** Options that are sent to this provider with every call. */
   readonly callOptions?: Readonly<Record<string, boolean>>
   /** The context size, in tokens, of models that `models` does not list. */
@@ -64,6 +70,7 @@ const automaticCache: MarkRules = { models: /^/, form: 'automatic', maxMarks: 0,
 
 const anthropic: ProviderRules = {
   optionsName: 'anthropic',
+  dialect: 'channels',
   marks: [{ models: /^/, form: 'cache-control', maxMarks: 4, ttlSeconds: [300, 3_600], minimumTokens: 1_024, lookBack: 20 }],
   images: imageTypes,
   documents: pdfTypes,
@@ -91,6 +98,7 @@ const anthropic: ProviderRules = {
 
 const openai: ProviderRules = {
   optionsName: 'openai',
+  dialect: 'channels',
   marks: [
     {
       models: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/,
@@ -126,6 +134,7 @@ const openai: ProviderRules = {
 
 const google: ProviderRules = {
   optionsName: 'google',
+  dialect: 'channels',
   marks: [{ models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 4_096, lookBack: 0 }],
   images: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
   documents: pdfTypes,
@@ -146,6 +155,7 @@ const google: ProviderRules = {
  */
 const compatible: ProviderRules = {
   optionsName: 'compatible',
+  dialect: 'native',
   marks: [automaticCache],
   images: [],
   documents: [],

@@ -9,6 +9,7 @@ import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
+import { createCallReader, isMalformedCall } from './call-events.ts'
 import { type Interruption, type WaitOptions, withIdleTimeout } from './idle-timeout.ts'
 import { toV3Prompt } from './prompt.ts'
 import { safeName } from './redact.ts'
@@ -22,6 +23,8 @@ interface StreamOptions extends WaitOptions {
   readonly modelId: string
   readonly secrets: readonly string[]
   readonly longWritesPath: readonly string[] | undefined
+  /** Whether the request has tools that the model may call. */
+  readonly offersTools: boolean
 }
 
 type StreamPart = LanguageModelV4StreamPart | LanguageModelV3StreamPart
@@ -64,6 +67,7 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
     const reader = opened.value.getReader()
     close = () => reader.cancel()
     const metadata: ResponseMetadata = {}
+    const calls = createCallReader()
     for (;;) {
       const step = await withIdleTimeout(reader.read(), options)
       if (typeof step === 'string') return yield errorEvent(interruptions[step])
@@ -74,15 +78,18 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
         return yield withUsage({ type: 'error', error }, await usageAfterError(reader, options), options, hasOutput)
       }
       if (part.type === 'response-metadata') Object.assign(metadata, { id: part.id, modelId: part.modelId })
+      if (part.type === 'finish' && options.offersTools && isMalformedCall(part)) yield calls.nameless()
       if (part.type === 'finish')
         return yield finishEvent(part, metadata, options, hasOutput) ??
           withUsage(errorEvent(classifyFinish(part)), part.usage, options, hasOutput)
       const delta = deltaOf(part)
-      if (!delta) continue
-      characters += delta.text.length
-      if (characters > maxCharacters) return yield errorEvent(tooLong)
-      hasOutput ||= delta.type === 'text.delta'
-      yield delta
+      const events = delta ? [delta] : calls.eventsOf(part)
+      for (const event of events) {
+        characters += 'text' in event ? event.text.length : 0
+        if (characters > maxCharacters) return yield errorEvent(tooLong)
+        hasOutput ||= event.type !== 'reasoning.delta'
+        yield event
+      }
     }
   } catch (error) {
     if (error instanceof Failure) throw error // an error of Daybook, not of the provider
@@ -150,7 +157,7 @@ function finishEvent(
   options: StreamOptions,
   hasOutput: boolean,
 ): ModelEvent | undefined {
-  const finishReason = finishReasonOf(part)
+  const finishReason = finishReasonOf(part, options)
   if (finishReason === undefined || (finishReason === 'content_filter' && !hasOutput)) return undefined
   const usage = parseUsage(part.usage, options.longWritesPath, hasOutput)
   return {
@@ -162,7 +169,7 @@ function finishEvent(
   }
 }
 
-function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>): FinishReason | undefined {
+function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>, { offersTools }: StreamOptions): FinishReason | undefined {
   if (!isObject(finishReason)) return 'other'
   const { unified, raw } = finishReason
   switch (unified) {
@@ -172,12 +179,13 @@ function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>): Fin
     case 'content-filter':
       return 'content_filter'
     case 'tool-calls':
-      return 'other' // requests contain no tools, so a call of a tool is unexpected
+      return offersTools ? 'stop' : 'other' // without tools, a call of a tool is unexpected
     case 'other':
       return raw === undefined ? undefined : 'other' // without a raw reason the stream broke off
     case 'interrupted':
-    case 'error':
       return undefined
+    case 'error':
+      return offersTools && isMalformedCall({ finishReason }) ? 'other' : undefined
     default:
       unified satisfies never
       return 'other' // packages of other authors may send other values; the response is complete

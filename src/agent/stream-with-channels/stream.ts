@@ -49,6 +49,10 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
       case 'reasoning.delta':
         thoughts += event.text
         return true
+      case 'call.start':
+      case 'call.delta':
+      case 'call.end':
+        return true // the request has no tools, so the model can call none
       case 'finish':
         finish = event
         return true

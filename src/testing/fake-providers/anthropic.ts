@@ -7,10 +7,12 @@ import {
   type FakeReply,
   type Frames,
   headerOf,
+  inputPieces,
   type ProviderFormat,
   retryAfter,
   sseEvent,
   textPart,
+  toolsText,
 } from './provider-format.ts'
 
 /** The API of Anthropic: `POST /v1/messages` with `stream: true`. The input tokens that it reports do not include cached tokens. */
@@ -24,7 +26,7 @@ export const anthropicFormat: ProviderFormat = {
     const content = list(body.messages).flatMap((message) => (isObject(message) ? list(message.content) : []))
     return {
       model: String(body.model),
-      system: system.map((block) => (isObject(block) ? String(block.text) : '')).join(''),
+      system: toolsText(body.tools) + system.map((block) => (isObject(block) ? String(block.text) : '')).join(''),
       parts: content.map(partOf),
       cache: 'marks',
       long: [...system, ...content].some((block) => isObject(block) && isObject(block.cache_control) && block.cache_control.ttl === '1h'),
@@ -57,14 +59,17 @@ export const anthropicFormat: ProviderFormat = {
       } as { type: string }),
       sseEvent({ type: 'ping' }),
       ...(reply.reasoning === undefined ? [] : thinking(reply.reasoning)),
-      block('content_block_start', textIndex(reply), { content_block: { type: 'text', text: '' } }),
+      ...(hasText(reply) ? [block('content_block_start', textIndex(reply), { content_block: { type: 'text', text: '' } })] : []),
     ],
-    pieces: pieces.map((piece) => block('content_block_delta', textIndex(reply), { delta: { type: 'text_delta', text: piece } })),
+    pieces: [
+      ...pieces.map((piece) => block('content_block_delta', textIndex(reply), { delta: { type: 'text_delta', text: piece } })),
+      ...calls(reply),
+    ],
     closing: [
-      block('content_block_stop', textIndex(reply), {}),
+      ...(hasText(reply) && !reply.calls ? [block('content_block_stop', textIndex(reply), {})] : []),
       sseEvent({
         type: 'message_delta',
-        delta: { stop_reason: stopReasons[reply.finish ?? 'stop'], stop_sequence: null },
+        delta: { stop_reason: stopReasons[reply.finish ?? (reply.calls ? 'calls' : 'stop')], stop_sequence: null },
         usage: { output_tokens: usage.output, output_tokens_details: { thinking_tokens: usage.reasoning } },
       } as { type: string }),
       sseEvent({ type: 'message_stop' }),
@@ -79,6 +84,7 @@ export const anthropicFormat: ProviderFormat = {
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const textIndex = ({ reasoning }: FakeReply) => (reasoning === undefined ? 0 : 1)
+const hasText = ({ text = '', calls: called }: FakeReply) => text !== '' || !called
 const block = (type: string, index: number, rest: object) => sseEvent({ type, index, ...rest } as { type: string })
 const thinking = (text: string) => [
   block('content_block_start', 0, { content_block: { type: 'thinking', thinking: '', signature: '' } }),
@@ -86,6 +92,24 @@ const thinking = (text: string) => [
   block('content_block_delta', 0, { delta: { type: 'signature_delta', signature: 'c2ln' } }),
   block('content_block_stop', 0, {}),
 ]
+
+/** The blocks of the calls. The block of the text, if there is one, ends before them. */
+function calls(reply: FakeReply): readonly string[] {
+  const first = textIndex(reply) + (hasText(reply) ? 1 : 0)
+  const ended = reply.calls && hasText(reply) ? [block('content_block_stop', textIndex(reply), {})] : []
+  return [
+    ...ended,
+    ...(reply.calls ?? []).flatMap((call, index) => [
+      block('content_block_start', first + index, {
+        content_block: { type: 'tool_use', id: call.id ?? `toolu_${index}`, name: call.name, input: {} },
+      }),
+      ...inputPieces(call, reply.chunks).map((partial_json) =>
+        block('content_block_delta', first + index, { delta: { type: 'input_json_delta', partial_json } }),
+      ),
+      block('content_block_stop', first + index, {}),
+    ]),
+  ]
+}
 
 function partOf(value: unknown): Part {
   const content = isObject(value) ? value : {}
@@ -95,7 +119,13 @@ function partOf(value: unknown): Part {
   return binaryPart(content.type === 'image' ? 'image' : 'document', String(source.media_type), String(source.data), marked)
 }
 
-const stopReasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal' } as const
+const stopReasons = {
+  stop: 'end_turn',
+  calls: 'tool_use',
+  malformed_call: 'end_turn',
+  length: 'max_tokens',
+  content_filter: 'refusal',
+} as const
 
 const errorResponse = (status: number, type: string, message: string): ErrorResponse => ({
   status,

@@ -3,13 +3,17 @@ import type { Part } from '../../core/render/types.ts'
 import {
   bearerToken,
   binaryPart,
+  callId,
   type ErrorResponse,
   type FakeErrorKind,
+  type FakeReply,
   type Frames,
+  inputPieces,
   type ProviderFormat,
   retryAfter,
   sseData,
   textPart,
+  toolsText,
 } from './provider-format.ts'
 
 /** The API of vLLM, Ollama, LM Studio and llama.cpp: `POST /v1/chat/completions` with `stream: true`. */
@@ -26,7 +30,7 @@ export const compatibleFormat: ProviderFormat = {
     const [first, ...rest] = body.messages.map((message) => (isObject(message) ? message : {}))
     const system = first?.role === 'system' ? String(first.content) : ''
     const messages = system === '' ? body.messages : rest
-    return { model: String(body.model), system, parts: messages.flatMap(contentOf), cache: 'prefix' }
+    return { model: String(body.model), system: toolsText(body.tools) + system, parts: messages.flatMap(contentOf), cache: 'prefix' }
   },
 
   frames(reply, pieces, { model }, usage): Frames {
@@ -39,9 +43,9 @@ export const compatibleFormat: ProviderFormat = {
         chunk({ role: 'assistant', content: '' }),
         ...(reply.reasoning === undefined ? [] : [chunk({ reasoning_content: reply.reasoning })]),
       ],
-      pieces: pieces.map((content) => chunk({ content })),
+      pieces: [...pieces.map((content) => chunk({ content })), ...callDeltas(reply).map((delta) => chunk({ tool_calls: [delta] }))],
       closing: [
-        chunk({}, finishReasons[reply.finish ?? 'stop']),
+        chunk({}, finishReasons[reply.finish ?? (reply.calls ? 'calls' : 'stop')]),
         sseData({
           ...head,
           choices: [],
@@ -61,7 +65,24 @@ export const compatibleFormat: ProviderFormat = {
   errorResponse: (kind, key, retryAfterMs): ErrorResponse => ({ ...errorResponses[kind](key), headers: retryAfter(retryAfterMs) }),
 }
 
-const finishReasons = { stop: 'stop', length: 'length', content_filter: 'content_filter' } as const
+const finishReasons = {
+  stop: 'stop',
+  calls: 'tool_calls',
+  malformed_call: 'stop',
+  length: 'length',
+  content_filter: 'content_filter',
+} as const
+
+/** The first delta of a call has its id and name, later ones only a piece of the arguments. */
+const callDeltas = ({ calls = [], chunks }: FakeReply): readonly object[] =>
+  calls.flatMap((call, position) => {
+    const index = call.index ?? position
+    const id = callId(call, position)
+    return [
+      { index, ...(id !== null && { id }), type: 'function', function: { name: call.name, arguments: '' } },
+      ...inputPieces(call, chunks).map((piece) => ({ index, function: { arguments: piece } })),
+    ]
+  })
 
 function contentOf(message: Readonly<Record<string, unknown>>): readonly Part[] {
   if (typeof message.content === 'string') return [textPart(message.content, false)]

@@ -8,7 +8,15 @@ import { anthropicFormat } from './anthropic.ts'
 import { compatibleFormat } from './compatible.ts'
 import { googleFormat } from './google.ts'
 import { openaiFormat } from './openai.ts'
-import type { FakeReply, FakeRequest, FakeUsage, ParsedRequest, ProviderFormat } from './provider-format.ts'
+import {
+  type FakeReply,
+  type FakeRequest,
+  type FakeUsage,
+  inputPieces,
+  type ParsedRequest,
+  type ProviderFormat,
+  splitText,
+} from './provider-format.ts'
 
 /** A running fake provider. */
 export interface FakeProvider {
@@ -133,7 +141,8 @@ function createUsageCounter(minimumTokens: number, now: () => number): (parsed: 
     caches.set(cacheId, cache)
     const { uncached, cacheRead, cacheWrite } = cache.call({ system: parsed.system, parts: parsed.parts, at: now() / 1000 })
     const reasoning = roughTokens(reply.reasoning ?? '')
-    const output = roughTokens(reply.text ?? '') + reasoning
+    const calls = (reply.calls ?? []).flatMap((call) => [call.name, ...inputPieces(call)]).join('')
+    const output = roughTokens((reply.text ?? '') + calls) + reasoning
     return { uncached, cacheRead, cacheWrite, cacheWriteLong: parsed.long ? cacheWrite : 0, output, reasoning }
   }
 }
@@ -172,12 +181,6 @@ async function streamResponse(
     default:
       return reply.fault satisfies never
   }
-}
-
-function splitText(text: string, size = text.length): readonly string[] {
-  return text === ''
-    ? []
-    : Array.from({ length: Math.ceil(text.length / size) }, (_, index) => text.slice(index * size, (index + 1) * size))
 }
 
 function sendError(response: ServerResponse, error: { status: number; headers?: Readonly<Record<string, string>>; body: unknown }): void {

@@ -1,4 +1,4 @@
-import { isObject } from '../../core/json.ts'
+import { isObject, parseJson } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
 import {
   binaryPart,
@@ -9,6 +9,7 @@ import {
   type ProviderFormat,
   sseData,
   textPart,
+  toolsText,
 } from './provider-format.ts'
 
 /**
@@ -25,9 +26,11 @@ export const googleFormat: ProviderFormat = {
     const contents = Array.isArray(body.contents) ? body.contents : []
     return {
       model,
-      system: partsOf(body.systemInstruction)
-        .map((part) => (part.type === 'text' ? part.text : ''))
-        .join(''),
+      system:
+        toolsText(body.tools) +
+        partsOf(body.systemInstruction)
+          .map((part) => (part.type === 'text' ? part.text : ''))
+          .join(''),
       parts: contents.flatMap(partsOf),
       cache: 'prefix',
     }
@@ -51,7 +54,12 @@ export const googleFormat: ProviderFormat = {
       })
     return {
       opening: reply.reasoning === undefined ? [] : [chunk({ text: reply.reasoning, thought: true })],
-      pieces: pieces.map((piece) => chunk({ text: piece })),
+      pieces: [
+        ...pieces.map((piece) => chunk({ text: piece })),
+        ...(reply.calls ?? []).map(({ name, input, id }) =>
+          chunk({ functionCall: { name, args: typeof input === 'string' ? parseJson(input) : input, ...(id && { id }) } }),
+        ),
+      ],
       closing: [chunk(undefined, { finishReason: finishReasons[reply.finish ?? 'stop'] })],
     }
   },
@@ -59,7 +67,7 @@ export const googleFormat: ProviderFormat = {
   errorResponse: (kind, key, retryAfterMs): ErrorResponse => errorResponses[kind](key, retryAfterMs),
 }
 
-const finishReasons = { stop: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' } as const
+const finishReasons = { stop: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY', malformed_call: 'MALFORMED_FUNCTION_CALL' } as const
 
 function partsOf(content: unknown): readonly Part[] {
   const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []

@@ -3,13 +3,17 @@ import type { Part } from '../../core/render/types.ts'
 import {
   bearerToken,
   binaryPart,
+  callId,
   type ErrorResponse,
   type FakeErrorKind,
+  type FakeReply,
   type Frames,
+  inputPieces,
   type ProviderFormat,
   retryAfter,
   sseEvent,
   textPart,
+  toolsText,
 } from './provider-format.ts'
 
 /**
@@ -29,7 +33,7 @@ export const openaiFormat: ProviderFormat = {
     const explicit = isObject(body.prompt_cache_options) && body.prompt_cache_options.mode === 'explicit'
     return {
       model: String(body.model),
-      system: system?.type === 'text' ? system.text : '',
+      system: toolsText(body.tools) + (system?.type === 'text' ? system.text : ''),
       parts: hasSystem ? content.slice(1) : content,
       cache: explicit ? 'marks-without-look-back' : 'prefix',
     }
@@ -38,21 +42,28 @@ export const openaiFormat: ProviderFormat = {
   frames(reply, pieces, { model }, usage): Frames {
     const response = { id: 'resp_fake', object: 'response', created_at: 1_767_225_600, model, output: [] }
     const message = { type: 'message', id: 'msg_fake', role: 'assistant' }
-    const ended = reply.finish === undefined || reply.finish === 'stop' ? 'completed' : 'incomplete'
+    const ended = incomplete[reply.finish ?? 'stop'] === null ? 'completed' : 'incomplete'
+    const hasText = (reply.text ?? '') !== '' || !reply.calls
     const at = { item_id: 'msg_fake', output_index: 1, content_index: 0 }
     return {
       opening: [
         frame('response.created', { response: { ...response, status: 'in_progress' } }),
         frame('response.in_progress', { response: { ...response, status: 'in_progress' } }),
         ...(reply.reasoning === undefined ? [] : reasoning(reply.reasoning)),
-        frame('response.output_item.added', { output_index: 1, item: { ...message, status: 'in_progress', content: [] } }),
+        ...(hasText
+          ? [frame('response.output_item.added', { output_index: 1, item: { ...message, status: 'in_progress', content: [] } })]
+          : []),
       ],
-      pieces: pieces.map((delta) => frame('response.output_text.delta', { ...at, delta, logprobs: [] })),
+      pieces: [...pieces.map((delta) => frame('response.output_text.delta', { ...at, delta, logprobs: [] })), ...calls(reply)],
       closing: [
-        frame('response.output_item.done', {
-          output_index: 1,
-          item: { ...message, status: 'completed', content: [{ type: 'output_text', text: reply.text ?? '', annotations: [] }] },
-        }),
+        ...(hasText
+          ? [
+              frame('response.output_item.done', {
+                output_index: 1,
+                item: { ...message, status: 'completed', content: [{ type: 'output_text', text: reply.text ?? '', annotations: [] }] },
+              }),
+            ]
+          : []),
         frame(`response.${ended}`, {
           response: {
             ...response,
@@ -75,7 +86,22 @@ export const openaiFormat: ProviderFormat = {
 }
 
 const frame = (type: string, rest: object) => sseEvent({ type, sequence_number: 0, ...rest } as { type: string })
-const incomplete = { stop: null, length: 'max_output_tokens', content_filter: 'content_filter' } as const
+const incomplete = { stop: null, malformed_call: null, length: 'max_output_tokens', content_filter: 'content_filter' } as const
+
+/** The items of the calls. They follow the item of the text. */
+const calls = ({ calls: called = [], chunks }: FakeReply): readonly string[] =>
+  called.flatMap((call, index) => {
+    const at = { item_id: `fc_${index}`, output_index: 2 + index }
+    const item = { type: 'function_call', id: at.item_id, call_id: callId(call, index) ?? '', name: call.name }
+    const pieces = inputPieces(call, chunks)
+    const done = { ...item, status: 'completed', arguments: pieces.join('') }
+    return [
+      frame('response.output_item.added', { output_index: at.output_index, item: { ...item, status: 'in_progress', arguments: '' } }),
+      ...pieces.map((delta) => frame('response.function_call_arguments.delta', { ...at, delta })),
+      frame('response.function_call_arguments.done', { ...at, arguments: done.arguments }),
+      frame('response.output_item.done', { output_index: at.output_index, item: done }),
+    ]
+  })
 
 const reasoning = (text: string) => [
   frame('response.output_item.added', { output_index: 0, item: { type: 'reasoning', id: 'rs_fake', summary: [] } }),

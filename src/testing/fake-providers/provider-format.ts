@@ -3,11 +3,14 @@ import type { Part } from '../../core/render/types.ts'
 /** A reply of a fake provider, in a form that does not depend on the provider. */
 export interface FakeReply {
   readonly text?: string
-  /** The number of characters in each piece of the stream. Default: the text is sent in one piece. */
+  /** Calls of tools in the provider's own form. They are sent after the text. */
+  readonly calls?: readonly FakeCall[]
+  /** The number of characters in each piece of the stream. Default: the text, and the arguments of each call, are sent in one piece. */
   readonly chunks?: number
   /** Reasoning that is sent before the text. */
   readonly reasoning?: string
-  readonly finish?: 'stop' | 'length' | 'content_filter'
+  /** Default: the model has finished, or waits for the results of its calls. Some servers send `stop` although there are calls. */
+  readonly finish?: FakeFinish
   /** Token counts to report instead of the counts of the simulated cache. */
   readonly usage?: Partial<FakeUsage>
   /** The server sends this error in place of a stream. */
@@ -18,6 +21,20 @@ export interface FakeReply {
   readonly fault?: FakeFault
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
+}
+
+/** How a response ends. `malformed_call` is a reason of Google: the model wrote a call that can not be read. Others send `stop`. */
+export type FakeFinish = 'stop' | 'length' | 'content_filter' | 'malformed_call'
+
+/** A call of a tool in a reply. */
+export interface FakeCall {
+  readonly name: string
+  /** The arguments. A string is sent as it is, so it may be invalid JSON. Google sends only objects. */
+  readonly input: string | object
+  /** The id of the call. With null the call has no id. Some servers send none, or the same id twice. Default: `call_0`, `call_1`, … */
+  readonly id?: string | null
+  /** Only for chat completions: the index of the call. Some servers send 0 for every call. Default: 0, 1, … */
+  readonly index?: number
 }
 
 /**
@@ -71,6 +88,7 @@ export interface ProviderFormat {
 
 export interface ParsedRequest {
   readonly model: string
+  /** The tools and the system text. They come first in a prompt, so the cache treats them as one part. */
   readonly system: string
   readonly parts: readonly Part[]
   /**
@@ -99,6 +117,22 @@ export interface ErrorResponse {
   readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown
 }
+
+/** The arguments of a call as text, split into pieces. */
+export const inputPieces = ({ input }: FakeCall, size?: number): readonly string[] =>
+  splitText(typeof input === 'string' ? input : JSON.stringify(input), size)
+
+/** Splits a text into pieces of `size` characters. By default there is one piece. An empty text has none. */
+export function splitText(text: string, size = text.length): readonly string[] {
+  return text === ''
+    ? []
+    : Array.from({ length: Math.ceil(text.length / size) }, (_, index) => text.slice(index * size, (index + 1) * size))
+}
+
+/** The tools of a request as text. Empty without tools. */
+export const toolsText = (tools: unknown): string => (Array.isArray(tools) && tools.length > 0 ? JSON.stringify(tools) : '')
+
+export const callId = ({ id }: FakeCall, index: number): string | null => (id === undefined ? `call_${index}` : id)
 
 export const sseData = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 export const sseEvent = (value: { readonly type: string }): string => `event: ${value.type}\n${sseData(value)}`
