@@ -110,6 +110,8 @@ export type {
   BlocksHidden,
   Change,
   InboxEvent,
+  InboxEventKind,
+  MessageKind,
   PromptRecord,
   ReachedLimit,
   ResponseReceived,

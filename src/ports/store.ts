@@ -1,6 +1,6 @@
 import type { BlobRef, Block } from '../core/block/index.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
-import type { Change } from '../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
@@ -32,8 +32,31 @@ export interface ConversationStore {
    * `assignIds` makes them. Otherwise throws `change.invalid`.
    * Returns the stored entries. In them, inline bytes are replaced by references to blobs. The caller applies these entries to its
    * timeline, not the changes that it passed.
+   * The offers in `takes` are marked as taken in the same commit. An offer that is unknown or was taken before stays as it is.
    */
-  append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>
+  append(claim: Claim, changes: readonly Change[], options?: { readonly takes?: readonly TakenOffer[] }): Promise<readonly Entry[]>
+
+  /**
+   * Offers an event to the owner of a conversation. Any process may offer, with or without a claim. The offer is durable when the promise
+   * resolves. The owner takes it with an append, even if the process that offered it has ended. Returns `known`, and changes nothing, if an
+   * event with this id was offered before.
+   * Throws `conversation.missing` when there is no such conversation, `change.invalid` for an invalid event, and `blob.missing` when `keeps`
+   * names a blob that does not exist. An offer counts as a reference to the blobs in `keeps`.
+   */
+  offer(conversationId: string, event: OfferedEvent): Promise<'offered' | 'known'>
+  /** The oldest offers that were not taken, in the order in which they were offered, at most `OFFERS_PER_READ`. */
+  readOffers(conversationId: string): Promise<readonly OfferedEvent[]>
+  /**
+   * What became of an offer. Undefined when no such event was offered, or when `retain` removed the offer. A taken offer is kept until
+   * `retain` removes it, or until the conversation is deleted.
+   */
+  findOffer(conversationId: string, eventId: string): Promise<'open' | OfferOutcome | undefined>
+  /**
+   * Tells the listener when a conversation has offers that were not taken, from any process. The listener is called soon after the offer,
+   * possibly several times for one offer, and also for conversations of other owners. A caller that first watches, then claims and then reads
+   * the offers misses none. Returns a function that ends the watching. Watching alone does not keep the process running.
+   */
+  watchOffers(listener: OfferListener): () => void
 
   /**
    * The timeline from the latest summary on. Undefined when there is no such conversation. The duration depends on the number of visible
@@ -100,7 +123,7 @@ export interface ConversationStore {
    * others are finished, and then an `AggregateError` is thrown.
    */
   finishDeletions(options?: DeleteOptions & { readonly conversationId?: string }): Promise<readonly string[]>
-  /** Removes blobs that were stored for an entry which was not appended in the end. A blob to which any entry refers is kept. */
+  /** Removes blobs that were stored for an entry which was not appended in the end. A blob to which any entry or offer refers is kept. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
   /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
   retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
@@ -158,6 +181,28 @@ export interface WatchListener {
   onError(error: unknown): void
 }
 
+/** An event that any process may offer. It gets its sequence number when the owner of the conversation accepts it. */
+export type OfferedEvent = Omit<InboxEvent, 'sequence'>
+
+/**
+ * What the owner did with an offer. `accepted`: the append that took the offer contains its `event.accepted`. `known`: an event with this id
+ * was accepted before. `refused`: the event came too late, or is for a turn that is not running.
+ */
+export type OfferOutcome = 'accepted' | 'known' | 'refused'
+
+/** An offer that an append takes. */
+export interface TakenOffer {
+  readonly eventId: string
+  readonly outcome: OfferOutcome
+}
+
+/** The callbacks of `watchOffers`. They must not throw. */
+export interface OfferListener {
+  onOffered(conversationId: string): void
+  /** Called when the store can not find out whether there are offers. The store goes on trying. */
+  onError(error: unknown): void
+}
+
 /** A conversation as `loadVisible` returns it. */
 export interface Saved {
   readonly timeline: Timeline
@@ -175,7 +220,7 @@ export interface ListQuery {
   readonly prefix?: string
   /** Only conversations whose id has no slash. */
   readonly plain?: true
-  /** Only conversations with unfinished work: a turn is open, or a followup waits to start one. */
+  /** Only conversations with unfinished work: a turn is open, a followup waits to start one, or an offer was not taken. */
   readonly open?: true
 }
 
@@ -192,6 +237,8 @@ export interface ConversationInfo {
    * has already read, if this event was delivered a second time. The timeline shows which events a turn has read.
    */
   readonly waiting: readonly string[]
+  /** How many offers were not taken. */
+  readonly offers: number
 }
 
 /** A page of the list of conversations. `next` is the cursor of the following page, and undefined on the last page. */
@@ -206,13 +253,13 @@ export interface ConversationPage {
  */
 export interface RetentionPolicy {
   /**
-   * Deletes conversations without activity since this time. A conversation is not deleted if it has an open turn, a waiting followup or a
-   * lease that has not ended.
+   * Deletes conversations without activity since this time. A conversation is not deleted if it has an open turn, a waiting followup, an
+   * offer that was not taken, or a lease that has not ended.
    */
   readonly conversationsIdleSince?: string
   /**
-   * Removes entries before this time if all their blocks were compacted. Turns that stored a version of their files stay, because later
-   * versions refer to them.
+   * Removes entries before this time if all their blocks were compacted, and offers that were taken before this time. Turns that stored a
+   * version of their files stay, because later versions refer to them.
    */
   readonly historyBefore?: string
 }
@@ -242,3 +289,5 @@ export interface RetentionReport {
 export const HEARTBEAT_MS = 10_000
 /** How long a lease lives after it was taken or renewed. */
 export const LEASE_MS = 30_000
+/** How many offers one `readOffers` returns. */
+export const OFFERS_PER_READ = 100

@@ -114,6 +114,7 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
             lastSeq: changes.length,
             openTurn: timeline.openTurn?.turn_id ?? null,
             waiting: waitingIn(entries, timeline),
+            offers: 0,
           }
           expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual(head)
           expect(await store.head(id)).toEqual(head)

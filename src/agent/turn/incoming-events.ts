@@ -2,7 +2,7 @@ import { type Attachment, type Block, type Draft, stageBlock, userEventBlock } f
 import { extraRoundsOf, grantExtraRounds, openWrapUp, steerWrapUp } from '../../core/budget.ts'
 import { isObject } from '../../core/json.ts'
 import { externalPath } from '../../core/path/build.ts'
-import type { Change, InboxEvent } from '../../core/timeline/change.ts'
+import { type Change, type InboxEvent, isMessage } from '../../core/timeline/change.ts'
 import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, hostIfPossible } from './attachments.ts'
@@ -47,7 +47,7 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
  * `stopped` is true if the turn has already read a stop. This happens when a process dies after that, and the next one resumes the turn.
  */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string, stopped = false): readonly InboxEvent[] {
-  const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
+  const events = waiting.filter((event) => isMessage(event) && event.kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
   return stop === -1 && !stopped ? events : events.slice(0, stop + 1)
 }

@@ -2,7 +2,7 @@ import type { Plan } from '../../core/block/index.ts'
 import type { TurnStatus } from '../../core/event.ts'
 import type { ServiceError } from '../../core/model-event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { Usage } from '../../core/timeline/change.ts'
+import type { MessageKind, Usage } from '../../core/timeline/change.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 
 export type { FileView }
@@ -114,7 +114,7 @@ export interface SummaryStep {
 /** A message that was accepted but that no turn has read yet. */
 export interface WaitingMessage {
   readonly eventId: string
-  readonly kind: 'followup' | 'steer' | 'feedback' | 'external'
+  readonly kind: MessageKind
   readonly text: string
 }
 

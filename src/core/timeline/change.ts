@@ -164,11 +164,20 @@ export interface ShownFingerprints {
   readonly texts?: readonly string[]
 }
 
+/** Messages of users (`followup`, `steer`), feedback on earlier turns, and events of the application (`external`). */
+export type MessageKind = 'followup' | 'steer' | 'feedback' | 'external'
+
+/**
+ * The kinds of inbox events. Besides messages: the answer of a person to a call that needs an approval (`decision`), the late result of a
+ * call (`completion`), and the request to take a message back (`withdrawal`).
+ */
+export type InboxEventKind = MessageKind | 'decision' | 'completion' | 'withdrawal'
+
 /** An event in the inbox: a message or feedback of a user, or an event of the application. It waits until a turn reads it. */
 export interface InboxEvent {
   readonly event_id: string
   readonly sequence: number
-  readonly kind: 'followup' | 'steer' | 'feedback' | 'external'
+  readonly kind: InboxEventKind
   readonly ts: string
   readonly text: string
   readonly target_turn_id?: string
@@ -176,6 +185,11 @@ export interface InboxEvent {
   /** The blobs that the payload refers to. The store must keep them as long as the entry. */
   readonly keeps?: readonly BlobRef[]
 }
+
+/** Whether an inbox event is a message: the agent and its users can read its text. */
+export const isMessage = (event: InboxEvent): event is InboxEvent & { readonly kind: MessageKind } => messageKinds.has(event.kind)
+
+const messageKinds: ReadonlySet<InboxEventKind> = new Set<MessageKind>(['followup', 'steer', 'feedback', 'external'])
 
 /** The time that a change contains. Undefined for changes without a time. */
 export function changeTime(change: Change): string | undefined {

@@ -73,7 +73,7 @@ const usage = object({
 const event = object({
   event_id: text,
   sequence: integer,
-  kind: oneOf('followup', 'steer', 'feedback', 'external'),
+  kind: oneOf('followup', 'steer', 'feedback', 'external', 'decision', 'completion', 'withdrawal'),
   ts: text,
   text,
   keeps: optional(list(object({ sha256: text, size: number }))),

@@ -1,4 +1,4 @@
-import type { Change } from '../timeline/change.ts'
+import { type Change, isMessage } from '../timeline/change.ts'
 import { readBlocks } from './read-block.ts'
 import type { VisibleEvent } from './visible-event.ts'
 
@@ -38,7 +38,7 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'title.set':
       return [{ kind: 'title', ts: change.ts, title: change.title }]
     case 'event.accepted':
-      return [{ kind: 'message.accepted', message: change.event }]
+      return isMessage(change.event) ? [{ kind: 'message.accepted', message: change.event }] : []
     case 'event.folded':
       return [{ kind: 'messages.read', turnId: change.turn_id, ts: change.ts, eventIds: change.event_ids }]
     case 'blocks.hidden':

@@ -1,6 +1,6 @@
 import type { EntryEvent, TurnEvent } from '../event.ts'
 import type { ServiceError } from '../model-event.ts'
-import type { Change, ResponseReceived } from '../timeline/change.ts'
+import { type Change, isMessage, type ResponseReceived } from '../timeline/change.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
 /**
@@ -45,7 +45,8 @@ export function changeForUser(change: Change, view: UserView): Change {
     case 'response.received':
       return responseForUser(change)
     case 'event.accepted': {
-      const { event_id, sequence, kind, ts, text, target_turn_id } = change.event
+      const { event_id, sequence, kind, ts, target_turn_id } = change.event
+      const text = isMessage(change.event) ? change.event.text : ''
       return { type: change.type, event: { event_id, sequence, kind, ts, text, ...(target_turn_id !== undefined && { target_turn_id }) } }
     }
     case 'turn.opened':

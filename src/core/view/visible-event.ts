@@ -3,7 +3,7 @@ import type { ToolCall } from '../block/round.ts'
 import type { JsonObject } from '../json.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
-import type { InboxEvent, ResponseReceived, Usage } from '../timeline/change.ts'
+import type { InboxEvent, MessageKind, ResponseReceived, Usage } from '../timeline/change.ts'
 
 /**
  * What people see of a journal entry. The terminal, the view of the client and the event formats of the server use these events and read no
@@ -23,7 +23,7 @@ type ConversationEvent =
   /** The sources that the answers of the turn cite. */
   | { readonly kind: 'sources.cited'; readonly ts: string; readonly sids: readonly number[] }
   /** The conversation accepted a message. It waits until the agent reads it. */
-  | { readonly kind: 'message.accepted'; readonly message: InboxEvent }
+  | { readonly kind: 'message.accepted'; readonly message: InboxEvent & { readonly kind: MessageKind } }
   | { readonly kind: 'messages.read'; readonly turnId: string | null; readonly ts: string; readonly eventIds: readonly string[] }
   /** A summary replaced older turns in the prompt. People still see these turns. */
   | { readonly kind: 'compaction'; readonly turnId: string | null; readonly ts: string | undefined; readonly coveredTurns: number }

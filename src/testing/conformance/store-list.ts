@@ -27,9 +27,27 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       await writeConversation(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
       await store.claim('empty', owner('a'))
       expect((await store.list({})).conversations).toEqual([
-        { conversationId: 'new', title: null, startedAt: minute(7), lastActivityAt: minute(8), lastSeq: 2, openTurn: 't1', waiting: [] },
-        { conversationId: 'old', title: 'Rome', startedAt: minute(1), lastActivityAt: minute(4), lastSeq: 4, openTurn: null, waiting: [] },
-        { conversationId: 'empty', title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] },
+        {
+          conversationId: 'new',
+          title: null,
+          startedAt: minute(7),
+          lastActivityAt: minute(8),
+          lastSeq: 2,
+          openTurn: 't1',
+          waiting: [],
+          offers: 0,
+        },
+        {
+          conversationId: 'old',
+          title: 'Rome',
+          startedAt: minute(1),
+          lastActivityAt: minute(4),
+          lastSeq: 4,
+          openTurn: null,
+          waiting: [],
+          offers: 0,
+        },
+        { conversationId: 'empty', title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [], offers: 0 },
       ])
     })
 
@@ -133,6 +151,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
         lastSeq: 5,
         openTurn: 't1',
         waiting: ['e1'],
+        offers: 0,
       })
       await store.append(claim, [folded(['e1'], 5, 't1'), closed('t1', 6), titled('half \ud83d of a pair', 7)])
       expect(await store.head('../%_ "é"')).toEqual(await shown('../%_ "é"'))

@@ -7,6 +7,7 @@ import { appended, type CreateStore, journalOf, owner, visibleTimeline } from '.
 import { describeHistory } from './store-history.ts'
 import { describeJournal } from './store-journal.ts'
 import { describeList } from './store-list.ts'
+import { describeOffers } from './store-offers.ts'
 import { describeRetention } from './store-retention.ts'
 import { describeWatch } from './store-watch.ts'
 import type { TestRunner } from './test-runner.ts'
@@ -22,6 +23,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeRetention(runner, create)
     describeDeletion(runner, create)
     describeWatch(runner, create)
+    describeOffers(runner, create)
   })
 }
 

@@ -17,11 +17,11 @@ export function failingStore(store: ConversationStore, at: { readonly append: nu
   }
   return {
     ...store,
-    async append(claim, changes) {
+    async append(claim, changes, options) {
       check()
       const last = ++appends === at.append
       if (last && at.side === 'before') fail()
-      const entries = await store.append(claim, changes)
+      const entries = await store.append(claim, changes, options)
       return last ? fail() : entries
     },
     async renew(claim) {

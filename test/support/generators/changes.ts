@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Block, blockId } from '../../../src/core/block/index.ts'
 import type { SourceRow } from '../../../src/core/sources/source.ts'
-import type { Change } from '../../../src/core/timeline/change.ts'
+import type { Change, InboxEventKind } from '../../../src/core/timeline/change.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
 /** Texts with quotes, control characters, emoji and halves of surrogate pairs. Some are long. */
@@ -13,7 +13,9 @@ const text = fc.oneof(
 const turn = fc.constantFrom('t1', 't2', 't3')
 const at = fc.nat({ max: 5_000 }).map(minute)
 const pick = fc.nat({ max: 1_000 })
-const eventKind = fc.constantFrom('followup' as const, 'followup' as const, 'steer' as const, 'feedback' as const, 'external' as const)
+const eventKind = fc.constantFrom<InboxEventKind>(
+  ...(['followup', 'followup', 'steer', 'feedback', 'external', 'decision', 'completion', 'withdrawal'] as const),
+)
 
 const fields = fc.record(
   {

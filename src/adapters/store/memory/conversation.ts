@@ -8,12 +8,15 @@ import { newBlockNumbersFast } from '../shared/fast-validate.ts'
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'
+import type { MemoryOffer } from './offers.ts'
 
 /** One conversation in memory: its journal, its lease, and values computed from the journal for lists and look-ups. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
   entries: Entry[]
+  /** The offers by event id, in the order in which they were offered. */
+  readonly offers: Map<string, MemoryOffer>
   /** The times of the first entries, in the order of `entries`. `timesOf` computes the times of later entries when they are needed. */
   times: string[]
   /**
@@ -32,6 +35,7 @@ export const newConversation = (): MemoryConversation => ({
   lease: { epoch: 0, owner: null, expiresAt: null },
   info: emptyInfo,
   entries: [],
+  offers: new Map(),
   times: [],
   firstVersions: new Map(),
   indexedEntries: 0,

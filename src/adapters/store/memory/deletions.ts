@@ -32,9 +32,10 @@ export function createDeletions({ conversations, references, clock, newEpoch, wr
     return deletion
   }
 
-  function begin(conversationId: string, { entries }: MemoryConversation, owner: Owner | undefined): Deletion {
+  function begin(conversationId: string, { entries, offers }: MemoryConversation, owner: Owner | undefined): Deletion {
     conversations.delete(conversationId)
-    return hold(conversationId, references.hashesIn(entries.map(({ change }) => change)), owner)
+    const changes = [...entries, ...offers.values()].map(({ change }) => change)
+    return hold(conversationId, references.hashesIn(changes), owner)
   }
 
   /** Removes the files and blobs of a deleted conversation. Returns the number of removed blobs. If it fails, any agent may try again. */

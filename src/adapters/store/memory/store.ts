@@ -4,7 +4,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, ConversationInfo, ConversationStore, Entry } from '../../../ports/store.ts'
+import type { Claim, ConversationInfo, ConversationStore, Entry, TakenOffer } from '../../../ports/store.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
 import {
   checkConversationName,
@@ -21,6 +21,7 @@ import {
 import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
+import { createOfferListeners, offeredChange } from '../shared/offers.ts'
 import { involvesBlobs } from '../shared/validate.ts'
 import { createWatchers } from '../shared/watchers.ts'
 import { createBlobReferences } from './blob-references.ts'
@@ -34,6 +35,7 @@ import {
   visibleTimeline,
 } from './conversation.ts'
 import { createDeletions } from './deletions.ts'
+import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
@@ -44,6 +46,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const references = createBlobReferences(blobs)
   const exclusively = createMutex()
   const watchers = createWatchers((conversationId) => conversations.get(conversationId)?.info.lastSeq)
+  const offerListeners = createOfferListeners()
   let claims = 0
   let closed = false
 
@@ -78,10 +81,15 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
   const deletions = createDeletions({ conversations, references, clock, newEpoch: () => ++claims, write })
 
-  async function appendWithBlobs(conversation: MemoryConversation, changes: readonly Change[]): Promise<readonly Entry[]> {
+  async function appendWithBlobs(
+    conversation: MemoryConversation,
+    changes: readonly Change[],
+    takes: readonly TakenOffer[] = [],
+  ): Promise<readonly Entry[]> {
     const prepared = await references.prepare(changes)
     const entries = appendChanges(conversation, prepared)
     references.add(prepared)
+    if (takes.length > 0) takeOffers(conversation, takes, clock.now())
     return entries
   }
 
@@ -119,12 +127,40 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         }
       }),
 
-    append: (claim, given) =>
+    append: (claim, given, options) =>
       write(() => {
         const conversation = claimedConversation(claim)
         const changes = validateChangesFast(given)
-        return involvesBlobs(changes) ? appendWithBlobs(conversation, changes) : appendChanges(conversation, changes)
+        if (involvesBlobs(changes)) return appendWithBlobs(conversation, changes, options?.takes)
+        const entries = appendChanges(conversation, changes)
+        if (options?.takes) takeOffers(conversation, options.takes, clock.now())
+        return entries
       }),
+
+    offer: (conversationId, event) =>
+      write(async () => {
+        const change = offeredChange(event)
+        const conversation = conversations.get(conversationId)
+        if (!conversation) throw conversationMissing(conversationId)
+        if (conversation.offers.has(change.event.event_id)) return 'known'
+        await references.prepare([change])
+        addOffer(conversation, change)
+        references.add([change])
+        setImmediate(offerListeners.tell, conversationId)
+        return 'offered'
+      }),
+    async readOffers(conversationId) {
+      const conversation = find(conversationId)
+      return conversation ? readOpenOffers(conversation) : []
+    },
+    async findOffer(conversationId, eventId) {
+      const offer = find(conversationId)?.offers.get(eventId)
+      return offer && (offer.taken?.outcome ?? 'open')
+    },
+    watchOffers(listener) {
+      checkOpen()
+      return offerListeners.add(listener)
+    },
 
     async loadVisible(conversationId) {
       const conversation = find(conversationId)
@@ -219,7 +255,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         for (const conversation of conversations.values()) {
           const removed = removeHistory(conversation, historyBefore)
           report.entries += removed.length
-          report.blobs += await references.remove(references.hashesIn(removed))
+          report.blobs += await references.remove(references.hashesIn([...removed, ...removeTakenOffers(conversation, historyBefore)]))
         }
         return report
       })
@@ -234,6 +270,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       exclusively(() => {
         closed = true
         watchers.clear()
+        offerListeners.clear()
       }),
   }
 }

@@ -11,12 +11,23 @@ import type { ConversationInfo, ConversationPage, ListQuery } from '../../../por
 /** The info of a conversation, without its id. */
 export type InfoFields = Omit<ConversationInfo, 'conversationId'>
 
-export const emptyInfo: InfoFields = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
+export const emptyInfo: InfoFields = {
+  title: null,
+  startedAt: null,
+  lastActivityAt: null,
+  lastSeq: 0,
+  openTurn: null,
+  waiting: [],
+  offers: 0,
+}
 
-/** Whether a turn is open or a followup waits. Recovery must continue such a conversation, and retention must not delete it. */
-export const isUnfinished = ({ openTurn, waiting }: InfoFields): boolean => openTurn !== null || waiting.length > 0
+/**
+ * Whether a turn is open, a followup waits, or an offer was not taken. Recovery must continue such a conversation, and retention must not
+ * delete it.
+ */
+export const isUnfinished = ({ openTurn, waiting, offers }: InfoFields): boolean => openTurn !== null || waiting.length > 0 || offers > 0
 
-/** The info after these changes were appended. */
+/** The info after these changes were appended. Offers are no part of the journal, so their number stays. */
 export function infoAfter(info: InfoFields, changes: readonly Change[]): InfoFields {
   const next: MutableInfo = { ...info }
   for (const change of changes) applyToInfo(next, change)

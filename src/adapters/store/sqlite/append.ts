@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
 import type { Block } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
@@ -8,23 +7,16 @@ import { type Frame, frameOf } from '../../../core/timeline/frame.ts'
 import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, Entry } from '../../../ports/store.ts'
+import type { Claim, Entry, TakenOffer } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
 import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validate.ts'
-import { encodeRow } from '../shared/large-text.ts'
-import {
-  checkNumbersUnused,
-  hasInlineBytes,
-  importedIds,
-  type NewBlockNumbers,
-  referencedBlobs,
-  startsFrame,
-  storeInlineBytes,
-} from '../shared/validate.ts'
+import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
 import { type ConversationRow, type Conversations, claimedRow, infoOf, withInfo } from './conversations.ts'
 import type { Database } from './database.ts'
 import { INDEX_BATCH, type Indexer } from './index-entries.ts'
+import type { Offers } from './offers.ts'
+import { ensureBlobs, type PreparedAppend, prepareAppend } from './prepare.ts'
 import type { Reader } from './read.ts'
 import type { JournalWriter } from './rows.ts'
 
@@ -34,6 +26,7 @@ interface AppenderParts {
   readonly journal: JournalWriter
   readonly indexer: Indexer
   readonly reader: Reader
+  readonly offers: Pick<Offers, 'take'>
   readonly blobs: BlobStore
   readonly clock: Clock
   onAppended(conversationId: string, lastSeq: number): void
@@ -46,14 +39,18 @@ const MAX_CACHED_ROWS = 256
  * a transaction. The transaction then checks that no other append has changed the conversation since.
  */
 export function createAppender(parts: AppenderParts) {
-  const { database, conversations, journal, indexer, reader, blobs, clock, onAppended } = parts
+  const { database, conversations, journal, indexer, reader, offers, blobs, clock, onAppended } = parts
   /**
    * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
    * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
    */
   const cachedRows = new Map<string, ConversationRow>()
 
-  async function append(claim: Claim, given: readonly Change[]): Promise<readonly Entry[]> {
+  async function append(
+    claim: Claim,
+    given: readonly Change[],
+    { takes = [] }: { readonly takes?: readonly TakenOffer[] } = {},
+  ): Promise<readonly Entry[]> {
     const { conversationId, epoch, ownerId } = claim
     const changes = validateChangesFast(given)
     const prepared = await prepareAppend(changes, blobs, () => claimedRow(claim, conversations.findCommitted(conversationId)))
@@ -65,7 +62,9 @@ export function createAppender(parts: AppenderParts) {
       const write = () => {
         const cached = cachedRows.get(conversationId)
         const fromCache = cached?.epoch === epoch && cached.owner_id === ownerId ? attempt(cached) : undefined
-        return fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
+        const written = fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
+        if (written && takes.length > 0) offers.take(written.row.key, takes, clock.now())
+        return written
       }
       const result = await (prepared.needed.size === 0
         ? database.writeTogether(write)
@@ -175,51 +174,3 @@ function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame
   const index = changes.findLastIndex(startsFrame)
   return { index, value: frameOf(changes.slice(0, index + 1).reduce(applyChange, timeline)) }
 }
-
-/** The changes of an append, their rows, and the blobs that must exist when the rows are written. */
-interface PreparedAppend {
-  readonly changes: readonly Change[]
-  readonly rows: readonly PreparedRow[]
-  /** The bytes of each blob, by hash. The value is undefined for a blob that the caller of `append` has put before the append. */
-  readonly needed: ReadonlyMap<string, Uint8Array | undefined>
-}
-
-interface PreparedRow {
-  readonly change: Change
-  readonly body: string
-  readonly blobs: readonly string[]
-}
-
-/**
- * Makes the rows of an append, and puts inline bytes and large texts into the blob store. The caller writes the rows later. `checkClaim`
- * runs before blobs are put, so that a writer that has lost its claim leaves no blobs behind.
- */
-async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
-  const isInline = hasInlineBytes(given)
-  if (isInline) checkClaim()
-  const { changes, bytes } = isInline ? await storeInlineBytes(given, blobs) : { changes: given, bytes: new Map<string, Uint8Array>() }
-  const texts = new Map<string, Uint8Array>()
-  const rows = changes.map((change): PreparedRow => {
-    const row = encodeRow(change, sha256Of)
-    for (const [sha256, text] of row.texts) texts.set(sha256, text)
-    return { change, body: row.body, blobs: [...new Set([...referencedBlobs(change), ...row.texts.keys()])] }
-  })
-  if (texts.size > 0) checkClaim()
-  for (const text of texts.values()) await blobs.put(text)
-  const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, texts.get(sha256) ?? bytes.get(sha256)] as const)))
-  return { changes, rows, needed }
-}
-
-/**
- * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
- * rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
- */
-async function ensureBlobs(needed: PreparedAppend['needed'], blobs: BlobStore): Promise<void> {
-  for (const [sha256, bytes] of needed) {
-    if (await blobs.has(sha256)) continue
-    if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
-    await blobs.put(bytes)
-  }
-}
-
-const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

@@ -13,6 +13,8 @@ export interface ConversationRow {
   readonly open_turn: string | null
   /** The event ids of waiting followups as a JSON list; null when none waits. */
   readonly waiting: string | null
+  /** How many offers were not taken; null when there are none. Only the functions of `offers.ts` write it. */
+  readonly offers: number | null
   readonly last_seq: number
   /** The `seq` of the last entry that the index contains. Later entries are not indexed yet. */
   readonly indexed_seq: number
@@ -185,5 +187,6 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
     waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes this column
+    offers: row.offers ?? 0,
   }
 }

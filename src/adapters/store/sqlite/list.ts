@@ -30,7 +30,7 @@ export function listQuery(
     ...(folder === undefined ? [] : ['folder = ?']),
     ...(prefix === undefined ? [] : ['id >= ?']),
     ...(upper === undefined ? [] : ['id < ?']),
-    ...(open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL)'] : []),
+    ...(open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL OR offers IS NOT NULL)'] : []),
     ...(after ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
   ]
   const values = [folder, prefix, upper, ...(after ? [after.activity, after.activity, after.id] : [])].filter(

@@ -9,6 +9,7 @@ import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { type ConversationRow, type Conversations, infoOf, leaseOf } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Deleter } from './delete.ts'
+import type { Offers } from './offers.ts'
 import { translateSqliteError, withReadOnly } from './open.ts'
 import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.ts'
 
@@ -18,7 +19,7 @@ import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.
  * deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears
  * between the check and the commit.
  */
-export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore, deleter: Deleter) {
+export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore, deleter: Deleter, offers: Offers) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE deleted_at IS NULL')
   const inactiveSince = database.writeStatement<ConversationRow>(
     'SELECT * FROM conversations WHERE deleted_at IS NULL AND last_activity_at < ?',
@@ -28,7 +29,8 @@ export function createRemover(database: Database, conversations: Conversations, 
     `SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
   )
   const deleteEntry = database.writeStatement(`DELETE FROM journal WHERE entry = ${ENTRY_KEY}`)
-  const withoutEntry = 'conversation = ?1 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
+  // a negative `seq` is a reference of an offer
+  const withoutEntry = 'conversation = ?1 AND seq > 0 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
   const deleteIndexRows = ['paths', 'calls', 'turns', 'blob_refs'].map((table) =>
     database.writeStatement(`DELETE FROM ${table} WHERE ${withoutEntry}`),
   )
@@ -57,6 +59,13 @@ export function createRemover(database: Database, conversations: Conversations, 
     for (const statement of deleteIndexRows) statement.run(key)
     deleter.recordFreedText()
     return removable.length
+  }
+
+  /** Removes offers that were taken before this time, and records their blobs. */
+  function removeOffers(before: string): void {
+    const removed = offers.removeTaken(before)
+    for (const sha256 of removed.hashes) recordCandidate.run(sha256)
+    if (removed.count > 0) deleter.recordFreedText()
   }
 
   /** Removes the recorded blobs to which no entry refers, and returns how many were removed. */
@@ -115,6 +124,7 @@ export function createRemover(database: Database, conversations: Conversations, 
           return current ? removeHistory(current, historyBefore ?? '') : 0
         })
       }
+      if (historyBefore !== undefined) await database.write(() => removeOffers(historyBefore))
       removedBlobs += await database.write(removeCandidates)
       await deleter.emptyLog()
       return { conversations: deleted.length, entries, blobs: removedBlobs }

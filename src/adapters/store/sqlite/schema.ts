@@ -120,6 +120,25 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_unfinished ON conversations (last_activity_at DESC, id)
     WHERE deleted_at IS NULL AND (open_turn IS NOT NULL OR waiting IS NOT NULL);
   `,
+  // The column `offers` is the number of offers that were not taken, or null when there are none. References of an offer to blobs are in
+  // `blob_refs` with the negative number of the offer as `seq`.
+  `
+  CREATE TABLE offers (
+    number INTEGER PRIMARY KEY,
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    event TEXT NOT NULL,
+    body TEXT NOT NULL,
+    outcome TEXT,
+    taken_at TEXT,
+    UNIQUE (conversation, event)
+  ) STRICT;
+  CREATE INDEX offers_not_taken ON offers (conversation, number) WHERE outcome IS NULL;
+  ALTER TABLE conversations ADD COLUMN offers INTEGER;
+  CREATE INDEX conversations_offered ON conversations (id) WHERE offers IS NOT NULL;
+  DROP INDEX conversations_unfinished;
+  CREATE INDEX conversations_unfinished ON conversations (last_activity_at DESC, id)
+    WHERE deleted_at IS NULL AND (open_turn IS NOT NULL OR waiting IS NOT NULL OR offers IS NOT NULL);
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { prompt } from '../../../testing/blocks.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
-import { appended, owner } from '../../../testing/conformance/store-fixture.ts'
+import { accepted, appended, owner } from '../../../testing/conformance/store-fixture.ts'
+import { watchOffers } from '../../../testing/conformance/store-offers.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createSqliteStore } from './store.ts'
@@ -34,6 +35,24 @@ it('tells a watcher about entries that another store has appended to the same fi
   await expect.poll(() => told.at(-1)).toBe(3)
   await theirs.delete('c1')
   await expect.poll(() => told.at(-1)).toBe(undefined)
+  unwatch()
+  await Promise.all([mine.close(), theirs.close()])
+})
+
+it('tells a listener about offers of another store with the same file, and stores an event once that both offer', async () => {
+  const [clock, blobs, file] = [createFixedClock(), createMemoryBlobs(), join(mkdtempSync(join(root, 's-')), 'daybook.db')]
+  const [mine, theirs] = [await createSqliteStore({ file, blobs, clock }), await createSqliteStore({ file, blobs, clock })]
+  const event = (id: string) => ({ event_id: id, kind: 'followup', ts: clock.now(), text: id }) as const
+  const { told, errors, unwatch } = watchOffers(mine)
+  const claim = await mine.claim('c1', owner('a'))
+  await theirs.offer('c1', event('e1'))
+  await expect.poll(() => told).toContain('c1')
+  expect(await mine.readOffers('c1')).toEqual([event('e1')])
+  await mine.append(claim, [accepted('e1', 1)], { takes: [{ eventId: 'e1', outcome: 'accepted' }] })
+  expect(await theirs.findOffer('c1', 'e1')).toBe('accepted')
+  const both = await Promise.all([mine, theirs, mine, theirs].map((store) => store.offer('c1', event('e2'))))
+  expect(both.filter((result) => result === 'offered')).toHaveLength(1)
+  expect(errors).toEqual([])
   unwatch()
   await Promise.all([mine.close(), theirs.close()])
 })

@@ -9,6 +9,7 @@ import { openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
 import { createIndexer } from './index-entries.ts'
 import { createLister } from './list.ts'
+import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
 import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
@@ -34,13 +35,14 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
   const deleter = createDeleter(database, conversations, blobs, clock)
-  const remover = createRemover(database, conversations, blobs, deleter)
   const journal = createJournalWriter(database)
   // writes to the file without changing a value, so that `check` fails if the file can not be written
   const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
-  const { watch, note, close: closeWatch } = createWatch(database)
+  const { watch, watchOffers, note, noteOffer, close: closeWatch } = createWatch(database)
+  const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
+  const remover = createRemover(database, conversations, blobs, deleter, offers)
   const appender = createAppender({
-    ...{ database, conversations, journal, indexer: createIndexer(database), reader, blobs, clock },
+    ...{ database, conversations, journal, indexer: createIndexer(database), reader, offers, blobs, clock },
     onAppended: note,
   })
 
@@ -53,6 +55,11 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     release: (claim) => database.writeTogether(() => conversations.release(claim)),
 
     append: appender.append,
+
+    offer: offers.offer,
+    readOffers: (conversationId) => retryMissingBlob(() => offers.read(conversationId)),
+    findOffer: offers.find,
+    watchOffers,
 
     loadVisible: (conversationId) => retryMissingBlob(() => reader.loadVisible(conversationId)),
     findByPath: (conversationId, path) => retryMissingBlob(() => reader.byPath(conversationId, path)),

@@ -1,0 +1,111 @@
+import type { BlobStore } from '../../../ports/blobs.ts'
+import { type ConversationStore, OFFERS_PER_READ, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
+import { conversationMissing } from '../shared/conversation-info.ts'
+import { offeredChange, offeredEvent } from '../shared/offers.ts'
+import type { Conversations } from './conversations.ts'
+import type { Database } from './database.ts'
+import { ensureBlobs, prepareAppend } from './prepare.ts'
+import type { RowReader } from './rows.ts'
+
+interface OfferParts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly rows: RowReader
+  readonly blobs: BlobStore
+  onOffered(conversationId: string): void
+}
+
+/**
+ * The table of offers. An offer is stored like a row of the journal, as the change `event.accepted`. Its references to blobs are in
+ * `blob_refs`, with the negative number of the offer as `seq`. So everything that looks for references to a blob finds them.
+ */
+export function createOffers({ database, conversations, rows, blobs, onOffered }: OfferParts) {
+  const insert = database.writeStatement<{ number: number }>(
+    'INSERT INTO offers (conversation, event, body) VALUES (?, ?, ?) ON CONFLICT (conversation, event) DO NOTHING RETURNING number',
+  )
+  const insertReference = database.writeStatement('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
+  const setTaken = database.writeStatement(
+    'UPDATE offers SET outcome = ?, taken_at = ? WHERE conversation = ? AND event = ? AND outcome IS NULL',
+  )
+  const countOffers = database.writeStatement(
+    `UPDATE conversations SET offers = (SELECT nullif(count(*), 0) FROM offers WHERE conversation = ?1 AND outcome IS NULL) WHERE key = ?1`,
+  )
+  const notTaken = database.readStatement<{ number: number; body: string }>(
+    `SELECT number, body FROM offers WHERE conversation = (SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL)
+     AND outcome IS NULL ORDER BY number LIMIT ${OFFERS_PER_READ}`,
+  )
+  const byEvent = database.readStatement<{ outcome: OfferOutcome | null }>(
+    `SELECT outcome FROM offers JOIN conversations ON key = conversation WHERE id = ? AND deleted_at IS NULL AND event = ?`,
+  )
+  const takenBefore = database.writeStatement<{ number: number; conversation: number }>(
+    'DELETE FROM offers WHERE taken_at < ? RETURNING number, conversation',
+  )
+  const deleteReferences = database.writeStatement<{ sha256: string }>(
+    'DELETE FROM blob_refs WHERE conversation = ? AND seq = ? RETURNING sha256',
+  )
+
+  function insertOffer(conversationId: string, event: string, body: string, hashes: readonly string[]): 'offered' | 'known' {
+    const row = conversations.find(conversationId)
+    if (!row) throw conversationMissing(conversationId)
+    const inserted = insert.get(row.key, event, body)
+    if (!inserted) return 'known'
+    for (const sha256 of hashes) insertReference.run(row.key, -inserted.number, sha256)
+    countOffers.run(row.key)
+    return 'offered'
+  }
+
+  const offer: ConversationStore['offer'] = async (conversationId, given) => {
+    const change = offeredChange(given)
+    const checkExists = () => {
+      if (!conversations.findCommitted(conversationId)) throw conversationMissing(conversationId)
+    }
+    checkExists()
+    const prepared = await prepareAppend([change], blobs, checkExists)
+    const write = () => {
+      const [row] = prepared.rows
+      return insertOffer(conversationId, change.event.event_id, row?.body ?? '', row?.blobs ?? [])
+    }
+    const result = await (prepared.needed.size === 0
+      ? database.writeTogether(write)
+      : database.write(async () => {
+          await ensureBlobs(prepared.needed, blobs)
+          return write()
+        }))
+    onOffered(conversationId)
+    return result
+  }
+
+  return {
+    offer,
+
+    async read(conversationId: string) {
+      const found = conversationId.isWellFormed() ? database.read(() => notTaken.all(conversationId)) : []
+      const entries = await rows.readRows(
+        conversationId,
+        found.map(({ number, body }) => ({ seq: number, body })),
+      )
+      return entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [offeredEvent(change)] : []))
+    },
+
+    async find(conversationId: string, eventId: string) {
+      if (!conversationId.isWellFormed() || !eventId.isWellFormed()) return undefined
+      const row = database.read(() => byEvent.get(conversationId, eventId))
+      return row && (row.outcome ?? 'open')
+    },
+
+    /** Marks offers as taken. Call it inside `database.write`. */
+    take(conversation: number, takes: readonly TakenOffer[], now: string): void {
+      for (const { eventId, outcome } of takes) setTaken.run(outcome, now, conversation, eventId)
+      countOffers.run(conversation)
+    },
+
+    /** Removes offers that were taken before this time. Returns their number and their blobs. Call it inside `database.write`. */
+    removeTaken(before: string): { readonly count: number; readonly hashes: readonly string[] } {
+      const removed = takenBefore.all(before)
+      const hashes = removed.flatMap(({ number, conversation }) => deleteReferences.all(conversation, -number).map(({ sha256 }) => sha256))
+      return { count: removed.length, hashes }
+    },
+  }
+}
+
+export type Offers = ReturnType<typeof createOffers>
