@@ -1,6 +1,6 @@
 import type { BlobRef, Block } from '../core/block/index.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
-import type { Change, InboxEvent } from '../core/timeline/change.ts'
+import type { Change, InboxEvent, Wait } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
@@ -220,8 +220,13 @@ export interface ListQuery {
   readonly prefix?: string
   /** Only conversations whose id has no slash. */
   readonly plain?: true
-  /** Only conversations with unfinished work: a turn is open, a followup waits to start one, or an offer was not taken. */
+  /**
+   * Only conversations with work that can be done now: a turn is open, a followup waits to start one, or an offer was not taken. An open turn
+   * that waits for a person or a late result is no such work, until something arrives for it or `dueAt` is reached.
+   */
   readonly open?: true
+  /** Only conversations whose open turn waits for something. */
+  readonly waits?: true
 }
 
 /** What `list` returns for each conversation. */
@@ -237,6 +242,13 @@ export interface ConversationInfo {
    * has already read, if this event was delivered a second time. The timeline shows which events a turn has read.
    */
   readonly waiting: readonly string[]
+  /** What the open turn waits for, such as the approval of a person. Empty when it waits for nothing. */
+  readonly waits: readonly Wait[]
+  /**
+   * From when on an open turn that waits has work: when its first wait expires, or when something arrived for it. Null when the turn does
+   * not wait, or when only something that arrives can continue it.
+   */
+  readonly dueAt: string | null
   /** How many offers were not taken. */
   readonly offers: number
 }

@@ -115,6 +115,8 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
             openTurn: timeline.openTurn?.turn_id ?? null,
             waiting: waitingIn(entries, timeline),
             offers: 0,
+            waits: timeline.openTurn?.waits ?? [],
+            dueAt: timeline.openTurn?.waits ? expect.toSatisfy((due) => due === null || typeof due === 'string') : null,
           }
           expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual(head)
           expect(await store.head(id)).toEqual(head)

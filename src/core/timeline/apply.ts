@@ -13,6 +13,7 @@ import {
   positionOf,
   type Timeline,
 } from './timeline.ts'
+import { afterWait } from './waits.ts'
 
 /**
  * Returns the timeline after a change. It never throws. A change to a block that is not visible, for example a compacted one, has no
@@ -47,6 +48,9 @@ function transition(timeline: Timeline, change: Change): Timeline {
       return { ...timeline, openTurn: { turn_id: change.turn_id, ts: change.ts } }
     case 'turn.closed':
       return timeline.openTurn?.turn_id === change.turn_id ? omitField(timeline, 'openTurn') : timeline
+    case 'turn.waiting':
+    case 'turn.resumed':
+      return timeline.openTurn?.turn_id === change.turn_id ? { ...timeline, openTurn: afterWait(timeline.openTurn, change) } : timeline
     case 'response.received':
       return recordResponse(timeline, change)
     case 'sources.merged':

@@ -7,6 +7,8 @@ import type { TimelinePayload } from './payload.ts'
 export type Change =
   | TurnOpened
   | TurnClosed
+  | TurnWaiting
+  | TurnResumed
   | BlocksAppended
   /**
    * Inserts blocks after an earlier block: feedback on an earlier turn, or a checkpoint inside the running turn. Turn logs do not contain
@@ -54,6 +56,50 @@ export interface TurnClosed {
   readonly sources_used?: readonly number[]
   readonly tokens?: number
 }
+
+/**
+ * The turn waits for something outside of the process, such as the approval of a person. No process needs to run until one of the waits ends
+ * or something arrives for the turn. A wait with the id of an earlier one replaces it.
+ */
+export interface TurnWaiting {
+  readonly type: 'turn.waiting'
+  readonly turn_id: string
+  readonly ts: string
+  readonly waits: readonly Wait[]
+  /** Set when the turn goes on beside these waits, for example because other calls of the same response are running. */
+  readonly active?: true
+}
+
+/** These waits have ended, and the turn goes on. */
+export interface TurnResumed {
+  readonly type: 'turn.resumed'
+  readonly turn_id: string
+  readonly ts: string
+  readonly wait_ids: readonly string[]
+}
+
+/** One thing that a turn waits for. */
+export interface Wait {
+  readonly wait_id: string
+  readonly kind: WaitKind
+  /** The tool call that waits. */
+  readonly call_id?: string
+  /** What a person is asked, or what is awaited, in words for people. */
+  readonly question?: string
+  /** When the wait ends by itself. Without it, the turn waits until something arrives. */
+  readonly expires_at?: string
+  /** Set when only an operator may decide. */
+  readonly approver?: 'operator'
+  /** The SHA-256 of the token with which the result of the call may be delivered once. The token itself is not stored. */
+  readonly token_sha256?: string
+  /** Set while the tool of the call is still running. If the process dies, the call does not wait, and its outcome is unknown. */
+  readonly running?: true
+}
+
+/** `approval`: a person decides. `later`: the result of a tool arrives later. `provider`: a model provider can not answer now. */
+export type WaitKind = (typeof waitKinds)[number]
+
+export const waitKinds = ['approval', 'later', 'provider', 'budget', 'child', 'elicitation'] as const
 
 /** Adds blocks at the end of the timeline. */
 export interface BlocksAppended {

@@ -1,7 +1,7 @@
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
-import type { Change } from './change.ts'
+import { type Change, waitKinds } from './change.ts'
 import { parsePayload } from './payload.ts'
 
 /**
@@ -25,6 +25,10 @@ const oneOf = (...words: readonly string[]): Check => {
   const known: ReadonlySet<unknown> = new Set(words)
   return (value) => (known.has(value) ? undefined : `must be one of ${words.join(', ')}`)
 }
+const only =
+  (expected: unknown): Check =>
+  (value) =>
+    value === expected ? undefined : `must be ${JSON.stringify(expected)}`
 const list =
   (check: Check): Check =>
   (value) => {
@@ -78,10 +82,22 @@ const event = object({
   text,
   keeps: optional(list(object({ sha256: text, size: number }))),
 })
+const wait = object({
+  wait_id: text,
+  kind: oneOf(...waitKinds),
+  call_id: optional(text),
+  question: optional(text),
+  expires_at: optional(text),
+  approver: optional(only('operator')),
+  token_sha256: optional(text),
+  running: optional(only(true)),
+})
 
 const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'turn.opened': object({ turn_id: text, ts: text }),
   'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
+  'turn.waiting': object({ turn_id: text, ts: text, waits: list(wait), active: optional(only(true)) }),
+  'turn.resumed': object({ turn_id: text, ts: text, wait_ids: texts }),
   'blocks.appended': object({ blocks }),
   'blocks.inserted': object({ after_id: text, blocks }),
   'range.compacted': object({ after_id: text, blocks, covered: texts }),

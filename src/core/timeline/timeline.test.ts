@@ -49,6 +49,29 @@ describe('a timeline value', () => {
     )
   })
 
+  it('knows what an open turn waits for, and how long it has waited in all', () => {
+    const opened: Change = { type: 'turn.opened', turn_id: 't1', ts: minute(0) }
+    const waiting = (at: number, id: string, more: object = {}): Change => ({
+      type: 'turn.waiting',
+      turn_id: 't1',
+      ts: minute(at),
+      waits: [{ wait_id: id, kind: 'approval' }],
+      ...more,
+    })
+    const resumed = (at: number, ...ids: string[]): Change => ({ type: 'turn.resumed', turn_id: 't1', ts: minute(at), wait_ids: ids })
+    const openTurn = (...changes: readonly Change[]) => replay([opened, ...changes]).openTurn
+    const turn = { turn_id: 't1', ts: minute(0) }
+    const w1 = { wait_id: 'w1', kind: 'approval' }
+    const w2 = { wait_id: 'w2', kind: 'approval' }
+    expect(openTurn(waiting(1, 'w1'), waiting(2, 'w2'))).toEqual({ ...turn, waits: [w1, w2], waiting_since: minute(1) })
+    expect(openTurn(waiting(1, 'w1'), waiting(2, 'w2'), resumed(4, 'w2'))).toEqual({ ...turn, waits: [w1], waited_ms: 180_000 })
+    expect(openTurn(waiting(1, 'w1'), resumed(4, 'w1'), waiting(5, 'w2'), resumed(7, 'w2'))).toEqual({ ...turn, waited_ms: 300_000 })
+    expect(openTurn(waiting(1, 'w1', { active: true }), waiting(2, 'w1'))).toEqual({ ...turn, waits: [w1], waiting_since: minute(2) })
+    expect(openTurn(waiting(5, 'w1'), resumed(4, 'w1'))).toEqual(turn) // the clock went back
+    expect(openTurn(waiting(1, 'w1', { turn_id: 'other' }))).toEqual(turn)
+    expect(openTurn(waiting(1, 'w1'), { type: 'turn.closed', turn_id: 't1', ts: minute(2), exit_reason: 'complete' })).toBeUndefined()
+  })
+
   it('does not change when one or two later values are made from it', () => {
     const base = replay([appended(rounds(1))])
     const before = comparable(base)

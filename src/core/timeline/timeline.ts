@@ -3,7 +3,7 @@ import { turnHeaderBlock } from '../block/index.ts'
 import { readDigest } from '../block/round.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
-import type { InboxEvent, ResponseReceived } from './change.ts'
+import type { InboxEvent, ResponseReceived, Wait } from './change.ts'
 
 /**
  * The current state of a conversation: the visible blocks, and facts such as the title and the open turn. A timeline is never modified.
@@ -40,6 +40,12 @@ export interface Timeline {
 export interface OpenTurn {
   readonly turn_id: string
   readonly ts: string
+  /** What the turn waits for. Undefined when it waits for nothing. */
+  readonly waits?: readonly Wait[]
+  /** Since when the turn does nothing but wait. Undefined while it goes on. */
+  readonly waiting_since?: string
+  /** How long the turn has waited before, in milliseconds. This time does not count for the time limit. */
+  readonly waited_ms?: number
 }
 
 /** When the provider's cache was last used, and for how many seconds it stays valid after that. */

@@ -45,6 +45,8 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'blocks.revealed':
     case 'feedback.seen':
     case 'call.repeated':
+    case 'turn.waiting':
+    case 'turn.resumed':
       return []
     default:
       return change satisfies never

@@ -1,6 +1,6 @@
 import type { EntryEvent, TurnEvent } from '../event.ts'
 import type { ServiceError } from '../model-event.ts'
-import { type Change, isMessage, type ResponseReceived } from '../timeline/change.ts'
+import { type Change, isMessage, type ResponseReceived, type Wait } from '../timeline/change.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
 /**
@@ -51,7 +51,12 @@ export function changeForUser(change: Change, view: UserView): Change {
     }
     case 'turn.opened':
       return { type: change.type, turn_id: change.turn_id, ts: change.ts }
+    case 'turn.waiting': {
+      const { type, turn_id, ts, waits, active } = change
+      return { type, turn_id, ts, waits: waits.map(waitForUser), ...(active && { active }) }
+    }
     case 'turn.closed':
+    case 'turn.resumed':
     case 'blocks.revealed':
     case 'sources.merged':
     case 'sources.used':
@@ -63,6 +68,18 @@ export function changeForUser(change: Change, view: UserView): Change {
       return change
     default:
       return change satisfies never
+  }
+}
+
+/** A wait without the hash of its token. */
+function waitForUser({ wait_id, kind, call_id, question, expires_at, approver }: Wait): Wait {
+  return {
+    wait_id,
+    kind,
+    ...(call_id !== undefined && { call_id }),
+    ...(question !== undefined && { question }),
+    ...(expires_at !== undefined && { expires_at }),
+    ...(approver !== undefined && { approver }),
   }
 }
 

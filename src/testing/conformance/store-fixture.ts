@@ -1,5 +1,5 @@
 import { type Block, type Draft, rangeSummaryBlock } from '../../core/block/index.ts'
-import type { Change, InboxEvent } from '../../core/timeline/change.ts'
+import type { Change, InboxEvent, Wait } from '../../core/timeline/change.ts'
 import { blocksOf, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim, ConversationStore, Entry, Owner } from '../../ports/store.ts'
@@ -25,6 +25,20 @@ export const closed = (turnId: string, at = 0): Change => ({
   turn_id: turnId,
   ts: minute(at),
   exit_reason: 'complete',
+})
+
+export const waitingTurn = (turnId: string, at: number, waits: readonly Wait[], active?: true): Change => ({
+  type: 'turn.waiting',
+  turn_id: turnId,
+  ts: minute(at),
+  waits,
+  ...(active && { active }),
+})
+export const resumedTurn = (turnId: string, at: number, waitIds: readonly string[]): Change => ({
+  type: 'turn.resumed',
+  turn_id: turnId,
+  ts: minute(at),
+  wait_ids: waitIds,
 })
 
 export const accepted = (id: string, at = 0, kind: InboxEvent['kind'] = 'followup'): Change => ({

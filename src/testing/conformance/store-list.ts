@@ -4,6 +4,18 @@ import { accepted, appended, type CreateStore, closed, compacted, folded, opened
 import type { TestRunner } from './test-runner.ts'
 
 const names = (heads: readonly ConversationInfo[]) => heads.map(({ conversationId }) => conversationId)
+/** What the list shows for a conversation without entries. */
+const idle = {
+  title: null,
+  startedAt: null,
+  lastActivityAt: null,
+  lastSeq: 0,
+  openTurn: null,
+  waiting: [],
+  waits: [],
+  dueAt: null,
+  offers: 0,
+}
 const titled = (title: string, at: number) => ({ type: 'title.set' as const, ts: minute(at), title })
 
 async function pages(store: ConversationStore, query: ListQuery, between: () => Promise<unknown> = async () => undefined) {
@@ -27,27 +39,9 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       await writeConversation(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
       await store.claim('empty', owner('a'))
       expect((await store.list({})).conversations).toEqual([
-        {
-          conversationId: 'new',
-          title: null,
-          startedAt: minute(7),
-          lastActivityAt: minute(8),
-          lastSeq: 2,
-          openTurn: 't1',
-          waiting: [],
-          offers: 0,
-        },
-        {
-          conversationId: 'old',
-          title: 'Rome',
-          startedAt: minute(1),
-          lastActivityAt: minute(4),
-          lastSeq: 4,
-          openTurn: null,
-          waiting: [],
-          offers: 0,
-        },
-        { conversationId: 'empty', title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [], offers: 0 },
+        { ...idle, conversationId: 'new', startedAt: minute(7), lastActivityAt: minute(8), lastSeq: 2, openTurn: 't1' },
+        { ...idle, conversationId: 'old', title: 'Rome', startedAt: minute(1), lastActivityAt: minute(4), lastSeq: 4 },
+        { ...idle, conversationId: 'empty' },
       ])
     })
 
@@ -152,6 +146,8 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
         openTurn: 't1',
         waiting: ['e1'],
         offers: 0,
+        waits: [],
+        dueAt: null,
       })
       await store.append(claim, [folded(['e1'], 5, 't1'), closed('t1', 6), titled('half \ud83d of a pair', 7)])
       expect(await store.head('../%_ "é"')).toEqual(await shown('../%_ "é"'))

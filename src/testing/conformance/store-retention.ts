@@ -11,6 +11,7 @@ import {
   journalOf,
   opened,
   visibleTimeline,
+  waitingTurn,
   writeConversation,
 } from './store-fixture.ts'
 import type { TestRunner } from './test-runner.ts'
@@ -106,11 +107,15 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
         if (name !== 'busy') await store.release(claim)
       }
       await store.release(await writeConversation(store, 'open', [opened('t1', 1)]))
+      await store.release(
+        await writeConversation(store, 'parked', [opened('t1', 1), waitingTurn('t1', 1, [{ wait_id: 'w1', kind: 'approval' }])]),
+      )
       await store.release(await writeConversation(store, 'waiting', [accepted('e1', 1)]))
       expect(await store.retain({ conversationsIdleSince: minute(5) })).toMatchObject({ conversations: 1 })
       expect((await store.list({})).conversations.map(({ conversationId }) => conversationId).sort()).toEqual([
         'busy',
         'open',
+        'parked',
         'recent',
         'waiting',
       ])

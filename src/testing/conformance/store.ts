@@ -9,6 +9,7 @@ import { describeJournal } from './store-journal.ts'
 import { describeList } from './store-list.ts'
 import { describeOffers } from './store-offers.ts'
 import { describeRetention } from './store-retention.ts'
+import { describeWaits } from './store-waits.ts'
 import { describeWatch } from './store-watch.ts'
 import type { TestRunner } from './test-runner.ts'
 
@@ -19,6 +20,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeJournal(runner, create)
     describeHistory(runner, create)
     describeList(runner, create)
+    describeWaits(runner, create)
     describeBundles(runner, create)
     describeRetention(runner, create)
     describeDeletion(runner, create)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Block, blockId } from '../../../src/core/block/index.ts'
 import type { SourceRow } from '../../../src/core/sources/source.ts'
-import type { Change, InboxEventKind } from '../../../src/core/timeline/change.ts'
+import { type Change, type InboxEventKind, waitKinds } from '../../../src/core/timeline/change.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
 /** Texts with quotes, control characters, emoji and halves of surrogate pairs. Some are long. */
@@ -48,6 +48,12 @@ const row = fc.record(
   { requiredKeys: ['title', 'url'] },
 )
 
+const waitId = fc.constantFrom('w1', 'w2', 'w3')
+const wait = fc.record(
+  { wait_id: waitId, kind: fc.constantFrom(...waitKinds), call_id: fc.constantFrom('c1', 'c2'), question: text, expires_at: at },
+  { requiredKeys: ['wait_id', 'kind'] },
+)
+
 /** Changes without block ids. `pick` chooses one of the existing blocks, and sometimes a block that does not exist. */
 const plannedChange = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('append' as const), blocks: someBlocks }) },
@@ -68,6 +74,11 @@ const plannedChange = fc.oneof(
       sids: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 3 }),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('wait' as const), turn, at, waits: fc.array(wait, { maxLength: 3 }), active: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('resume' as const), turn, at, waitIds: fc.array(waitId, { maxLength: 2 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('respond' as const), turn, at, raw: text, ttl: fc.option(fc.nat(600)) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('cite' as const), at, rows: fc.array(row, { minLength: 1, maxLength: 3 }) }) },
   {
@@ -121,6 +132,10 @@ function toChanges(planned: readonly PlannedChange[]): readonly Change[] {
         return { type: 'turn.opened', turn_id: each.turn, ts: each.at }
       case 'close':
         return { type: 'turn.closed', turn_id: each.turn, ts: each.at, exit_reason: 'complete', sources_used: each.sids, tokens: 12 }
+      case 'wait':
+        return { type: 'turn.waiting', turn_id: each.turn, ts: each.at, waits: each.waits, ...(each.active && { active: true }) }
+      case 'resume':
+        return { type: 'turn.resumed', turn_id: each.turn, ts: each.at, wait_ids: each.waitIds }
       case 'respond':
         return {
           type: 'response.received',

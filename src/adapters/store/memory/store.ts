@@ -13,6 +13,7 @@ import {
   conversationMissing,
   cursorOf,
   foldTitle,
+  hasWork,
   isUnfinished,
   pageOf,
   pageSize,
@@ -201,10 +202,12 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       const cursor = parseCursor(query.cursor)
       const size = pageSize(query)
       const wanted = foldTitle(query.search ?? '')
+      const now = clock.now()
       const found = [...conversations]
         .map(([conversationId, { info }]): ConversationInfo => ({ conversationId, ...info }))
         .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
-        .filter((info) => foldTitle(info.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(info)))
+        .filter((info) => foldTitle(info.title ?? '').includes(wanted) && (query.open !== true || hasWork(info, now)))
+        .filter(({ waits }) => query.waits !== true || waits.length > 0)
         .sort((a, b) => compareInListOrder(cursorOf(a), cursorOf(b)))
         .filter((info) => cursor === undefined || compareInListOrder(cursor, cursorOf(info)) < 0)
       return pageOf(found.slice(0, size + 1), size)

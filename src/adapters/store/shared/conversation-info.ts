@@ -1,6 +1,7 @@
 import { Failure } from '../../../core/failure.ts'
 import { isObject, parseJson } from '../../../core/json.ts'
-import { type Change, changeTime } from '../../../core/timeline/change.ts'
+import { type Change, changeTime, type InboxEvent } from '../../../core/timeline/change.ts'
+import { firstExpiry, waitsAfter } from '../../../core/timeline/waits.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 
 /*
@@ -18,14 +19,17 @@ export const emptyInfo: InfoFields = {
   lastSeq: 0,
   openTurn: null,
   waiting: [],
+  waits: [],
+  dueAt: null,
   offers: 0,
 }
 
-/**
- * Whether a turn is open, a followup waits, or an offer was not taken. Recovery must continue such a conversation, and retention must not
- * delete it.
- */
+/** Whether a turn is open, a followup waits, or an offer was not taken. Retention must not delete such a conversation. */
 export const isUnfinished = ({ openTurn, waiting, offers }: InfoFields): boolean => openTurn !== null || waiting.length > 0 || offers > 0
+
+/** Whether there is work that can be done at the time `now`. A turn that waits has no work until something is due or was offered. */
+export const hasWork = (info: InfoFields, now: string): boolean =>
+  info.waits.length === 0 || info.offers > 0 ? isUnfinished(info) : info.dueAt !== null && info.dueAt <= now
 
 /** The info after these changes were appended. Offers are no part of the journal, so their number stays. */
 export function infoAfter(info: InfoFields, changes: readonly Change[]): InfoFields {
@@ -47,12 +51,23 @@ function applyToInfo(info: MutableInfo, change: Change): void {
       break
     case 'turn.opened':
       info.openTurn = change.turn_id
+      endWaits(info)
       break
     case 'turn.closed':
-      if (change.turn_id === info.openTurn) info.openTurn = null
+      if (change.turn_id !== info.openTurn) break
+      info.openTurn = null
+      endWaits(info)
+      break
+    case 'turn.waiting':
+    case 'turn.resumed':
+      if (change.turn_id !== info.openTurn) break
+      info.waits = waitsAfter(info.waits, change)
+      if (info.waits.length === 0) info.dueAt = null
+      else info.dueAt = change.type === 'turn.resumed' || change.active ? change.ts : (firstExpiry(info.waits) ?? null)
       break
     case 'event.accepted': {
-      const { event_id: id, kind } = change.event
+      const { event_id: id, kind, ts: at } = change.event
+      if (continuesTurn(kind, info) && (info.dueAt === null || at < info.dueAt)) info.dueAt = at
       if (kind === 'followup' && !info.waiting.includes(id)) info.waiting = [...info.waiting, id]
       break
     }
@@ -66,8 +81,20 @@ function applyToInfo(info: MutableInfo, change: Change): void {
       info.lastActivityAt = last
       info.openTurn = null
       info.waiting = []
+      endWaits(info)
     }
   }
+}
+
+function endWaits(info: MutableInfo): void {
+  if (info.waits.length > 0) info.waits = []
+  info.dueAt = null
+}
+
+/** Whether an event lets a turn that waits go on. A followup waits for the turn too, unless a result that arrives later is awaited. */
+function continuesTurn(kind: InboxEvent['kind'], { waits }: InfoFields): boolean {
+  if (kind === 'followup') return waits.some((wait) => wait.kind === 'later')
+  return waits.length > 0 && (kind === 'decision' || kind === 'completion' || kind === 'steer')
 }
 
 /** The position of a conversation in the list. The list is sorted by last activity, newest first. Equal times are sorted by id. */

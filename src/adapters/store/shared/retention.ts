@@ -40,6 +40,8 @@ function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: Re
       return [...turnsLoggedBy(change)].every((turnId) => turns.has(turnId))
     case 'response.received':
     case 'call.repeated':
+    case 'turn.waiting':
+    case 'turn.resumed':
       return turns.has(change.turn_id)
     case 'blocks.inserted':
     case 'range.compacted':

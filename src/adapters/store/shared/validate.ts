@@ -33,6 +33,7 @@ function parseGiven(given: Change): Change {
 function checkTimesAndNumbers(change: Change): void {
   checkTimestamp(changeTime(change))
   for (const { ts } of blocksOfChange(change)) checkTimestamp(ts)
+  if (change.type === 'turn.waiting') for (const { expires_at } of change.waits) checkTimestamp(expires_at)
   const { turn_id: turnId } = change as { readonly turn_id?: string | null } // in every change, `turn_id` is the id of a turn
   if (turnId?.isWellFormed() === false) throw invalidChange('a turn needs a name of well-formed text')
   if (change.type === 'sources.merged') {

@@ -1,3 +1,4 @@
+import type { Wait } from '../../../core/timeline/change.ts'
 import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
 import { beingDeleted, checkConversationName, type InfoFields } from '../shared/conversation-info.ts'
 import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
@@ -15,6 +16,10 @@ export interface ConversationRow {
   readonly waiting: string | null
   /** How many offers were not taken; null when there are none. Only the functions of `offers.ts` write it. */
   readonly offers: number | null
+  /** What the open turn waits for, as a JSON list; null when it waits for nothing. */
+  readonly waits: string | null
+  /** From when on a turn that waits has work. */
+  readonly due_at: string | null
   readonly last_seq: number
   /** The `seq` of the last entry that the index contains. Later entries are not indexed yet. */
   readonly indexed_seq: number
@@ -51,8 +56,8 @@ export function createConversations(database: Database) {
      WHERE id = ?`,
   )
   const setInfo = database.writeStatement(
-    `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, last_seq = ?, indexed_seq = ?,
-     next_block = ?
+    `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, waits = ?, due_at = ?,
+     last_seq = ?, indexed_seq = ?, next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
 
@@ -126,8 +131,8 @@ export function createConversations(database: Database) {
      * false.
      */
     replaceIfUnchanged(row: ConversationRow, next: ConversationRow): boolean {
-      const { title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block } = next
-      const values = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
+      const { title, started_at, last_activity_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next_block } = next
+      const values = [title, started_at, last_activity_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next_block]
       return setInfo.run(...values, row.key, row.epoch, row.owner_id, row.last_seq) === 1
     },
 
@@ -175,6 +180,8 @@ export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRo
   last_activity_at: info.lastActivityAt ?? '',
   open_turn: info.openTurn,
   waiting: info.waiting.length === 0 ? null : JSON.stringify(info.waiting),
+  waits: info.waits.length === 0 ? null : JSON.stringify(info.waits),
+  due_at: info.dueAt,
   last_seq: info.lastSeq,
 })
 
@@ -188,5 +195,7 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     openTurn: row.open_turn,
     waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes this column
     offers: row.offers ?? 0,
+    waits: row.waits === null ? [] : (JSON.parse(row.waits) as readonly Wait[]),
+    dueAt: row.due_at,
   }
 }

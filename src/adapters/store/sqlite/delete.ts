@@ -31,7 +31,8 @@ const ENTRIES_PER_STEP = 1_000
 export function createDeleter(database: Database, conversations: Conversations, blobs: BlobStore, clock: Clock) {
   // the title is removed at once, because the row stays until the last step of the deletion
   const mark = database.writeStatement(
-    'UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL, offers = NULL WHERE key = ?',
+    `UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
+     WHERE key = ?`,
   )
   const unfinished = database.readStatement<{ id: string }>('SELECT id FROM conversations WHERE deleted_at IS NOT NULL')
   const extendLease = database.writeStatement('UPDATE conversations SET lease_expires_at = ? WHERE key = ? AND epoch = ?')

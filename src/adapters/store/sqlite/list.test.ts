@@ -19,8 +19,8 @@ const after = { activity: minute(5), id: 'x' }
 const filters: readonly [ListFilter, RegExp][] = [
   [{}, /USING INDEX conversations_by_activity/],
   [{ after }, /USING INDEX conversations_by_activity/],
-  [{ open: true }, /USING INDEX conversations_unfinished/],
-  [{ open: true, after }, /USING INDEX conversations_unfinished/],
+  [{ waits: true }, /USING INDEX conversations_waiting/],
+  [{ waits: true, after }, /USING INDEX conversations_waiting/],
   [{ folder: 't/p/u/' }, /USING INDEX conversations_by_folder/],
   [{ folder: '', after }, /USING INDEX conversations_by_folder/],
 ]
@@ -38,6 +38,11 @@ it('no list reads or sorts the whole table', async () => {
       .join('; ')
     expect(plan).toMatch(index)
     expect(plan).not.toContain('TEMP B-TREE')
+  }
+  for (const filter of [{ workAt: minute(5) }, { workAt: minute(5), after }]) {
+    const { sql, values } = listQuery(filter)
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values, 51)
+    expect(plan[0]?.detail).toMatch(/SEARCH conversations USING INDEX conversations_with_work \(work_at<\?\)/)
   }
   const { sql, values } = listQuery({ prefix: 'ab' })
   expect(

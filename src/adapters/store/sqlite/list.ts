@@ -1,4 +1,5 @@
 import { setImmediate as nextTask } from 'node:timers/promises'
+import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 import { foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf } from './conversations.ts'
@@ -8,7 +9,9 @@ import type { Database, Statement } from './database.ts'
 const SEARCH_CHUNK = 500
 
 /** The conditions of a list query. They decide which SQL index the query uses. */
-export interface ListFilter extends Pick<ListQuery, 'plain' | 'open'> {
+export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits'> {
+  /** Only conversations with work at this time. */
+  readonly workAt?: string
   /** Only ids directly in this folder, such as `tenant/project/user/`: no slash follows the folder. `''` stands for ids without a slash. */
   readonly folder?: string
   /** Only ids that begin with this text. The matching rows have to be sorted, so `folder` is faster. */
@@ -21,7 +24,7 @@ export interface ListFilter extends Pick<ListQuery, 'plain' | 'open'> {
  * is an SQL index, so no query reads the whole table.
  */
 export function listQuery(
-  { folder, prefix, open, after }: ListFilter,
+  { folder, prefix, workAt, waits, after }: ListFilter,
   columns = '*',
 ): { readonly sql: string; readonly values: readonly string[] } {
   const upper = prefix === undefined ? undefined : firstAfter(prefix)
@@ -30,14 +33,17 @@ export function listQuery(
     ...(folder === undefined ? [] : ['folder = ?']),
     ...(prefix === undefined ? [] : ['id >= ?']),
     ...(upper === undefined ? [] : ['id < ?']),
-    ...(open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL OR offers IS NOT NULL)'] : []),
+    ...(workAt === undefined ? [] : ['work_at <= ?']),
+    ...(waits ? ['waits IS NOT NULL'] : []),
     ...(after ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
   ]
-  const values = [folder, prefix, upper, ...(after ? [after.activity, after.activity, after.id] : [])].filter(
+  const values = [folder, prefix, upper, workAt, ...(after ? [after.activity, after.activity, after.id] : [])].filter(
     (value) => value !== undefined,
   )
   return {
-    sql: `SELECT ${columns} FROM conversations WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`,
+    // Conversations with work are found by their own index and then sorted: they are few, also where thousands of turns wait.
+    sql: `SELECT ${columns} FROM conversations${workAt === undefined ? '' : ' INDEXED BY conversations_with_work'}
+      WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`,
     values,
   }
 }
@@ -51,7 +57,7 @@ function firstAfter(prefix: string): string | undefined {
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) // 0xd800 to 0xdfff are surrogates
 }
 
-export function createLister(database: Database) {
+export function createLister(database: Database, clock: Clock) {
   const statements = new Map<string, Statement<ConversationRow>>()
   const byId = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ? AND deleted_at IS NULL')
   const nested = database.readStatement('SELECT 1 FROM conversations WHERE deleted_at IS NULL AND folder > ? AND folder < ? LIMIT 1')
@@ -68,11 +74,11 @@ export function createLister(database: Database) {
   /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
   const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
 
-  function filterOf({ plain, open, prefix = '' }: ListQuery): ListFilter {
+  function filterOf({ plain, open, waits, prefix = '' }: ListQuery): ListFilter {
     if (!prefix.isWellFormed()) return { folder: prefix } // no id begins with half of a surrogate pair
     const place = plain ? { folder: '' } : isFolder(prefix) ? { folder: prefix } : {}
     const begin = prefix === '' || place.folder === prefix ? {} : { prefix }
-    return { ...place, ...begin, ...(open && { open }) }
+    return { ...place, ...begin, ...(open && { workAt: clock.now() }), ...(waits && { waits }) }
   }
 
   return async (query: ListQuery): Promise<ConversationPage> => {

@@ -8,7 +8,7 @@ import { createOwner } from '../../../agent/conversation/owner.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import { LEASE_MS } from '../../../ports/store.ts'
 import { prompt } from '../../../testing/blocks.ts'
-import { accepted, appended, closed, folded, journalOf, opened, owner } from '../../../testing/conformance/store-fixture.ts'
+import { accepted, appended, closed, folded, journalOf, opened, owner, waitingTurn } from '../../../testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
@@ -52,7 +52,15 @@ function look<T>(file: string, sql: string): T {
 
 it('released steps are never changed: files of users depend on them', () => {
   const hashes = migrations.map((step) => createHash('sha256').update(step).digest('hex').slice(0, 16))
-  expect(hashes).toEqual(['6df3d35c8ee27992', 'd6257a07d682b888', 'da54f99c78e6a20b', '5604f7ffa7680801', '199ec3c6de9cf951', '1e6fed8a7504050e'])
+  expect(hashes).toEqual([
+    '6df3d35c8ee27992',
+    'd6257a07d682b888',
+    'da54f99c78e6a20b',
+    '5604f7ffa7680801',
+    '199ec3c6de9cf951',
+    '1e6fed8a7504050e',
+    'aedfed39fa59cb3b',
+  ])
 })
 
 const turn = [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2)]
@@ -88,6 +96,20 @@ it('migrates a file of the first version: finds its waiting followups and keeps 
   const reopened = await open(file)
   expect((await reopened.list({ open: true })).conversations).toHaveLength(3)
   await reopened.close()
+})
+
+it('a turn that an older version opened is open work after the migration, also when that version still writes to the file', async () => {
+  const file = firstVersion('open.db', { c1: turn.slice(0, 2), c2: turn })
+  edit(file, "UPDATE conversations SET open_turn = 't1' WHERE id = 'c1'")
+  const store = await open(file)
+  const listed = async () => (await store.list({ open: true })).conversations.map(({ conversationId }) => conversationId).toSorted()
+  expect(await listed()).toEqual(['c1'])
+  edit(file, "UPDATE conversations SET open_turn = 't2' WHERE id = 'c2'") // the columns that version 5 writes
+  expect(await listed()).toEqual(['c1', 'c2'])
+  const claim = await store.claim('c1', owner('a'))
+  await store.append(claim, [waitingTurn('t1', 3, [{ wait_id: 'w1', kind: 'approval' }])])
+  expect(await listed()).toEqual(['c2'])
+  await store.close()
 })
 
 it('migrates the other conversations when one is damaged', async () => {

@@ -139,6 +139,17 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_unfinished ON conversations (last_activity_at DESC, id)
     WHERE deleted_at IS NULL AND (open_turn IS NOT NULL OR waiting IS NOT NULL OR offers IS NOT NULL);
   `,
+  // Turns that wait. `work_at` is computed, because a process with an older version of Daybook may still have the file open, and it writes
+  // neither `waits` nor `due_at`. It is '' if there is work now, a time if there is work from then on, and null if there is none.
+  `
+  ALTER TABLE conversations ADD COLUMN waits TEXT;
+  ALTER TABLE conversations ADD COLUMN due_at TEXT;
+  ALTER TABLE conversations ADD COLUMN work_at TEXT GENERATED ALWAYS AS
+    (CASE WHEN offers IS NOT NULL THEN '' WHEN waits IS NOT NULL THEN due_at WHEN open_turn IS NOT NULL OR waiting IS NOT NULL THEN '' END) VIRTUAL;
+  DROP INDEX conversations_unfinished;
+  CREATE INDEX conversations_with_work ON conversations (work_at) WHERE deleted_at IS NULL AND work_at IS NOT NULL;
+  CREATE INDEX conversations_waiting ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND waits IS NOT NULL;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -72,7 +72,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     watch,
 
     head: async (conversationId) => conversations.head(conversationId),
-    list: createLister(database),
+    list: createLister(database, clock),
 
     exportBundle: (conversationId) =>
       retryMissingBlob(async () => {
