@@ -120,7 +120,11 @@ export type {
   SystemFingerprint,
   TurnClosed,
   TurnOpened,
+  TurnResumed,
+  TurnWaiting,
   Usage,
+  Wait,
+  WaitKind,
 } from './timeline/change.ts'
 export { type TimelinePayload, toPayload } from './timeline/payload.ts'
 export {
