@@ -12,7 +12,9 @@ if (major < 24) {
     if (error.code !== 'EPIPE') throw error // the reader closed the pipe, as in `daybook export … | head`
   })
   process.emitWarning = (warning, options, ...more) => {
-    if (Object(options).code !== 'MODULE_TYPELESS_PACKAGE_JSON') warn.call(process, warning, options, ...more) // daybook.config.ts may be in a folder without a package.json
+    if (Object(options).code === 'MODULE_TYPELESS_PACKAGE_JSON') return // daybook.config.ts may be in a folder without a package.json
+    if (String(warning).startsWith('stripTypeScriptTypes')) return // it only helps to find the place of a syntax error
+    warn.call(process, warning, options, ...more)
   }
   import('node:fs')
     .then((fs) => {

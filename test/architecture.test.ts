@@ -68,7 +68,7 @@ function forbiddenImports(sources: readonly Source[]): readonly string[] {
 
 /**
  * Imports that `mayImport` does not cover: imports by the public name of the package, and imports with a computed name. Only
- * `cli/agent-module.ts` may compute names, because it loads files of the user.
+ * `cli/modules/load-module.ts` may compute names, because it loads files of the user.
  */
 function indirectImports({ path, text }: Source): readonly string[] {
   const code = withoutComments(text)
@@ -76,7 +76,7 @@ function indirectImports({ path, text }: Source): readonly string[] {
     ([, name]) => name as string,
   )
   const computed =
-    path === 'cli/agent-module.ts'
+    path === 'cli/modules/load-module.ts'
       ? []
       : [...code.matchAll(/\bimport\((?!\s*(?:'[^']*'|"[^"]*"|`[^`$]*`)\s*[,)])/g)].map(() => 'a computed name')
   return [...packageNames, ...computed]

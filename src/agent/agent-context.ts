@@ -68,7 +68,8 @@ export interface Problem {
 const HOOK_TIMEOUT_MS = 10_000
 const ANNOUNCE_TIMEOUT_MS = 1_000 // only one second, because the round waits for the function `announce` of the application
 
-export function createAgentContext(parts: AgentParts): AgentContext {
+/** `hub` is the hub of the agent whose parts are replaced. A new agent gets a new hub. */
+export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts
   const { onEntry, onProblem } = safeCallbacks(parts)
   const settings = agentSettings(parts.settings)
@@ -88,7 +89,7 @@ export function createAgentContext(parts: AgentParts): AgentContext {
     clock,
     hosting,
     workspaces,
-    hub: createEventHub((error) => onProblem({ where: 'listener', error })),
+    hub: hub ?? createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
     toolbox,
     system: createSystemPrompt({ tools, ...texts }, count),

@@ -1,6 +1,5 @@
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
-import { checkOptions, group } from '../core/options.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DocumentReader } from '../ports/documents.ts'
@@ -12,8 +11,7 @@ import type { Workspaces } from '../ports/workspace.ts'
 import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { Tool } from '../tools/tool.ts'
-import { createAgentContext, type Models, type Problem } from './agent-context.ts'
-import { agentPartRules } from './agent-options.ts'
+import type { Models, Problem } from './agent-context.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { createAdmission } from './conversation/admission.ts'
 import type { Inbox, NewEvent } from './conversation/inbox.ts'
@@ -37,6 +35,7 @@ import {
   type SteerOptions,
 } from './message.ts'
 import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recover.ts'
+import { createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
 import type { AgentSettings } from './settings.ts'
 import type { BuiltInOptions } from './tools.ts'
 import type { TurnResult } from './turn/finish.ts'
@@ -123,14 +122,14 @@ export interface Agent {
   close(): Promise<void>
 }
 
-export function createAgentFrom(parts: AgentParts): Agent {
-  checkOptions('createAgentFrom', parts, group('an object with the parts of an agent', agentPartRules))
-  const { store, clock, hosting, workspaces, documents, attachments: policy = {}, bookkeeping = noBookkeeping } = parts
-  const context = createAgentContext(parts)
-  const { hub, onProblem } = context
+/** `onReplaceable` gets a function that replaces the parts of the agent while it runs. */
+export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: ReplaceParts) => void): Agent {
+  const current = createCurrentParts(parts, onReplaceable)
+  const { store, clock, hosting, workspaces, documents, bookkeeping = noBookkeeping } = parts
+  const { hub, onProblem } = current().context
   const owner = createOwner(clock)
-  const admission = createAdmission({ store, documents, policy, onProblem })
-  const conversations = createRunningConversations(context, owner)
+  const admission = createAdmission({ store, documents, policy: () => current().parts.attachments ?? {}, onProblem })
+  const conversations = createRunningConversations(() => current().context, owner)
   const deletion = createDeletion({
     store,
     owner,
@@ -276,7 +275,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       owner,
       hosting,
       workspaces,
-      agentParts: parts,
+      agentParts: () => current().parts,
       bookkeeping,
       publishEntry: (conversationId, event) => hub.publish(conversationId, event),
       deletion,

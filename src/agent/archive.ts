@@ -90,7 +90,7 @@ interface ArchiveParts {
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   /** The agent's tools and texts. `prompt` uses them to render a recorded prompt again. */
-  readonly agentParts: ReplayParts
+  agentParts(): ReplayParts
   readonly bookkeeping: Bookkeeping
   publishEntry(key: string, event: EntryEvent): void
   readonly deletion: Deletion
@@ -206,11 +206,11 @@ export function createArchive(parts: ArchiveParts): Archive {
     async prompt(key, turnId, iteration) {
       await head(key)
       const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because turns do not need this module
-      return promptView(store, key, { turnId, iteration }, { ...agentParts, ...(workspaces && { workspaces }) })
+      return promptView(store, key, { turnId, iteration }, { ...agentParts(), ...(workspaces && { workspaces }) })
     },
     async usage(key) {
       await head(key)
-      return readUsageReport(store, key, bookkeeping, agentParts.tokens ?? roughTokens)
+      return readUsageReport(store, key, bookkeeping, agentParts().tokens ?? roughTokens)
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)

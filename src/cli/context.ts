@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '../client/client.ts'
 import { type EffectiveSettings, effectiveSettings, environmentLayer, fileLayer, type Settings, type SettingsLayer } from '../config.ts'
-import { errorMessage } from '../core/failure.ts'
 import { openArchive } from '../wiring/agent.ts'
 import { type AgentDefinition, defineAgent, definitionLayer } from '../wiring/define-agent.ts'
-import { importConfiguration, loadAgentModule } from './agent-module.ts'
 import { type ConversationClient, localConversationClient, remoteConversationClient } from './conversation-client.ts'
+import { importConfiguration, loadAgentModule } from './modules/agent-module.ts'
+import { createLoad, type ModuleLoad } from './modules/load-module.ts'
 import { type Style, styleFor, type Terminal } from './terminal.ts'
+
+/** The settings of a command that runs an agent. */
+export type SettingsWithAgent = Omit<Settings, 'agent'> & { readonly agent?: AgentDefinition }
 
 /** The objects and functions that every command uses. */
 export interface CommandContext {
@@ -21,9 +24,10 @@ export interface CommandContext {
   settings(more?: SettingsLayer['values']): Promise<Settings>
   /**
    * Like `settings`, but `agent` is the loaded agent and no longer the path of its module. Commands that run an agent use it, so that the
-   * other commands work even if the module has an error. With the setting `server`, no module is loaded.
+   * other commands work even if the module has an error. With the setting `server`, no module is loaded. `load` collects the files that
+   * are imported.
    */
-  settingsWithAgent(more?: SettingsLayer['values']): Promise<Omit<Settings, 'agent'> & { readonly agent?: AgentDefinition }>
+  settingsWithAgent(more?: SettingsLayer['values'], load?: ModuleLoad): Promise<SettingsWithAgent>
   /**
    * Opens the conversations of the local data folder or of a server, calls `use`, and closes them. With `create`, a missing data folder is
    * created.
@@ -35,19 +39,16 @@ const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
 
 /** `given` has settings of a program that calls `main` in its own code. They win over flags. */
 export function createContext(terminal: Terminal, flags: () => SettingsLayer['values'], given: SettingsLayer['values']): CommandContext {
-  async function fromFile(): Promise<readonly SettingsLayer[]> {
+  async function fromFile(load: ModuleLoad): Promise<readonly SettingsLayer[]> {
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))
     if (file === undefined) return []
-    const exported = await importConfiguration(join(terminal.folder, file)).catch((error: unknown) => {
-      throw new RangeError(`${file} can not be read: ${errorMessage(error)}`, { cause: error })
-    })
-    return [fileLayer(file, exported)]
+    return [fileLayer(file, await importConfiguration(join(terminal.folder, file), terminal.folder, load))]
   }
-  const layers = async (more: SettingsLayer['values'] = {}): Promise<readonly SettingsLayer[]> => [
+  const layers = async (more: SettingsLayer['values'] = {}, load = createLoad()): Promise<readonly SettingsLayer[]> => [
     { origin: 'given', values: given },
     { origin: 'flag', values: { ...flags(), ...more } },
     environmentLayer(terminal.environment),
-    ...(await fromFile()),
+    ...(await fromFile(load)),
   ]
   const settingsWithOrigins: CommandContext['settingsWithOrigins'] = async (more) => effectiveSettings(await layers(more))
 
@@ -56,11 +57,11 @@ export function createContext(terminal: Terminal, flags: () => SettingsLayer['va
     style: styleFor(terminal.output, terminal.environment),
     settingsWithOrigins,
     settings: async (more) => (await settingsWithOrigins(more)).settings,
-    async settingsWithAgent(more) {
-      const given = await layers(more)
+    async settingsWithAgent(more, load = createLoad()) {
+      const given = await layers(more, load)
       const { agent: chosen, ...settings } = effectiveSettings(given).settings
       if (chosen === undefined || settings.server !== undefined) return settings
-      const agent = typeof chosen === 'string' ? await loadAgentModule(chosen, terminal.folder) : defineAgent(chosen)
+      const agent = typeof chosen === 'string' ? await loadAgentModule(chosen, terminal.folder, load) : defineAgent(chosen)
       const origin = typeof chosen === 'string' ? chosen : 'agent'
       return { ...effectiveSettings([...given, definitionLayer(origin, agent)]).settings, agent }
     },

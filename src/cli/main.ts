@@ -21,6 +21,7 @@ import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
 import { upgradeCommand } from './commands/upgrade.ts'
 import { type CommandContext, createContext } from './context.ts'
+import { devCommand } from './dev/dev.ts'
 import { describeError } from './errors.ts'
 import { folderName } from './options.ts'
 import { printLine, processTerminal, type Terminal } from './terminal.ts'
@@ -62,6 +63,7 @@ export async function main(
     chatCommand(context),
     runCommand(context, exit),
     serveCommand(context),
+    devCommand(context),
     listCommand(context),
     filesCommand(context),
     forkCommand(context),

@@ -13,6 +13,7 @@ import { agentOptions } from '../agent/agent-options.ts'
 import { type Archive, createArchive } from '../agent/archive.ts'
 import { createOwner } from '../agent/conversation/owner.ts'
 import { createDeletion } from '../agent/deletion.ts'
+import type { ReplaceParts } from '../agent/replaceable-parts.ts'
 import { type Replayed, replay as replayFrom } from '../agent/replay/replay.ts'
 import type { RecordedStore, ReplayParts } from '../agent/replay/setup.ts'
 import type { AgentSettings } from '../agent/settings.ts'
@@ -116,40 +117,67 @@ type AgentConfiguration = StoreSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
   Partial<Pick<Settings, 'browser'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
 
-/** Opens the agent that the settings describe. `close` closes the agent, its store, its readers of documents and pages, and its renderer. */
+/** An agent and what it was opened with. */
+export interface OpenAgent {
+  readonly agent: Agent
+  /**
+   * Replaces the model, the tools, the texts and the limits by those of new settings. Running turns end with the old ones. The store, the
+   * sandbox and the renderer stay.
+   */
+  reload(settings: AgentConfiguration): Promise<void>
+  /** Closes the agent, its store, its readers of documents and pages, and its renderer. */
+  close(): Promise<void>
+}
+
+/** Opens the agent that the settings describe. */
 export async function openAgent(
   settings: AgentConfiguration,
   { exitGraceMs = 0, environment = process.env, ...options }: OpenOptions = {},
-): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
+): Promise<OpenAgent> {
   const documents = createPdfReader()
   const rendering = openRenderer(settings)
-  const { model: _, settings: own, ...definition } = definitionOf(settings)
-  const model = modelOf(settings.model, documents)
-  const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
+  const closers = [() => documents.close(), () => rendering.close()]
+  const firstParts = await definedParts(settings)
   const [store, sandbox] = await Promise.all([openStore(settings), options.sandbox ?? openSandbox(settings)])
-  const agent = createAgentFrom({
-    bookkeeping,
-    ...definition,
-    ...options,
-    tools: web.tools,
-    model,
-    store,
-    clock: createSystemClock(),
-    workspaces: await openWorkspaces(settings, store.blobs),
-    hosting: openHosting(settings, store.blobs),
-    documents,
-    ...(sandbox && { sandbox }),
-    builtIn: { rendering, ...definition.builtIn },
-    ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
-    settings: { exitGraceMs, ...agentSettings(settings, own) },
-  })
+  const withSandbox = sandbox && { sandbox }
+
+  /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
+  async function definedParts(settings: AgentConfiguration) {
+    const { model: _, settings: own, ...definition } = definitionOf(settings)
+    const model = modelOf(settings.model, documents)
+    const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
+    closers.push(() => web.close())
+    return {
+      ...definition,
+      ...options,
+      tools: web.tools,
+      model,
+      builtIn: { rendering, ...definition.builtIn },
+      ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
+      settings: { exitGraceMs, ...agentSettings(settings, own) },
+    }
+  }
+
+  const replace = Promise.withResolvers<ReplaceParts>()
+  const agent = createAgentFrom(
+    {
+      bookkeeping,
+      ...firstParts,
+      ...withSandbox,
+      store,
+      clock: createSystemClock(),
+      workspaces: await openWorkspaces(settings, store.blobs),
+      hosting: openHosting(settings, store.blobs),
+      documents,
+    },
+    replace.resolve,
+  )
   return {
     agent,
+    reload: async (changed) => (await replace.promise)({ ...(await definedParts(changed)), ...withSandbox }),
     async close() {
       await agent.close()
-      await documents.close()
-      await rendering.close()
-      await web.close()
+      for (const close of closers) await close()
       await store.close()
     },
   }
@@ -174,7 +202,7 @@ export async function openArchive(
     owner,
     hosting,
     workspaces,
-    agentParts: { settings: agentSettings(settings), builtIn: { rendering: openRenderer(settings) } },
+    agentParts: () => ({ settings: agentSettings(settings), builtIn: { rendering: openRenderer(settings) } }),
     bookkeeping,
     publishEntry: () => {}, // this process has no followers
     deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),

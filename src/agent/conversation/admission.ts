@@ -37,7 +37,7 @@ export interface AdmittedMessage {
 interface AdmissionParts {
   readonly store: Pick<ConversationStore, 'blobs' | 'releaseBlobs'>
   readonly documents: DocumentReader | undefined
-  readonly policy: AttachmentPolicy
+  policy(): AttachmentPolicy
   onProblem(problem: Problem): void
 }
 
@@ -66,7 +66,7 @@ export function createAdmission({ store, documents, policy, onProblem }: Admissi
         blobs: store.blobs,
         releaseBlobs,
         documents: documents && forUser(documents, userKey(parseConversationKey(conversationId).scope)),
-        policy,
+        policy: policy(),
         report,
       })
       const releaseWritten = async () => {

@@ -38,7 +38,7 @@ function createContext(replies: readonly string[]) {
     onEntry: undefined,
     onProblem: () => {},
   }
-  const conversations = createRunningConversations(context, createOwner(clock))
+  const conversations = createRunningConversations(() => context, createOwner(clock))
   return { ...context, hub, conversations, model }
 }
 
@@ -64,7 +64,8 @@ describe('a conversation that has finished', () => {
   it('leaves nothing behind after a failure either', async () => {
     const { conversations, hub, store } = createContext([reply.answer('Clear.')])
     const failing = { ...store, append: () => Promise.reject(new Failure('store.failed', 'the disk is full')) }
-    const board = createRunningConversations({ ...createContext([reply.answer('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 })
+    const failingContext = { ...createContext([reply.answer('x')]), store: failing, hub }
+    const board = createRunningConversations(() => failingContext, { id: 'o', host: 'h', pid: 1 })
     const running = await board.start('c1', message('Rome?'))
     await expect(running?.finished).rejects.toMatchObject({ code: 'store.failed' })
     await expect(running?.firstResult).rejects.toMatchObject({ code: 'store.failed' })
@@ -88,7 +89,7 @@ describe('a conversation that has finished', () => {
     const { store, ...context } = createContext([reply.answer('Two.')])
     const claim: typeof store.claim = (...given) =>
       ++attempts === 1 ? Promise.reject(new Failure('store.failed', 'no')) : store.claim(...given)
-    const board = createRunningConversations({ ...context, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 })
+    const board = createRunningConversations(() => ({ ...context, store: { ...store, claim } }), { id: 'o', host: 'h', pid: 1 })
     const failing = board.start('c1', message('First.'))
     const second = board.deliverOrStart('c1', message('Second.'))
     await expect(failing).rejects.toMatchObject({ code: 'store.failed' })

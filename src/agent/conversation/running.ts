@@ -40,13 +40,14 @@ export interface DeliveryResult {
   readonly known?: true
 }
 
-export function createRunningConversations(agent: AgentContext, owner: Owner): RunningConversations {
+/** `agent` returns the context for the conversations that start now. A running conversation keeps the context that it was started with. */
+export function createRunningConversations(agent: () => AgentContext, owner: Owner): RunningConversations {
   const active = new Map<string, Promise<RunningConversation | undefined>>()
   const excluded = new Map<string, Promise<void>>()
   let closed = false
 
   function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
-    const starting = closed ? Promise.reject(agentClosed()) : startConversation(agent, owner, conversationId, reason)
+    const starting = closed ? Promise.reject(agentClosed()) : startConversation(agent(), owner, conversationId, reason)
     active.set(conversationId, starting)
     const remove = () => void active.delete(conversationId)
     starting.then((running) => (running ? running.finished.then(remove, remove) : remove()), remove)
@@ -65,7 +66,7 @@ export function createRunningConversations(agent: AgentContext, owner: Owner): R
       if (!present) return { running: await start(conversationId, reason) }
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
-        event ??= eventFor(reason, agent.clock)
+        event ??= eventFor(reason, agent().clock)
         const accepted = await running.inbox.accept(event)
         if (accepted) return { running, acceptedEvent: event, ...(accepted === 'known' && { known: true }) }
       }

@@ -5,9 +5,10 @@ import { type CacheBudget, type CacheFinding, defaultCacheBudget, hasHitRate, li
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { bookkeeping } from '../../wiring/agent.ts'
 import { defineAgent } from '../../wiring/define-agent.ts'
-import { loadAgentModule } from '../agent-module.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
+import { loadAgentModule } from '../modules/agent-module.ts'
+import { createLoad } from '../modules/load-module.ts'
 import { wholeNumber, withExamples } from '../options.ts'
 import { columns } from '../table.ts'
 import { plainLine, printLine } from '../terminal.ts'
@@ -31,7 +32,9 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
       const inAgent =
         agent === undefined
           ? []
-          : await lintAgent(async () => (typeof agent === 'string' ? loadAgentModule(agent, context.terminal.folder) : defineAgent(agent)))
+          : await lintAgent(async () =>
+              typeof agent === 'string' ? loadAgentModule(agent, context.terminal.folder, createLoad()) : defineAgent(agent),
+            )
       const inConversation = id === undefined ? [] : await lintConversation(context, id, budget)
       const findings = [...inAgent, ...inConversation]
       const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import type { ServerSettings } from '../../server/settings.ts'
-import { openAgent } from '../../wiring/agent.ts'
-import type { CommandContext } from '../context.ts'
+import { type OpenAgent, openAgent } from '../../wiring/agent.ts'
+import type { CommandContext, SettingsWithAgent } from '../context.ts'
 import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
@@ -26,7 +26,12 @@ export function serveCommand(context: CommandContext): Command {
   ])
 }
 
-async function serveUntilSignal({ terminal, style }: CommandContext, settings: Settings): Promise<void> {
+/** Serves the agent of the settings until a signal ends the process. `onListening` is called when the server accepts requests. */
+export async function serveUntilSignal(
+  { terminal, style }: CommandContext,
+  settings: SettingsWithAgent,
+  onListening: (opened: OpenAgent) => void = () => {},
+): Promise<void> {
   const { createLog, createMetrics, metricsHelp, observe, serve } = await import('../../server/index.ts')
   const metrics = createMetrics(metricsHelp)
   const now = () => new Date().toISOString()
@@ -34,11 +39,12 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
   const log: typeof logAll = (level, ...rest) => {
     if (levels.indexOf(level) >= levels.indexOf(settings.logLevel)) logAll(level, ...rest)
   }
-  const { agent, close } = await openAgent(settings, {
+  const opened = await openAgent(settings, {
     exitGraceMs,
     ...observe(metrics),
     onProblem: ({ where, error }) => log('error', where, { error }),
   })
+  const { agent, close } = opened
   const signal = Promise.withResolvers<void>()
   const stopListening = terminal.onSignal(() => signal.resolve())
   try {
@@ -54,6 +60,7 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name
     const data = settings.store === 'memory' ? 'in memory' : settings.data
     printLine(terminal, style.dim(`model ${model} · data ${data} · Ctrl-C stops the server`))
+    onListening(opened)
     await signal.promise
     printLine(terminal, style.dim('finishing the running turns; press Ctrl-C again to stop at once'))
     stopListening()
@@ -64,7 +71,7 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
   }
 }
 
-async function serverSettings({ host, port, auth, origins, userThinking }: Settings): Promise<ServerSettings> {
+async function serverSettings({ host, port, auth, origins, userThinking }: Omit<Settings, 'agent'>): Promise<ServerSettings> {
   const { defaultServerSettings } = await import('../../server/settings.ts')
   const keys = [
     ...(auth.secret === undefined ? [] : [{ kind: 'HS256', secret: auth.secret } as const]),

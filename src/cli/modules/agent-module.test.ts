@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
+import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -10,7 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => line.remove())
 
-const source = (name: string) => pathToFileURL(join(import.meta.dirname, '..', name)).href
+const source = (name: string) => pathToFileURL(join(import.meta.dirname, '../..', name)).href
 
 /** A module with an agent that has one tool, and a model that calls it and tells its result. */
 const agentModule = (name: string, answer = 'It is a seven.') => `
@@ -71,7 +71,7 @@ it.each([
   ['that does not exist', undefined, 'there is no such file'],
   ['without an agent', 'export const other = 1', 'agent.mjs must export `agent`'],
   ['with a wrong option', 'export const agent = { tool: [] }', 'defineAgent: there is no option `tool`'],
-  ['that throws', '\n\nthrow new Error("no key")', 'cannot load ./agent.mjs: no key (line 3)'],
+  ['that throws', '\n\nthrow new Error("no key")', 'cannot load ./agent.mjs: no key'],
   ['with a wrong syntax', '\nexport const agent = {', 'cannot load ./agent.mjs: '],
 ])('a module %s gives one line that says so, and other commands work', async (_, text, words) => {
   if (text !== undefined) write('agent.mjs', text)
