@@ -13,6 +13,7 @@ import { exportCommand } from './commands/export.ts'
 import { filesCommand } from './commands/files.ts'
 import { forkCommand } from './commands/fork.ts'
 import { importCommand } from './commands/import.ts'
+import { initCommand } from './commands/init.ts'
 import { listCommand } from './commands/list.ts'
 import { renameCommand } from './commands/rename.ts'
 import { replayCommand } from './commands/replay.ts'
@@ -64,6 +65,7 @@ export async function main(
     runCommand(context, exit),
     serveCommand(context),
     devCommand(context),
+    initCommand(context),
     listCommand(context),
     filesCommand(context),
     forkCommand(context),

@@ -39,6 +39,8 @@ export interface RecordedTurn extends TurnResult {
 /** Options of `createHarness`. Only `replies` is required. */
 export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
   readonly replies: readonly Reply[]
+  /** An agent that `defineAgent` has returned. The scripted model takes the place of its model. Other options win over those of the agent. */
+  readonly agent?: Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> & { readonly model?: unknown }
   readonly store?: ConversationStore
   readonly clock?: FixedClock
   readonly model?: ScriptedModel
@@ -46,7 +48,9 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
 }
 
 /** Creates an agent for tests. The scripted model gives the `replies` in order. */
-export function createHarness({ replies, conversationId = 'c1', ...options }: HarnessOptions): Harness {
+export function createHarness({ replies, conversationId = 'c1', agent: definition = {}, ...more }: HarnessOptions): Harness {
+  const { model: _, ...defined } = definition
+  const options: Omit<HarnessOptions, 'replies' | 'conversationId' | 'agent'> = { ...defined, ...more }
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)

@@ -27,12 +27,13 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
 describe('the package, installed from its tarball into an empty folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'daybook-package-'))
   const home = join(root, 'home')
+  let tarball = ''
   const bin = join(home, 'node_modules', '.bin', 'daybook')
   const daybook = (...args: readonly string[]) => run(bin, args, { cwd: home, env: environment })
 
   beforeAll(async () => {
     await run('npm', ['pack', '--pack-destination', root], { env: environment })
-    const [tarball = ''] = readdirSync(root).filter((name) => name.endsWith('.tgz'))
+    tarball = readdirSync(root).find((name) => name.endsWith('.tgz')) ?? ''
     mkdirSync(home)
     const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=dev']
     await retried(() => run('npm', ['install', ...quiet, join(root, tarball)], { cwd: home, env: environment, timeout: 150_000 }))
@@ -91,6 +92,17 @@ describe('the package, installed from its tarball into an empty folder', () => {
       server.kill('SIGKILL')
     }
   }, 60_000)
+
+  it('writes a project that installs, passes its own test and has right types', async () => {
+    await daybook('init', 'my-agent')
+    const project = { cwd: join(home, 'my-agent'), env: environment, timeout: 150_000 }
+    await run('npm', ['pkg', 'set', `dependencies.daybook=file:${join(root, tarball)}`], project) // this version may not be published yet
+    const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=optional']
+    await retried(() => run('npm', ['install', ...quiet], project))
+    expect((await run('npm', ['test'], project)).stdout).toMatch(/pass 1\n.*fail 0/s)
+    await run(resolve('node_modules/.bin/tsc'), [], project)
+    expect((await run(join(project.cwd, 'node_modules/.bin/daybook'), ['config'], project)).stdout).toMatch(/^agent +\.\/agent\.ts/m)
+  }, 300_000)
 
   it('says in one line that the version of Node is too old', async () => {
     const older = olderNodes()
