@@ -50,14 +50,25 @@ describe.skipIf(!hasBrowser)('a report as PDF', async () => {
     expect(text).not.toContain('[[S:')
   })
 
-  it('has the same pages again', async () => {
+  it('has the same bytes again', async () => {
     const report = { kind: 'pdf', format: 'markdown', content: reportMarkdown, title: reportTitle } as const
-    const [first, second] = [await render(report), await render(report)]
-    // the browser does not always write the same bytes for the same pages
-    expect([second.pages, poppler('pdftotext', second.bytes)]).toEqual([first.pages, poppler('pdftotext', first.bytes)])
+    const [first, second, third] = [await render(report), await render(report), await render(report)]
+    for (const { bytes } of [second, third]) expect(poppler('pdftotext', bytes)).toBe(poppler('pdftotext', first.bytes))
     expect(poppler('pdfinfo', second.bytes)).toContain('Sat Jan 31')
+    // Rarely, the browser writes other bytes for the same pages. It does not do so twice.
+    const differences = [firstDifference(first.bytes, second.bytes), firstDifference(second.bytes, third.bytes)]
+    if (differences.some((difference) => difference !== 'none')) console.log('two prints of one page differ', differences)
+    expect([...differences, firstDifference(first.bytes, third.bytes)]).toContain('none')
   })
 })
+
+/** The bytes around the first difference. */
+function firstDifference(a: Uint8Array, b: Uint8Array): string {
+  if (Buffer.compare(a, b) === 0) return 'none'
+  const at = a.findIndex((byte, index) => byte !== b[index])
+  const around = (bytes: Uint8Array) => Buffer.from(bytes.subarray(Math.max(0, at - 80), at + 80)).toString('latin1')
+  return `at ${at} of ${a.length} and ${b.length}:\n${around(a)}\n---\n${around(b)}`
+}
 
 describe.skipIf(!hasBrowser)('PDF', () => {
   it('of HTML runs its scripts with the time of the call, and repeatable random numbers', async () => {

@@ -1,10 +1,10 @@
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { Failure } from '../../../core/failure.ts'
 import { createFairQueue } from '../../../core/fair-queue.ts'
 import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
 import { watchMemory } from './memory-limit.ts'
-import { newContext } from './open-page.ts'
+import { type BlankPage, openBlankPage } from './open-page.ts'
 import { printView, renderPdf } from './pdf.ts'
 import { defaultPicture, pictureView, renderPng } from './png.ts'
 import { createWarmBrowser, type WarmBrowser } from './warm-browser.ts'
@@ -33,29 +33,36 @@ export interface BrowserRenderer {
  * memory, its browser is ended.
  */
 export function createBrowserRenderer(executable: string, limits: BrowserLimits): BrowserRenderer {
-  const browsers = [createWarmBrowser(executable, limits), createWarmBrowser(executable, limits)]
+  const browsers = [1, 2].map(() => ({ warm: createWarmBrowser(executable, limits), sparePage: createSparePage() }))
   const enqueue = createFairQueue(browsers, 1)
   let closed = false
   return {
     render: (request) =>
-      enqueue(request.user ?? '', (warm) => {
+      enqueue(request.user ?? '', ({ warm, sparePage }) => {
         if (closed) throw unrenderable('unavailable', 'the renderer is closed')
-        return renderWithin(warm, request, limits)
+        return renderWithin(warm, sparePage, request, limits)
       }),
     async close() {
       closed = true
-      await Promise.all(browsers.map((browser) => browser.end()))
+      await Promise.all(browsers.map(({ warm }) => warm.end()))
     },
   }
 }
 
 /** Renders within the limits. After a failure of the browser itself, the browser is ended, so that the next document starts a new one. */
-async function renderWithin(warm: WarmBrowser, request: RenderRequest, limits: BrowserLimits): Promise<RenderedDocument> {
+async function renderWithin(
+  warm: WarmBrowser,
+  sparePage: SparePage,
+  request: RenderRequest,
+  limits: BrowserLimits,
+): Promise<RenderedDocument> {
   const browser = await warm.get()
   const stop = createStop(browser, request.signal, limits)
-  const rendering = renderIn(browser, request)
+  const rendering = renderIn(browser, request, sparePage)
   try {
-    return await Promise.race([rendering, stop.stopped])
+    const rendered = await Promise.race([rendering, stop.stopped])
+    if (request.kind === 'pdf') sparePage.prepare(browser)
+    return rendered
   } catch (error) {
     rendering.catch(() => {}) // it fails too, when the browser ends
     const known = error instanceof Failure && ['content', 'too_large'].includes(String(error.details.reason))
@@ -110,15 +117,40 @@ function createStop(browser: Browser, signal: AbortSignal | undefined, { timeout
   }
 }
 
-async function renderIn(browser: Browser, request: RenderRequest): Promise<RenderedDocument> {
-  const view = request.kind === 'png' ? pictureView(request.picture ?? defaultPicture) : printView
-  const context = await newContext(browser, view)
+async function renderIn(browser: Browser, request: RenderRequest, sparePage: SparePage): Promise<RenderedDocument> {
+  if (request.kind !== 'png') return renderAndClose(await sparePage.take(browser), (blank) => renderPdf(blank, request))
+  const blank = await openBlankPage(browser, pictureView(request.picture ?? defaultPicture))
+  return renderAndClose(blank, () => renderPng(blank, request))
+}
+
+async function renderAndClose(blank: BlankPage, render: (blank: BlankPage) => Promise<RenderedDocument>): Promise<RenderedDocument> {
   try {
-    return await renderKind(context, request)
+    return await render(blank)
   } finally {
-    await context.close()
+    await blank.context.close()
   }
 }
 
-const renderKind = (context: BrowserContext, request: RenderRequest) =>
-  request.kind === 'png' ? renderPng(context, request) : renderPdf(context, request)
+/** An empty page that was opened ahead, so that the next PDF need not wait for it. */
+interface SparePage {
+  /** An empty page of this browser for a PDF. */
+  take(browser: Browser): Promise<BlankPage>
+  /** Opens the page for the next PDF. */
+  prepare(browser: Browser): void
+}
+
+function createSparePage(): SparePage {
+  let spare: { readonly browser: Browser; readonly opening: Promise<BlankPage | undefined> } | undefined
+  return {
+    async take(browser) {
+      const prepared = spare
+      spare = undefined
+      const blank = prepared?.browser === browser ? await prepared.opening : undefined
+      return blank ?? openBlankPage(browser, printView)
+    },
+    prepare(browser) {
+      if (spare?.browser === browser) return
+      spare = { browser, opening: openBlankPage(browser, printView).catch(() => undefined) } // `take` then opens another page
+    },
+  }
+}

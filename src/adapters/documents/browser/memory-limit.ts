@@ -31,7 +31,7 @@ export function watchMemory(browser: Browser, maxBytes: number, onExceeded: () =
 }
 
 /** The memory that a process shares with no other one. 0 when it has ended or the system does not tell. */
-async function privateBytes(pid: number): Promise<number> {
+export async function privateBytes(pid: number): Promise<number> {
   try {
     const [, resident = '0', shared = '0'] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')
     return (Number(resident) - Number(shared)) * pageBytes

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { MermaidOptions, RenderRequest } from '../../../ports/documents.ts'
 import { type DiagramError, drawDiagrams } from './diagrams.ts'
 import { type DocumentPage, documentPage } from './page-html.ts'
-import { origin, type RequestLog, serveDocument } from './virtual-origin.ts'
+import { createVirtualOrigin, origin, type RequestLog, type VirtualOrigin } from './virtual-origin.ts'
 
 /** A page that shows a document, ready to be printed or photographed. */
 export interface OpenPage {
@@ -22,9 +22,16 @@ export interface PageView {
   readonly mermaid: MermaidOptions
 }
 
-/** Opens a fresh context. Nothing of another document is in it. */
-export const newContext = (browser: Browser, { width, height, scale }: PageView): Promise<BrowserContext> =>
-  browser.newContext({
+/** An empty page in a context of its own. It can show one document. */
+export interface BlankPage {
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly virtualOrigin: VirtualOrigin
+}
+
+/** Opens an empty page in a fresh context. Nothing of another document is in it. */
+export async function openBlankPage(browser: Browser, { width, height, scale }: PageView): Promise<BlankPage> {
+  const context = await browser.newContext({
     viewport: { width, height },
     deviceScaleFactor: scale,
     serviceWorkers: 'block',
@@ -35,13 +42,15 @@ export const newContext = (browser: Browser, { width, height, scale }: PageView)
     colorScheme: 'light',
     permissions: [],
   })
-
-/** Shows a document in a context, and waits until it is loaded, its diagrams are drawn and its scripts have run for a while. */
-export async function openPage(context: BrowserContext, request: RenderRequest, view: PageView): Promise<OpenPage> {
-  const document = await documentPage(request)
   const page = await context.newPage()
-  const requests = await serveDocument(context, page, document.html, request.readAsset)
-  await page.addInitScript(prepareWindow)
+  const [virtualOrigin] = await Promise.all([createVirtualOrigin(context, page), page.addInitScript(prepareWindow)])
+  return { context, page, virtualOrigin }
+}
+
+/** Shows a document in an empty page, and waits until it is loaded, its diagrams are drawn and its scripts have run for a while. */
+export async function showDocument({ page, virtualOrigin }: BlankPage, request: RenderRequest, view: PageView): Promise<OpenPage> {
+  const document = await documentPage(request)
+  virtualOrigin.serve({ html: document.html, readAsset: request.readAsset })
   const usesTimers = document.hasScripts
   const now = new Date(request.now)
   if (usesTimers) {
@@ -55,7 +64,7 @@ export async function openPage(context: BrowserContext, request: RenderRequest, 
     await page.evaluate(settle)
   }
   const diagramErrors = document.hasDiagrams ? await drawDiagrams(page, view.mermaid, usesTimers) : []
-  return { page, document, requests, diagramErrors }
+  return { page, document, requests: virtualOrigin.requests, diagramErrors }
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { BrowserContext } from 'playwright-core'
 import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
-import { type OpenPage, openPage, type PageView } from './open-page.ts'
+import { type BlankPage, type OpenPage, type PageView, showDocument } from './open-page.ts'
 import { isBlank, remarksOf } from './page-checks.ts'
 
 /** The window of a page that is printed: about the width of A4 between the margins. */
@@ -12,28 +11,34 @@ const maxBytes = 100 * 1024 * 1024
 const footer = `<div style="width:100%;text-align:center;font:8pt 'Source Sans 3','DejaVu Sans',Arial,sans-serif;color:#6b7785"><span class="pageNumber"></span> / <span class="totalPages"></span></div>`
 
 /** Prints a document as PDF: A4, with page numbers. A complete HTML document has the margins of its author and no page numbers. */
-export async function renderPdf(context: BrowserContext, request: RenderRequest): Promise<RenderedDocument> {
-  const opened = await openPage(context, request, printView)
+export async function renderPdf(blank: BlankPage, request: RenderRequest): Promise<RenderedDocument> {
+  const opened = await showDocument(blank, request, printView)
   failOnDiagram(opened, request)
   const { page, document } = opened
-  const blank = await isBlank(page)
+  const empty = await isBlank(page)
   const ownPages = document.complete && /@page\b/i.test(document.html.slice(document.html.indexOf('</style>')))
   const bytes = await page.pdf({
-    format: 'A4',
+    ...printOptions(document.complete),
     landscape: request.landscape ?? false,
-    printBackground: true,
-    tagged: true,
-    outline: true,
-    displayHeaderFooter: !document.complete,
-    headerTemplate: '<div></div>',
-    footerTemplate: footer,
-    ...(ownPages ? { preferCSSPageSize: true } : { margin: { top: '25mm', right: '20mm', bottom: '30mm', left: '20mm' } }),
+    ...(ownPages && { preferCSSPageSize: true, margin: {} }),
   })
   if (bytes.length > maxBytes) throw unrenderable('too_large', 'The PDF has more than 100 MiB. Use fewer or smaller images.')
   const pages = countPages(bytes)
   if (pages === 0) throw unrenderable('failed', 'The browser made a PDF without pages.')
-  return { bytes: withFixedValues(bytes, request.now), pages, remarks: remarksOf(opened, blank) }
+  return { bytes: withFixedValues(bytes, request.now), pages, remarks: remarksOf(opened, empty) }
 }
+
+/** The options of the browser for a document on A4 with our margins. */
+export const printOptions = (complete: boolean) => ({
+  format: 'A4',
+  printBackground: true,
+  tagged: true,
+  outline: true,
+  displayHeaderFooter: !complete,
+  headerTemplate: '<div></div>',
+  footerTemplate: footer,
+  margin: { top: '25mm', right: '20mm', bottom: '30mm', left: '20mm' },
+})
 
 /** A document that is one diagram is not made if the diagram has an error. In other documents the diagram is shown as text. */
 export function failOnDiagram({ diagramErrors }: OpenPage, { format }: RenderRequest): void {

@@ -1,7 +1,7 @@
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { PictureOptions, RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
-import { openPage, type PageView } from './open-page.ts'
+import { type BlankPage, type PageView, showDocument } from './open-page.ts'
 import { type Box, remarksOf, visibleBox } from './page-checks.ts'
 import { failOnDiagram } from './pdf.ts'
 
@@ -32,9 +32,9 @@ export const pictureView = ({ width, height, scale, delayMs, baseFolder = '', me
 })
 
 /** Takes a picture of a document. */
-export async function renderPng(context: BrowserContext, request: RenderRequest): Promise<RenderedDocument> {
+export async function renderPng(blank: BlankPage, request: RenderRequest): Promise<RenderedDocument> {
   const options = request.picture ?? defaultPicture
-  const opened = await openPage(context, request, pictureView(options))
+  const opened = await showDocument(blank, request, pictureView(options))
   failOnDiagram(opened, request)
   const { page } = opened
   const transparent = options.background === 'transparent'

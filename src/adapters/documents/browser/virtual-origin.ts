@@ -15,32 +15,41 @@ export interface RequestLog {
 
 const maxListed = 20
 
+/** The document that a page shows, and the files that it uses. */
+export interface ServedDocument {
+  readonly html: string
+  readAsset(path: string): Promise<Uint8Array | undefined>
+}
+
+/** Answers the requests of one context. */
+export interface VirtualOrigin {
+  readonly requests: RequestLog
+  /** Sets the document that the page gets. Before that, all requests fail. */
+  serve(document: ServedDocument): void
+}
+
 /** Answers all requests of a context: with the document, files of the conversation, and the bundled files. All others fail. */
-export async function serveDocument(
-  context: BrowserContext,
-  page: Page,
-  html: string,
-  readAsset: (path: string) => Promise<Uint8Array | undefined>,
-): Promise<RequestLog> {
+export async function createVirtualOrigin(context: BrowserContext, page: Page): Promise<VirtualOrigin> {
   const missing = new Set<string>()
   const refused = new Set<string>()
   const note = (set: Set<string>, address: string) => set.size < maxListed && set.add(address.slice(0, 200))
-  let served = false
+  let document: ServedDocument | undefined
+  let isServed = false
 
   async function answer(route: Route, request: Request): Promise<void> {
     const url = new URL(request.url())
     const isElsewhere = url.origin !== origin || request.method() !== 'GET'
     if (isElsewhere) note(refused, url.origin === 'null' ? url.href : url.host)
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
-      if (served || isElsewhere) return route.abort('aborted') // scripts may not leave the document
-      served = true
-      return route.fulfill({ status: 200, contentType: 'text/html; charset=utf-8', body: html })
+      if (isServed || isElsewhere || !document) return route.abort('aborted') // scripts may not leave the document
+      isServed = true
+      return route.fulfill({ status: 200, contentType: 'text/html; charset=utf-8', body: document.html })
     }
     if (isElsewhere) return route.abort('blockedbyclient')
     const path = decodePath(url.pathname)
     const bundled = path === undefined ? undefined : findBundled(path)
     if (bundled) return route.fulfill({ status: 200, contentType: bundled.mime, body: await readBundled(bundled.file) })
-    const bytes = path === undefined ? undefined : await readAsset(path)
+    const bytes = path === undefined ? undefined : await document?.readAsset(path)
     if (bytes === undefined) {
       if (path !== 'favicon.ico') note(missing, path ?? url.pathname)
       return route.fulfill({ status: 404, contentType: 'text/plain', body: '' })
@@ -57,7 +66,12 @@ export async function serveDocument(
     void socket.close()
   })
   context.on('page', (other) => void (other !== page && other.close()))
-  return { missing, refused }
+  return {
+    requests: { missing, refused },
+    serve(served) {
+      document = served
+    },
+  }
 }
 
 /** The bundled files that were read. They are few and small, and every document needs some of them. */
