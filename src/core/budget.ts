@@ -1,4 +1,4 @@
-import type { Decision, FinalDecision } from './decision/decision.ts'
+import { callsOf, type Decision, type FinalDecision } from './decision/decision.ts'
 import { isObject } from './json.ts'
 import type { InboxEvent } from './timeline/change.ts'
 
@@ -207,7 +207,7 @@ export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; r
 export type WrapUpVerdict =
   | { readonly verdict: 'answer'; readonly decision: FinalDecision }
   /**
-   * The model called an allowed tool, and the tool may run. `wrapUp` has the number of rounds that are left after this call. If no rounds
+   * The model called allowed tools only, and they may run. `wrapUp` has the number of rounds that are left after this call. If no rounds
    * are left, the turn ends after the call with a fixed text as its answer.
    */
   | { readonly verdict: 'call'; readonly wrapUp: WrapUp }
@@ -218,7 +218,7 @@ export type WrapUpVerdict =
 export function checkWrapUp(wrapUp: WrapUp, decision: Decision | undefined): WrapUpVerdict {
   if (decision === undefined) return { verdict: 'stop' }
   if (decision.action !== 'call_tool') return { verdict: 'answer', decision }
-  if (wrapUp.rounds <= 0 || !wrapUp.tools.includes(decision.toolId)) return { verdict: 'stop' }
+  if (wrapUp.rounds <= 0 || !callsOf(decision).every(({ toolId }) => wrapUp.tools.includes(toolId))) return { verdict: 'stop' }
   return { verdict: 'call', wrapUp: spendRound(wrapUp) }
 }
 

@@ -108,6 +108,7 @@ export { type Bundle, parseBundle } from './timeline/bundle.ts'
 export type {
   BlocksAppended,
   BlocksHidden,
+  CallFinished,
   Change,
   InboxEvent,
   InboxEventKind,
@@ -117,6 +118,7 @@ export type {
   ResponseReceived,
   RetriedAttempt,
   ShownFingerprints,
+  StoredOutcome,
   SystemFingerprint,
   TurnClosed,
   TurnOpened,

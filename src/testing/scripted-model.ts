@@ -145,6 +145,13 @@ export const reply = {
     return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
   },
 
+  /** A reply that makes several calls. */
+  calls(calls: readonly (readonly [toolId: string, params?: object])[], more: { notes?: string; thinking?: string } = {}): string {
+    const tool_calls = calls.map(([tool_id, params = {}]) => ({ tool_id, params }))
+    const action = { action: 'call_tool', notes: more.notes ?? '', tool_calls }
+    return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>`
+  },
+
   /** A reply that answers and ends the turn. */
   answer(text: string, more: { followups?: readonly string[]; thinking?: string; action?: 'complete' | 'exit' } = {}): string {
     const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''

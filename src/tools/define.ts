@@ -36,6 +36,11 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    */
   readonly repeatable?: boolean
   /**
+   * True when calls of this tool may run at the same time as other calls. When at least two tools of an agent declare this, the model is
+   * told that it may make several calls in one response. Not allowed together with `exec`.
+   */
+  readonly parallel?: boolean
+  /**
    * How many milliseconds a call may take. After that, `call.signal` is aborted. The tool then has `stopGraceMs` milliseconds (a setting of
    * the agent) to return a result that still counts. Otherwise the call fails with `tool_timeout`.
    */
@@ -74,6 +79,7 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
   }
   if (definition.exec && definition.callableFromCode)
     throw new InvalidOption(where, 'callableFromCode', 'a tool with exec can not be called from code')
+  if (definition.exec && definition.parallel) throw new InvalidOption(where, 'parallel', 'a tool with exec runs alone')
 
   return {
     id,
@@ -82,6 +88,7 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     order: definition.order ?? 'soft',
     strategy: definition.strategy ?? 'exploitation',
     repeatable: definition.repeatable ?? false,
+    ...(definition.parallel && { parallel: true }),
     timeoutMs: definition.timeoutMs,
     exec: definition.exec ?? false,
     ...(definition.callableFromCode && { callableFromCode: true }),
@@ -116,6 +123,7 @@ const definitionRule = group('an object that describes a tool', {
   order: optional(oneOf('hard', 'soft')),
   strategy: optional(oneOf('exploration', 'exploitation', 'neutral')),
   repeatable: optional(flag),
+  parallel: optional(flag),
   timeoutMs: optional(expects('greater than 0 and at most 24 days', isTimerDuration)),
   exec: optional(flag),
   callableFromCode: optional(flag),

@@ -116,7 +116,8 @@ function withoutManagedFlag(value: unknown, depth = 0): unknown {
   )
 }
 
-const createOutcome = (outcome: Outcome): Outcome => Object.assign(Object.create(outcomePrototype), outcome)
+/** Marks an object with the fields of an outcome as an outcome. */
+export const createOutcome = (outcome: Outcome): Outcome => Object.assign(Object.create(outcomePrototype), outcome)
 
 /**
  * The blocks of an outcome, in this order: its `notices`, its `drafts`, its artifacts and its output, then its blocks `after`. The digests
@@ -263,4 +264,14 @@ export function declaredRows(output: unknown): readonly unknown[] | undefined {
     if (isObject(inner) && inner.artifact_type === 'files' && Array.isArray(inner.files)) return inner.files
   }
   return undefined
+}
+
+/**
+ * The code of the rule that a failed call broke, such as `protocol_violation.…`. It is the code of the error itself, or the code of a
+ * notice with `protocol_violation.` before the code of the error. Undefined when the call failed for another reason.
+ */
+export function violationCode({ ok, error, notices }: DeliveredOutcome): string | undefined {
+  if (ok || !error) return undefined
+  if (error.code.startsWith('protocol_violation.')) return error.code
+  return notices?.find(({ code }) => code === `protocol_violation.${error.code}`)?.code
 }

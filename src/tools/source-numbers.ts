@@ -4,6 +4,7 @@ import { isObject, type Json, maximumJsonDepth, omitUndefined, parseJson } from 
 import { mergeSources, type SourcePool, sourceKey } from '../core/sources/pool.ts'
 import { sourceRowsIn } from '../core/sources/rows.ts'
 import { addressOf, type IncomingSource, isWebAddress, parseToolSource, sidOf } from '../core/sources/source.ts'
+import type { Change } from '../core/timeline/change.ts'
 import type { DeliveredOutcome } from './artifacts/deliver.ts'
 import type { Outcome } from './tool.ts'
 
@@ -234,3 +235,22 @@ function sidInPool(row: { readonly [field: string]: unknown }, key: string | und
 function uniqueKey(key: string, taken: ReadonlyMap<string, unknown>): string {
   for (let number = 2, unique = key; ; unique = `${key} (${number++})`) if (!taken.has(unique)) return unique
 }
+
+/**
+ * The outcome with the SIDs that its sources have in this pool. If the pool has got other sources since the tool returned, these SIDs
+ * differ from those in the outcome.
+ */
+export function withCurrentNumbers(outcome: DeliveredOutcome, pool: SourcePool): DeliveredOutcome {
+  const numbers = poolNumbersOf(outcome, pool)
+  const isCurrent = numbers?.sources.every(({ sid }, index) => [sid, undefined].includes(outcome.sources?.[index]?.sid)) ?? true
+  return numbers && !isCurrent ? withPoolNumbers(outcome, numbers) : outcome
+}
+
+/** The change that adds the sources of an outcome to the pool. Empty when the pool has all of them. */
+export function mergeSourcesChange(pool: SourcePool, { sources }: DeliveredOutcome, ts: string): readonly Change[] {
+  if (sources === undefined || sources.length === 0) return noChanges
+  const { pool: merged, changed } = mergeSources(pool, sources)
+  return changed.length === 0 ? noChanges : [{ type: 'sources.merged', ts, rows: changed, next_sid: merged.next_sid }]
+}
+
+const noChanges: readonly Change[] = []

@@ -31,6 +31,11 @@ export interface Tool {
   readonly strategy: Strategy
   /** True when running the tool again with the same idempotency key does no harm. Then the call is repeated after a crash. */
   readonly repeatable: boolean
+  /**
+   * True when a call of the tool may run at the same time as other calls of the response that declare this, too. Other calls of the
+   * response run alone, in the order in which the model wrote them.
+   */
+  readonly parallel?: boolean
   readonly timeoutMs: number | undefined
   /**
    * True when the tool runs the program in the `code` channel. The parameter `contract` lists the files that the program must write. The

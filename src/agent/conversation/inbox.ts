@@ -71,7 +71,7 @@ export interface Inbox {
 
 /** `cancelled` aborts when the agent is closed or the lease was lost. */
 export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortSignal): Inbox {
-  const activities: Activity[] = []
+  const activities = new Set<Activity>()
   const waiters = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
@@ -224,11 +224,10 @@ export interface Activity {
   end(): void
 }
 
-/** Begins an activity. Activities may be nested. Ending an activity also ends the activities that began after it. */
-export function openActivity(open: Activity[] = []): Activity {
+/** Begins an activity and adds it to `open` until it ends. Several activities may run at the same time, and each ends by itself. */
+export function openActivity(open = new Set<Activity>()): Activity {
   const controller = new AbortController()
   const { signal } = controller
-  const depth = open.length
   let stopped: (() => void) | undefined
   const activity: Activity = {
     signal,
@@ -241,10 +240,8 @@ export function openActivity(open: Activity[] = []): Activity {
       stopped = callback
       if (signal.aborted) callback()
     },
-    end() {
-      while (open.length > depth) open.pop()
-    },
+    end: () => void open.delete(activity),
   }
-  open.push(activity)
+  open.add(activity)
   return activity
 }

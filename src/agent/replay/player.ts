@@ -5,7 +5,7 @@ import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
 import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
-import type { Recording } from './recording.ts'
+import { isSkipped, type Recording } from './recording.ts'
 
 /**
  * Plays the entries of a recorded turn to the present code. It takes the place of the store, the models and the tools. Events and
@@ -25,8 +25,8 @@ export interface Player {
    * long. Undefined when the recording has no model call at this point, which is a divergence.
    */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
-  /** The outcome of the running tool call. Undefined when the recording ends before the tool call has a result. */
-  recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
+  /** The outcome of a running tool call. Undefined when the recording ends before the tool call has a result. */
+  recordedOutcome(callId: string): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
   /** Events and withdrawals that the recording has before the next entry of the turn itself. */
   dueEvents(): readonly Arrival[]
   /**
@@ -62,7 +62,7 @@ export function createPlayer(
   const isClosed = entries.at(-1)?.change.type === 'turn.closed'
   let cursor = 0
   let divergence: Divergence | undefined
-  let call: string | undefined
+  let calls: readonly string[] = [] // the calls without a result, in order
 
   const isArrival = (entry: Entry | undefined) =>
     entry !== undefined && (entry.change.type === 'event.accepted' || withdrawals.has(entry.seq))
@@ -90,7 +90,7 @@ export function createPlayer(
     if (following === undefined) return []
     if (following.type === 'response.received')
       return takeUntil(cursor + withdrawnBeforeCall(entries.slice(cursor, nextIndex()), withdrawals))
-    if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
+    if (calls[0] !== undefined && !neverStarted(resultEntry(entries, cursor, calls[0]))) return []
     // The recorded turn committed the response alone, before its blocks. When it committed the blocks, it had seen all events that arrived
     // between the two commits.
     if (entries[cursor - 1]?.change.type === 'response.received') return takeUntil(nextIndex())
@@ -129,21 +129,24 @@ export function createPlayer(
 
   return {
     openingEvents: takeIdleEvents,
-    append(changes) {
+    append(made) {
       if (divergence) throw new DivergenceError()
+      const changes = made.some(isSkipped) ? made.filter((change) => !isSkipped(change)) : made
       const [first] = changes
-      if (first?.type === 'event.accepted' || isWithdrawn(first, entries[cursor])) return takeUntil(cursor + 1)
-      if (call !== undefined) {
-        const result = resultEntry(entries, cursor, call)
+      if (!first) return []
+      if (first.type === 'event.accepted' || isWithdrawn(first, entries[cursor])) return takeUntil(cursor + 1)
+      if (calls[0] !== undefined) {
+        const result = resultEntry(entries, cursor, calls[0])
         if (result) {
-          call = undefined
+          calls = calls.slice(1)
           return [...takeUntil(entries.indexOf(result) + 1), ...takeIdleEvents()]
         }
       }
       // the recorded turn was not closed: its process died, or the turn is still running
       if (!next() && !isClosed) throw new DivergenceError()
       const recorded = compareAll(changes)
-      call = pendingCall(recorded) ?? call
+      const begun = callsIn(recorded)
+      if (begun.length > 0) calls = begun
       return [...recorded, ...takeIdleEvents()]
     },
     recordedResponse(role) {
@@ -155,11 +158,12 @@ export function createPlayer(
         divergence ??= { kind: 'decision', seq: entry.seq, recorded: describeChange(recorded), present: `the model is asked (${role})` }
       return undefined
     },
-    recordedOutcome() {
-      const result = call === undefined ? undefined : resultEntry(entries, cursor, call)
+    recordedOutcome(callId) {
+      const result = resultEntry(entries, cursor, callId)
       if (!result) return undefined
-      const changes = entries.slice(nextIndex(), entries.indexOf(result)).map(({ change }) => change)
-      return { ...outcomeIn(result, call), changes: changes.filter(({ type }) => type === 'blocks.hidden') }
+      const before = entries.slice(nextIndex(), entries.indexOf(result))
+      const changes = before.slice(before.findLastIndex(({ change }) => change.type === 'blocks.appended') + 1).map(({ change }) => change)
+      return { ...outcomeIn(result, callId), changes: changes.filter(({ type }) => type === 'blocks.hidden') }
     },
     dueEvents,
     dueAfterResponse() {
@@ -232,10 +236,9 @@ const MAX_FOLD_ENTRIES = 4
 
 const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])
 
-function pendingCall(recorded: readonly Entry[]): string | undefined {
-  const blocks = recorded.flatMap(blocksOf)
-  return blocks.find(({ type }) => type === 'react.tool.call')?.call_id
-}
+/** The ids of the calls in these entries, in order. */
+const callsIn = (recorded: readonly Entry[]): readonly string[] =>
+  recorded.flatMap(blocksOf).flatMap(({ type, call_id }) => (type === 'react.tool.call' && call_id !== undefined ? [call_id] : []))
 
 /** The entry with the result of a call. It is the last entry of its commit. */
 function resultEntry(entries: readonly Entry[], from: number, call: string): Entry | undefined {

@@ -100,8 +100,8 @@ export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () 
   return {
     ...tool,
     timeoutMs: undefined, // if the tool timed out, the recorded outcome says so
-    async run() {
-      const outcome = player.recordedOutcome()
+    async run(_params, { origin }) {
+      const outcome = player.recordedOutcome(origin.callId)
       if (!outcome) {
         halt()
         return { ok: false }

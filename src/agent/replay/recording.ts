@@ -66,7 +66,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
       open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], withdrawals: new Set(), shown }
     } else if (!open && !precedesTurn(change)) before = undefined
     else if (!open) before ??= timeline
-    if (change.type !== 'call.repeated') open?.entries.push(entry) // in a replay no process dies, so no call is repeated
+    if (!isSkipped(change)) open?.entries.push(entry)
     if (isWithdrawal(change, timeline)) open?.withdrawals.add(seq)
     timeline = applyChange(timeline, change)
     if (change.type === 'response.received' && change.role === undefined) shown = withShownBlocks(shown, change.prompt?.shown)
@@ -78,6 +78,12 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
   }
   if (open) yield recordingOf(open, torn)
 }
+
+/**
+ * Whether a replay does not compare the change. In a replay no process dies, so no call is repeated. The order in which tools return is not
+ * the same, so other calls wait for an earlier one.
+ */
+export const isSkipped = ({ type }: Change): boolean => type === 'call.repeated' || type === 'call.finished'
 
 /**
  * Whether a change belongs to the turn that is opened after this change. Just before `turn.opened`, feedback is inserted into earlier

@@ -22,6 +22,7 @@ const createTestHarness = (replies: readonly Reply[], options: Partial<HarnessOp
 const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }
 const looking = reply.call('weather.today', { city: 'Rome' })
 const blank = action({ action: 'complete' })
+const withAnswer = 'protocol_violation.tool_call_with_final_answer'
 const secondAction = (text: string) =>
   `${reply.answer(text)}<channel:action>${JSON.stringify({ action: 'call_tool', tool_call })}</channel:action>`
 
@@ -43,14 +44,14 @@ describe('an answer and a tool call in one action', () => {
   })
 
   it.each([
-    ['an answer in its channel', `${action({ action: 'complete', tool_calls: [tool_call] })}${answer('It is clear.')}`],
-    ['an answer in the action', action({ action: 'exit', final_answer: 'It is clear.', tool_calls: [tool_call] })],
-    ['another call', action({ action: 'call_tool', tool_call, tool_calls: [tool_call] })],
-  ])('are refused and repaired when the call is in a list beside %s', async (_, broken) => {
+    ['an answer in its channel', `${action({ action: 'complete', tool_calls: [tool_call] })}${answer('It is clear.')}`, withAnswer],
+    ['an answer in the action', action({ action: 'exit', final_answer: 'It is clear.', tool_calls: [tool_call] }), withAnswer],
+    ['another call', action({ action: 'call_tool', tool_call, tool_calls: [tool_call] }), 'protocol_violation.action_schema_error'],
+  ])('are refused and repaired when the call is in a list beside %s', async (_, broken, code) => {
     const harness = createTestHarness([{ text: broken, chunks: 7 }, looking, reply.answer('Clear, 21 degrees.')])
     const turn = await harness.say('Rome?')
     expect([laneText(turn.events, 'answer'), turn.answer]).toEqual(['Clear, 21 degrees.', 'Clear, 21 degrees.'])
-    expect(await codesOf(harness)).toEqual(['protocol_violation.action_schema_error'])
+    expect(await codesOf(harness)).toEqual([code])
     expect((await blockTypes(harness)).filter((type) => type === 'react.tool.call')).toHaveLength(1)
   })
 })

@@ -34,7 +34,8 @@ import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import { readResponseDecision } from './read-decision.ts'
-import { commitCall, runToolCall } from './tool-call.ts'
+import { runSeveralCalls } from './several-calls.ts'
+import { commitCalls, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { needsFacts, refreshAnnouncedFacts } from './workspace.ts'
 
@@ -50,7 +51,7 @@ export type RoundResult =
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { conversation } = turn
   const { inbox } = conversation
-  if (conversation.signal.aborted) return { kind: 'ended', progress: before, end: cancelled }
+  if (conversation.signal.aborted) return { kind: 'ended', progress: before, end: { kind: 'cancelled' } }
   const announced = needsFacts(turn, before) ? await refreshAnnouncedFacts(turn, before) : before
   const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
@@ -117,16 +118,23 @@ async function callTool(
   warnings: readonly Notice[],
 ): Promise<RoundResult> {
   const { toolbox } = turn.agent
+  if (decision.further) {
+    const after = await runSeveralCalls(turn, admitted, { origin, call, decision, warnings })
+    return 'rejected' in after ? rejectResponse(turn, progress, origin, call, after.rejected) : afterCalls(after)
+  }
   const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
   const tool = toolbox.find(decision.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
-  const { params } = checked
   // This timeline has the blocks that the model saw. Since the model was called, only events and titles may have been committed.
   const { timeline } = turn.conversation.ledger
-  await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
-  const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
-  return repairsExhausted(after.repairs) ? ended(after, tooManyViolations) : { kind: 'next', progress: after }
+  const { notes, code } = decision
+  const shown = { origin, toolId: tool.id, params: checked.params, code, warnings: [...warnings, ...checked.warnings] }
+  await commitCalls(turn, { origin, call, notes }, [shown], timeline)
+  return afterCalls(await runToolCall(turn, admitted, { origin, tool, params: checked.params, code, notes }, timeline))
 }
+
+const afterCalls = (progress: Progress): RoundResult =>
+  repairsExhausted(progress.repairs) ? ended(progress, tooManyViolations) : { kind: 'next', progress }
 
 /**
  * Commits the response with notices that tell the model which rules it broke. No tool runs. `kept` is an answer in the response that the
@@ -226,7 +234,6 @@ const exhausted: { readonly [Limit in ReachedLimit]: { readonly exitReason: Exit
 const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
 const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
 
-const cancelled = { kind: 'cancelled' } as const
 /** Ends a turn with a limit of money before its next model call, because the price of a model is not known. */
 export const endUnpriced = (progress: Progress): RoundResult => ended(progress, { exitReason: 'unpriced', fallback: 'unpriced' })
 const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })

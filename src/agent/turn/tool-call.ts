@@ -11,12 +11,10 @@ import {
   type Visibility,
 } from '../../core/block/index.ts'
 import { afterAcceptedRound, afterToolRefusal, remainingRounds } from '../../core/budget.ts'
-import type { CallDecision } from '../../core/decision/decision.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { type PlanAcks, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { mergeSources, type SourcePool } from '../../core/sources/pool.ts'
 import { isInternalFile } from '../../core/timeline/artifacts.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
@@ -24,9 +22,16 @@ import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts
 import { displayParams } from '../../tools/display-params.ts'
 import { withContract } from '../../tools/exec/prepare.ts'
 import { type Invocation, invoke } from '../../tools/invoke.ts'
-import { declaresFiles, failed, mayHoldSources, resultDrafts } from '../../tools/outcome.ts'
+import { declaresFiles, failed, mayHoldSources, resultDrafts, violationCode } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
-import { type PoolNumbers, poolNumbersOf, withParsedSources, withPoolNumbers } from '../../tools/source-numbers.ts'
+import {
+  mergeSourcesChange,
+  type PoolNumbers,
+  poolNumbersOf,
+  withCurrentNumbers,
+  withParsedSources,
+  withPoolNumbers,
+} from '../../tools/source-numbers.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
@@ -35,89 +40,114 @@ import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/c
 import { emitExecEnd, emitExecStart } from './exec-status.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
-import type { TurnWorkspace } from './workspace.ts'
+import { withContext } from './workspace.ts'
 
-/** A tool call that has passed all checks. */
-interface CheckedCall {
-  readonly decision: CallDecision
+/** A tool call that has passed all checks. `origin` has the id of this call. */
+export interface CheckedCall {
+  readonly origin: BlockOrigin
   readonly tool: Tool
   readonly params: JsonObject
-  readonly warnings: readonly Notice[]
+  readonly code: string | undefined
+  /** The notes of the response. */
+  readonly notes: string
 }
 
-type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
+/** A call as its block shows it. `params` are all parameters of the call. They are shortened for the block. */
+export type ShownCall = Pick<CheckedCall, 'origin' | 'params' | 'code'> & { readonly toolId: string; readonly warnings: readonly Notice[] }
 
 /**
- * Commits the response and the call before the tool runs. If the journal has a call without a result, the process died while the tool ran.
- * `seen` is the timeline that the model saw.
+ * Commits the response and its calls before a tool runs. If the journal has a call without a result, the process died while the tool ran.
+ * `seen` is the timeline that the model saw. `finished` are the outcomes of calls that no tool runs for.
  */
-export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, checked: CheckedCall, seen: Timeline): Promise<void> {
+export function commitCalls(
+  turn: Turn,
+  { origin, call, notes }: { readonly origin: BlockOrigin; readonly call: ModelCall; readonly notes: string },
+  calls: readonly ShownCall[],
+  seen: Timeline,
+  finished: readonly Change[] = noChanges,
+): Promise<void> {
   const response = responseChanges(origin, call)
   return turn.conversation.ledger.commit((timeline) => [
     ...response,
-    { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(origin, call, checked, seen)) },
+    { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(origin, call, notes, calls, seen)) },
+    ...finished,
   ])
 }
 
-/**
- * Runs the tool and commits its result. If the agent is closed while the tool runs, no result is committed. The process that resumes the
- * turn then decides whether the tool runs again.
- */
-export async function runToolCall(turn: Turn, progress: Progress, origin: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
-  const { conversation, workspace } = turn
-  const activity = conversation.inbox.beginActivity()
-  emitToolStatus(conversation.live, origin, call, 'tool.started')
-  const exec = call.tool.exec ? emitExecStart(turn, origin) : undefined
-  const running = invokeTool(turn, progress, origin, call, seen, activity)
-  const { outcome: returned, stopped } = running instanceof Promise ? await running : running
-  activity.end()
-  if (exec) {
-    emitExecEnd(turn, origin, exec, returned)
-    await workspace.programRan()
-  }
-  const { outcome, numbers } = numberSources(turn, call.tool.id, returned)
-  workspace.addCall({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
-  emitToolStatus(conversation.live, origin, call, 'tool.ended')
-  return stopped && conversation.signal.aborted ? progress : await commitResult(turn, progress, origin, call.tool.id, outcome, numbers)
+/** Runs the tool of a call and commits the result. */
+export async function runToolCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Progress> {
+  const { outcome, stopped } = await runTool(turn, progress, call, seen)
+  return stopped && turn.conversation.signal.aborted ? progress : commitReturned(turn, progress, call.origin, call.tool.id, outcome, call)
 }
 
-function emitToolStatus(
-  live: LiveFeed,
-  { turnId: turn_id, iteration, callId: call_id }: BlockOrigin,
-  { tool }: ToolRun,
-  status: 'tool.started' | 'tool.ended',
-): void {
+/**
+ * Runs the tool of a call. If the agent is closed while the tool runs, its result must not be committed. The process that resumes the turn
+ * then decides whether the tool runs again.
+ */
+export async function runTool(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Invocation> {
+  const { conversation, workspace } = turn
+  const activity = conversation.inbox.beginActivity()
+  emitToolStatus(conversation.live, call, 'tool.started')
+  const exec = call.tool.exec ? emitExecStart(turn, call.origin) : undefined
+  const running = invokeTool(turn, progress, call, seen, activity)
+  const invocation = running instanceof Promise ? await running : running
+  activity.end()
+  if (exec) {
+    emitExecEnd(turn, call.origin, exec, invocation.outcome)
+    await workspace.programRan()
+  }
+  emitToolStatus(conversation.live, call, 'tool.ended')
+  return invocation
+}
+
+/** Commits the outcome that a tool returned, with the SIDs of its sources. `call` is undefined when its parameters are not known. */
+export function commitReturned(
+  turn: Turn,
+  progress: Progress,
+  origin: BlockOrigin,
+  toolId: string,
+  returned: Outcome,
+  call: CheckedCall | undefined,
+): Promise<Progress> {
+  const { outcome, numbers } = numberSources(turn, toolId, returned)
+  if (call) turn.workspace.addCall({ callId: origin.callId, toolId, description: call.notes, params: call.params, outcome })
+  return commitResult(turn, progress, origin, toolId, outcome, numbers)
+}
+
+function emitToolStatus(live: LiveFeed, { origin, tool }: CheckedCall, status: 'tool.started' | 'tool.ended'): void {
+  const { turnId: turn_id, iteration, callId: call_id } = origin
   live.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
-/** The blocks of a call, in this order: thinking, notes, plan steps whose progress the notes report, program, call, warnings. */
+/** The blocks of a response, in this order: thinking, notes, plan steps whose progress the notes report, and each call with its program. */
 function callDrafts(
   origin: BlockOrigin,
   { response }: ModelCall,
-  { decision, tool, params, warnings }: CheckedCall,
+  notes: string,
+  calls: readonly ShownCall[],
   timeline: Timeline,
 ): readonly Draft[] {
-  const notes = decision.notes.trim()
-  const acks = readRoundAcks(timeline, { notes, toolId: tool.id }, origin)
+  const toolId = calls[0]?.toolId ?? ''
+  const planning = calls.length > 1 && calls.some((call) => call.toolId === 'react.plan')
+  const acks = readRoundAcks(timeline, { notes, toolId: planning ? 'react.plan' : toolId }, origin)
   const drafts: Draft[] = [...thinkingDrafts(origin, response)]
-  if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, tool.id))
+  if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, toolId))
   if (acks) drafts.push(...ackDrafts(origin, acks))
-  if (decision.code !== undefined) drafts.push(toolCodeBlock(origin, decision.code))
-  drafts.push(
-    toolCallBlock(origin, {
-      toolId: tool.id,
-      params: displayParams(tool.id, params, origin),
-      visibility: visibilityOfPatch(tool, params, timeline),
-    }),
-  )
-  for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
+  for (const call of calls) addCallDrafts(drafts, call, timeline)
   if (acks) for (const notice of acks.warnings) drafts.push(noticeBlock(origin, notice))
   return drafts
 }
 
+function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings }: ShownCall, timeline: Timeline): void {
+  if (code !== undefined) drafts.push(toolCodeBlock(origin, code))
+  const visibility = visibilityOfPatch(toolId, params, timeline)
+  drafts.push(toolCallBlock(origin, { toolId, params: displayParams(toolId, params, origin), visibility }))
+  for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
+}
+
 /** Whether users may see the file that a patch changes. Undefined for every other call. */
-function visibilityOfPatch({ id }: Tool, { path }: JsonObject, timeline: Timeline): Visibility | undefined {
-  if (id !== 'react.patch') return undefined
+function visibilityOfPatch(toolId: string, { path }: JsonObject, timeline: Timeline): Visibility | undefined {
+  if (toolId !== 'react.patch') return undefined
   return typeof path === 'string' && !isInternalFile(timeline, path) ? 'external' : 'internal'
 }
 
@@ -132,8 +162,7 @@ function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanA
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
-  origin: BlockOrigin,
-  { tool, params, decision }: ToolRun,
+  { origin, tool, params, code }: CheckedCall,
   seen: Timeline,
   { signal }: Activity,
 ): Invocation | Promise<Invocation> {
@@ -154,7 +183,7 @@ function invokeTool(
       editableTailTokens: agent.settings.editableTailTokens,
     },
     clock: agent.clock,
-    code: decision.code,
+    code,
     scope,
     records,
     workspace: workspace.open,
@@ -165,15 +194,6 @@ function invokeTool(
   const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
   return invoke(prepared, params, call, agent.settings)
 }
-
-/** The exec tool, changed so that it writes the context files before it runs its program. These files then include the call itself. */
-const withContext = (workspace: TurnWorkspace, tool: Tool): Tool => ({
-  ...tool,
-  async run(params, call) {
-    await workspace.writeContext('before program')
-    return tool.run(params, call)
-  },
-})
 
 interface NumberedOutcome {
   readonly outcome: Outcome
@@ -240,34 +260,14 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
   }
 }
 
-/**
- * The code of the rule that a failed call broke, such as `protocol_violation.…`. It is the code of the error itself, or the code of a
- * notice with `protocol_violation.` before the code of the error. Undefined when the call failed for another reason.
- */
-function violationCode({ ok, error, notices }: DeliveredOutcome): string | undefined {
-  if (ok || !error) return undefined
-  if (error.code.startsWith('protocol_violation.')) return error.code
-  return notices?.find(({ code }) => code === `protocol_violation.${error.code}`)?.code
-}
-
 function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, toolId: string, exec: boolean): Promise<void> {
   const { changes = noChanges } = delivered
   return ledger.commit((timeline) => {
     const outcome = isBuiltIn(toolId) || delivered.sources === undefined ? delivered : withCurrentNumbers(delivered, timeline.sources)
     const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, outcome, { toolId, exec })) }
-    const merged = mergeSourcesChange(timeline, outcome, origin.ts)
+    const merged = outcome.sources ? mergeSourcesChange(timeline.sources, outcome, origin.ts) : noChanges
     return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
   })
-}
-
-/**
- * The outcome with the SIDs that its sources have in this pool. If the pool has got other sources since the tool returned, these SIDs
- * differ from those in the outcome.
- */
-function withCurrentNumbers(outcome: DeliveredOutcome, pool: SourcePool): DeliveredOutcome {
-  const numbers = poolNumbersOf(outcome, pool)
-  const isCurrent = numbers?.sources.every(({ sid }, index) => [sid, undefined].includes(outcome.sources?.[index]?.sid)) ?? true
-  return numbers && !isCurrent ? withPoolNumbers(outcome, numbers) : outcome
 }
 
 const noChanges: readonly Change[] = []
@@ -287,13 +287,7 @@ function deliveryTarget({ agent, conversation, workspace }: Turn) {
   }
 }
 
-const unfitResult = failed(
+export const unfitResult = failed(
   'result_unfit',
   'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
 )
-
-function mergeSourcesChange(timeline: Timeline, { sources }: DeliveredOutcome, ts: string): readonly Change[] {
-  if (sources === undefined || sources.length === 0) return noChanges
-  const { pool, changed } = mergeSources(timeline.sources, sources)
-  return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
-}

@@ -8,7 +8,7 @@ import type { Claim } from '../../ports/store.ts'
 import type { Workspace, Workspaces } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
 import { type CallRecord, createCallLog, flushContext, hasContext } from '../../tools/context-files.ts'
-import type { Records } from '../../tools/tool.ts'
+import type { Records, Tool } from '../../tools/tool.ts'
 import type { Problem } from '../agent-context.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import { createAttachmentPlacer } from './attachments.ts'
@@ -233,3 +233,12 @@ async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progres
     throw error
   }
 }
+
+/** The exec tool, changed so that it writes the context files before it runs its program. These files then include the call itself. */
+export const withContext = (workspace: TurnWorkspace, tool: Tool): Tool => ({
+  ...tool,
+  async run(params, call) {
+    await workspace.writeContext('before program')
+    return tool.run(params, call)
+  },
+})

@@ -11,7 +11,10 @@ const objectText = (entries: readonly (readonly [string, string])[]) =>
 const key = fc.constantFrom('path', 'content', '10', '2', 'tool_call', 'params', 'a"b\\', '__proto__', 'é😀', '\n')
 const json = fc.json({ maxDepth: 3, stringUnit: 'grapheme' })
 const object = (value: fc.Arbitrary<string>) => fc.array(fc.tuple(key, value), { maxLength: 6 }).map(objectText)
-const action = object(fc.oneof(json, object(fc.oneof(json, object(json)))))
+const call = object(fc.oneof(json, object(json)))
+const callList = fc.array(fc.oneof(json, call), { maxLength: 4 }).map((calls) => `[${calls.join(' , ')}]`)
+const fields = fc.array(fc.oneof(fc.tuple(key, fc.oneof(json, call)), fc.tuple(fc.constant('tool_calls'), callList)), { maxLength: 6 })
+const action = fields.map(objectText)
 
 describe('keys of an action', () => {
   it('are the same from the fast scan and from the reader', () => {
@@ -48,6 +51,18 @@ describe('keys of an action', () => {
     ['{"action":"call_tool","other":{"deep":[{"twice":1,"twice":2}]}}', false],
   ])('of %s can be taken from the parsed value: %s', (text, enough) => {
     expect(keysOfValue(JSON.parse(text), text)).toEqual(enough ? readActionKeys(text) : undefined)
+  })
+
+  it('of a list of calls are listed for each call', () => {
+    const text =
+      '{"tool_calls":[{"tool_id":"a.b","params":{"10":1,"2":[[{"x":1}]]}},{"tool_id":"c.d"},{"tool_id":"e.f","tool_id":"g.h","params":{"b":1,"a":{"deep":1},"b":2}}]}'
+    expect(parseAction(text)).toMatchObject({
+      keys: {
+        params: [],
+        listed: [['10', '2'], [], ['b', 'a', 'b']],
+        repeated: ['tool_calls[2].tool_id', 'tool_calls[2].params.b'],
+      },
+    })
   })
 
   it('are those of the action, its call and its parameters, not of deeper objects', () => {

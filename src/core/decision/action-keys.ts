@@ -7,9 +7,11 @@ import { createJsonReader } from '../stream/json-reader.ts'
 export interface ActionKeys {
   /** The names of the parameters in the order in which the model wrote them. A name that was written twice is listed twice. */
   readonly params: readonly string[]
+  /** The same for each call in the list `tool_calls`. Undefined when the action has no such list, or only calls without keys. */
+  readonly listed?: readonly (readonly string[])[]
   /**
    * The keys that were written more than once in their object. Keys of the tool call have the prefix `tool_call.`, and parameters have the
-   * prefix `params.`.
+   * prefix `params.`. In a list of calls, the prefix also has the index, for example `tool_calls[1].params.`.
    */
   readonly repeated: readonly string[]
 }
@@ -30,31 +32,50 @@ export function readActionKeys(text: string): ActionKeys {
 }
 
 /**
- * Collects the keys of an action, of its tool call and of the parameters. `add` is called for each key, with the path to it. `depth` is the
- * length of the path, so it is 1 for the keys of the action itself. The list `path` may be longer, but only its first `depth` items are
+ * Collects the keys of an action, of its tool calls and of their parameters. `add` is called for each key, with the path to it. `depth` is
+ * the length of the path, so it is 1 for the keys of the action itself. The list `path` may be longer, but only its first `depth` items are
  * used.
  */
 export function createKeyCollector() {
   const action: string[] = []
   const toolCall: string[] = []
   const params: string[] = []
+  const listed: { readonly call: string[]; readonly params: string[] }[] = []
+
+  function addListed(depth: number, path: readonly (string | number | undefined)[], key: string): void {
+    const index = path[1]
+    if (typeof index !== 'number' || index >= maxListed || depth < 3 || depth > 4) return
+    while (listed.length <= index) listed.push({ call: [], params: [] })
+    if (depth === 3) listed[index]?.call.push(key)
+    else if (path[2] === 'params') listed[index]?.params.push(key)
+  }
+
   return {
     add(depth: number, path: readonly (string | number | undefined)[], key: string): void {
       if (depth === 1) action.push(key)
+      else if (path[0] === 'tool_calls') addListed(depth, path, key)
       else if (path[0] !== 'tool_call') return
       else if (depth === 2) toolCall.push(key)
       else if (depth === 3 && path[1] === 'params') params.push(key)
     },
     keys: (): ActionKeys => ({
       params,
+      ...(listed.length > 0 && { listed: listed.map((call) => call.params) }),
       repeated: [
         ...repeatedNames(action),
         ...repeatedNames(toolCall).map((key) => `tool_call.${key}`),
         ...repeatedNames(params).map((key) => `params.${key}`),
+        ...listed.flatMap((call, index) => [
+          ...repeatedNames(call.call).map((key) => `tool_calls[${index}].${key}`),
+          ...repeatedNames(call.params).map((key) => `tool_calls[${index}].params.${key}`),
+        ]),
       ],
     }),
   }
 }
+
+/** The keys of later calls are not collected, because a response with so many calls is rejected. */
+const maxListed = 64
 
 function repeatedNames(names: readonly string[]): readonly string[] {
   const seen = new Set<string>()

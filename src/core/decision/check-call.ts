@@ -1,7 +1,7 @@
 import type { Notice } from '../block/round.ts'
 import { readContract } from '../contract/contract.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
-import { type CallDecision, describeType } from './decision.ts'
+import { describeType, type RequestedCall } from './decision.ts'
 import { suggestIds } from './edit-distance.ts'
 import {
   checkOrder,
@@ -35,7 +35,7 @@ interface CallIssue {
  * `response.liveOutput` tells whether the user has seen a part of the response. Finding this out may take long, so it is called only if the
  * call is rejected.
  */
-export function checkCall(decision: CallDecision, tools: ToolSignatures, response: ShownResponse = nothingShown): CallCheck {
+export function checkCall(decision: RequestedCall, tools: ToolSignatures, response: ShownResponse = nothingShown): CallCheck {
   const { toolId, code } = decision
   const signature = tools.find(toolId)
   if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, response.liveOutput().showedContent()))
@@ -156,7 +156,7 @@ function notCallableDirectly(toolId: string, shown: boolean): Notice {
   })
 }
 
-function paramsNotObject({ toolId, params }: CallDecision, signature: ToolSignature, shown: boolean): Notice {
+function paramsNotObject({ toolId, params }: RequestedCall, signature: ToolSignature, shown: boolean): Notice {
   return violation('tool_call_invalid', {
     problem: `tool_call.params of "${snippet(toolId)}" must be an object, not ${describeType(params)}.`,
     next: `Send the call again with ${describeUsage(signature)}.`,

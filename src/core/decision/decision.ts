@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
-import { hasCallList, isEmptyCall } from '../stream/deciding-keys.ts'
+import { isEmptyCall } from '../stream/deciding-keys.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-read.ts'
@@ -89,13 +89,26 @@ export function channelText(response: ParsedResponse, name: string): string {
 /** True when the output limit or a content filter cut the response off. */
 export const wasCutOff = ({ finishReason }: ParsedResponse): boolean => finishReason === 'length' || finishReason === 'content_filter'
 
-/** What the model decided in one round: to call a tool or to answer. `readDecision` reads it from a response. */
+/** What the model decided in one round: to call tools or to answer. `readDecision` reads it from a response. */
 export type Decision = CallDecision | FinalDecision
 
-export interface CallDecision {
+/** The decision to call tools. Its own fields are the first call. */
+export interface CallDecision extends RequestedCall {
   readonly action: 'call_tool'
   /** A text for the user. It may also report that steps of the current plan are done. */
   readonly notes: string
+  /** The calls after the first one, in order. Undefined when the response has one call. */
+  readonly further?: readonly RequestedCall[]
+}
+
+/** How many calls one response may have. A response with more is rejected. */
+export const maxCalls = 16
+
+/** All calls of a decision, in order. */
+export const callsOf = (decision: CallDecision): readonly RequestedCall[] => [decision, ...(decision.further ?? [])]
+
+/** A tool call as the model wrote it. */
+export interface RequestedCall {
   readonly toolId: string
   /** The parameters as the model wrote them. `checkCall` decides which of them the tool gets. */
   readonly params: Json
@@ -125,11 +138,18 @@ export interface ActionFields {
   /** The name of the action, trimmed and in lower case. */
   readonly action: string
   readonly notes: string
-  /** The tool call of the action. Undefined when it is missing, null or empty. */
-  readonly toolCall: { readonly toolId: string; readonly params: Json } | undefined
+  /** The tool call of the action, or the first call in its list. Undefined when it is missing, null or empty. */
+  readonly toolCall: WrittenCall | undefined
+  /** The calls of the list `tool_calls`, the first one included. Undefined when the action has no such list. */
+  readonly callList?: readonly WrittenCall[] | undefined
   readonly finalAnswer: string
   readonly followups: readonly string[]
   readonly questions: readonly string[]
+}
+
+interface WrittenCall {
+  readonly toolId: string
+  readonly params: Json
 }
 
 /** The JSON value of an action, the mistakes in its JSON that were repaired, and its keys. */
@@ -152,8 +172,8 @@ export function parseAction(text: string): ParsedAction {
 }
 
 /**
- * Checks the fields of an action. `action`, `notes`, `tool_call` and `final_answer` must have the right types. Followups and questions of a
- * wrong type are dropped. Unknown fields are ignored.
+ * Checks the fields of an action. `action`, `notes`, `tool_call`, `tool_calls` and `final_answer` must have the right types. Followups and
+ * questions of a wrong type are dropped. Unknown fields are ignored.
  */
 export function parseActionFields(
   value: Json,
@@ -164,14 +184,18 @@ export function parseActionFields(
   if (notes !== null && typeof notes !== 'string') return fieldProblem(`"notes" must be a string, not ${describeType(notes)}.`)
   if (answer !== null && typeof answer !== 'string') return fieldProblem(`"final_answer" must be a string, not ${describeType(answer)}.`)
   if (call !== null && !isObject(call)) return fieldProblem(`"tool_call" must be an object or null, not ${describeType(call)}.`)
-  if (value.tool_calls !== undefined && hasCallList(value.tool_calls))
-    return fieldProblem('"tool_calls" is not a field of an action. Send one call in "tool_call".')
+  let toolCall = call === null ? undefined : parseToolCall(call)
+  const listed = value.tool_calls === undefined ? undefined : parseCallList(value.tool_calls)
+  if (typeof listed === 'string') return fieldProblem(listed)
+  if (listed && toolCall) return fieldProblem('Send the calls either in "tool_call" or in "tool_calls", not in both.')
+  if (listed) toolCall = listed[0]
   return {
     ok: true,
     fields: {
       action: action.trim().toLowerCase(),
       notes: notes ?? '',
-      toolCall: call === null ? undefined : parseToolCall(call),
+      toolCall,
+      ...(listed && { callList: listed }),
       finalAnswer: answer ?? '',
       followups: parsePhrases(value.suggested_followups),
       questions: parsePhrases(value.clarification_questions ?? value.questions),
@@ -181,7 +205,17 @@ export function parseActionFields(
 
 const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
-function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
+/** The calls of a list. Undefined when the list has no call. If the list is invalid, returns a text that says why. */
+function parseCallList(list: unknown): readonly WrittenCall[] | string | undefined {
+  if (isEmptyCall(list) || (Array.isArray(list) && list.every(isEmptyCall))) return undefined
+  if (!Array.isArray(list)) return `"tool_calls" must be a list of calls, not ${describeType(list)}. Send one call in "tool_call".`
+  if (list.length > maxCalls) return `"tool_calls" has ${list.length} calls, and one response may have at most ${maxCalls}.`
+  const wrong = list.findIndex((call) => !isObject(call))
+  if (wrong !== -1) return `"tool_calls"[${wrong}] must be an object, not ${describeType(list[wrong])}.`
+  return list.map((call) => parseToolCall(call) ?? { toolId: '', params: {} })
+}
+
+function parseToolCall(call: { readonly [key: string]: unknown }): WrittenCall | undefined {
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
   if (toolId === '' && isEmptyCall(call)) return undefined
   return { toolId, params: (call.params ?? {}) as Json } // the call was parsed from JSON

@@ -3,6 +3,7 @@ import { extractSids, hasReadableText } from '../citations/sids.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { conflictingKeys } from '../stream/deciding-keys.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
+import type { ActionKeys } from './action-keys.ts'
 import {
   type ActionFields,
   channelOf,
@@ -52,7 +53,7 @@ export type DecisionResult =
  * channels of a valid response:
  *
  *   thinking · action · code                calls an exec tool
- *   thinking · action                       calls any other tool
+ *   thinking · action                       calls any other tool, or several tools
  *   thinking · action · answer · followup   ends the turn
  *   thinking · answer                       ends the turn, with a warning
  *   text without any channel                ends the turn, with a warning, if the model was already asked to write channels
@@ -88,7 +89,7 @@ function read(response: ParsedResponse, options: DecisionOptions, warnings: Noti
 
   const parsed = parseAction(text)
   if (!parsed.ok) return refuse(notices.unreadableAction(parsed.error, response, shown))
-  const { params, repeated } = parsed.keys
+  const { repeated } = parsed.keys
   const conflicts = repeated.length > 0 ? conflictingKeys(text) : []
   if (conflicts.length > 0) return refuse(notices.duplicateKey(conflicts, shown))
   const checked = parseActionFields(parsed.value)
@@ -96,7 +97,7 @@ function read(response: ParsedResponse, options: DecisionOptions, warnings: Noti
   if (parsed.repairs.length > 0) warnings.push(notices.actionRepaired(parsed.repairs))
   if (repeated.length > 0) warnings.push(notices.duplicateKeys(repeated))
   const { fields } = checked
-  if (fields.action === 'call_tool') return readCall(response, fields, params, shown)
+  if (fields.action === 'call_tool') return readCall(response, fields, parsed.keys, shown)
   if (fields.action === 'complete' || fields.action === 'exit') return readFinal(response, fields.action, fields, options, warnings)
   if (fields.action === 'clarify' && options.clarify) return readFinal(response, 'exit', fields, options, warnings)
   const allowed = ['call_tool', 'complete', 'exit', ...(options.clarify ? ['clarify'] : [])]
@@ -152,18 +153,24 @@ function readWithoutAction(response: ParsedResponse, options: DecisionOptions, w
 
 function readCall(
   response: ParsedResponse,
-  { notes, toolCall, finalAnswer }: ActionFields,
-  paramKeys: readonly string[],
+  { notes, toolCall, callList, finalAnswer }: ActionFields,
+  keys: ActionKeys,
   shown: boolean,
 ): Outcome {
   const toolId = toolCall?.toolId ?? ''
   const answered = finalAnswer.trim() !== '' || channelText(response, 'answer').trim() !== ''
   if (answered) return refuse(notices.finalAnswerWithToolCall(toolId, shown))
-  if (toolCall === undefined || toolId === '') return refuse(notices.missingToolId(shown))
+  if (toolCall === undefined || toolId === '' || callList?.some((call) => call.toolId === '')) return refuse(notices.missingToolId(shown))
   const codeCut = channelOf(response, 'code')?.closed === 'cut' && response.finishReason === 'length'
   if (codeCut) return refuse(notices.actionTruncated('code', response, shown))
   const code = channelText(response, 'code')
+  const paramKeys = callList ? (keys.listed?.[0] ?? []) : keys.params
   const call = { action: 'call_tool' as const, notes: notes.trim(), toolId, params: toolCall.params, paramKeys }
+  if (callList && callList.length > 1) {
+    if (code.trim() !== '') return refuse(notices.codeWithSeveralCalls(callList.length, shown))
+    const further = callList.slice(1).map((each, index) => ({ ...each, paramKeys: keys.listed?.[index + 1] ?? [] }))
+    return accept({ ...call, further })
+  }
   return accept(code.trim() === '' ? call : { ...call, code })
 }
 

@@ -234,6 +234,16 @@ export function codeWithoutExec(action: string, toolId: string | undefined, show
   })
 }
 
+/** The notice for a program beside several calls. It is not clear which of the calls the program belongs to. */
+export function codeWithSeveralCalls(calls: number, shown: boolean): Notice {
+  return violation('code_channel_without_single_exec', {
+    problem: `The \`code\` channel is not empty, but the action has ${calls} calls.`,
+    next: 'To run the code, call one exec tool in "tool_call" and nothing else in this round. Otherwise leave the `code` channel out.',
+    shown,
+    extra: { action: 'call_tool', calls },
+  })
+}
+
 /**
  * The notice for a connection that broke before the response was complete. Its code has no prefix `protocol_violation.`, because the model
  * broke no rule.

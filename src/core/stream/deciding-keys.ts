@@ -10,12 +10,18 @@ import { createJsonReader } from './json-reader.ts'
  */
 export function decidingKey(path: JsonPath): string | undefined {
   const first = path[0]
-  if (path.length === 1) return first === 'action' || first === 'tool_call' ? first : undefined
+  if (path.length === 1) return first === 'action' || first === 'tool_call' || first === 'tool_calls' ? first : undefined
+  if (first === 'tool_calls') return typeof path[1] === 'number' && path.length > 2 ? listedKey(path[1], path.slice(2)) : undefined
   if (first !== 'tool_call' || path.length > 3) return undefined
   const second = path[1]
   if (path.length === 2) return second === 'tool_id' || second === 'params' ? `tool_call.${second}` : undefined
   const third = path[2]
   return second === 'params' && (third === 'path' || third === 'channel' || third === 'kind') ? `params.${third}` : undefined
+}
+
+function listedKey(index: number, path: JsonPath): string | undefined {
+  const key = decidingKey(['tool_call', ...path])
+  return key === undefined ? undefined : `tool_calls[${index}].${key.replace('tool_call.', '')}`
 }
 
 /**
@@ -38,7 +44,7 @@ export function conflictingKeys(text: string): readonly string[] {
   return [...conflicts]
 }
 
-/** Whether a list `tool_calls` has a call. Only `tool_call` is read, so the calls in the list would be lost. */
+/** Whether a list `tool_calls` has a call. A value that is not a list, such as a single call, counts as a call. */
 export const hasCallList = (calls: unknown): boolean =>
   Array.isArray(calls) ? calls.some((call) => !isEmptyCall(call)) : !isEmptyCall(calls)
 

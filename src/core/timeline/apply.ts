@@ -66,6 +66,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
     case 'event.folded':
       return { ...timeline, inbox: timeline.inbox.filter(({ event_id }) => !change.event_ids.includes(event_id)) }
     case 'call.repeated':
+    case 'call.finished':
       return timeline
     case 'feedback.seen':
       return { ...timeline, feedbackSeen: change.until }

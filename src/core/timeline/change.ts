@@ -35,6 +35,7 @@ export type Change =
   | { readonly type: 'event.folded'; readonly ts: string; readonly event_ids: readonly string[]; readonly turn_id: string | null }
   /** A tool is about to run again for a call, because the process died while the tool ran. */
   | { readonly type: 'call.repeated'; readonly turn_id: string; readonly call_id: string; readonly ts: string }
+  | CallFinished
   | { readonly type: 'feedback.seen'; readonly ts: string; readonly until: string }
   /** Sets the visible state of an imported conversation. It is the last change of an import. */
   | { readonly type: 'timeline.imported'; readonly timeline: TimelinePayload; readonly next_block: number }
@@ -143,6 +144,26 @@ export interface ResponseReceived {
    * and does not call the model again.
    */
   readonly request_hash?: number
+}
+
+/**
+ * A tool has returned, but its result can not be appended yet, because an earlier call of the same response is still running. The outcome
+ * is stored here, so that it is not lost if the process dies. It is not part of the prompt. The blocks of the result follow later.
+ */
+export interface CallFinished {
+  readonly type: 'call.finished'
+  readonly turn_id: string
+  readonly ts: string
+  readonly call_id: string
+  readonly outcome: StoredOutcome
+  /** The blobs to which the outcome refers. The store must keep them as long as the entry. */
+  readonly keeps?: readonly BlobRef[]
+}
+
+/** The outcome of a tool call as JSON. `tools/stored-outcome.ts` writes and reads the fields besides `ok`. */
+export interface StoredOutcome {
+  readonly ok: boolean
+  readonly [field: string]: unknown
 }
 
 /** A limit of a turn. When it is reached, the model is called once more and may only answer. */

@@ -12,6 +12,7 @@ type Check = (value: unknown) => string | undefined
 
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
 const number: Check = (value) => (typeof value === 'number' ? undefined : 'must be a number')
+const flag: Check = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
 const integer: Check = (value) => (Number.isSafeInteger(value) ? undefined : 'must be a whole number')
 const optional =
   (check: Check): Check =>
@@ -65,6 +66,7 @@ const parsedBy =
   }
 
 const texts = list(text)
+const blobRefs = list(object({ sha256: text, size: number }))
 const sids = list(integer)
 const blocks = list(parsedBy(parseBlock))
 const usage = object({
@@ -80,7 +82,7 @@ const event = object({
   kind: oneOf('followup', 'steer', 'feedback', 'external', 'decision', 'completion', 'withdrawal'),
   ts: text,
   text,
-  keeps: optional(list(object({ sha256: text, size: number }))),
+  keeps: optional(blobRefs),
 })
 const wait = object({
   wait_id: text,
@@ -128,6 +130,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'event.accepted': object({ event }),
   'event.folded': object({ ts: text, event_ids: texts, turn_id: nullable(text) }),
   'call.repeated': object({ turn_id: text, call_id: text, ts: text }),
+  'call.finished': object({ turn_id: text, ts: text, call_id: text, outcome: object({ ok: flag }), keeps: optional(blobRefs) }),
   'feedback.seen': object({ ts: text, until: text }),
   'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }

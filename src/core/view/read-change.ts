@@ -47,6 +47,7 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'call.repeated':
     case 'turn.waiting':
     case 'turn.resumed':
+    case 'call.finished':
       return []
     default:
       return change satisfies never

@@ -49,6 +49,10 @@ export function changeForUser(change: Change, view: UserView): Change {
       const text = isMessage(change.event) ? change.event.text : ''
       return { type: change.type, event: { event_id, sequence, kind, ts, text, ...(target_turn_id !== undefined && { target_turn_id }) } }
     }
+    case 'call.finished': {
+      const { type, turn_id, ts, call_id, outcome } = change
+      return { type, turn_id, ts, call_id, outcome: { ok: outcome.ok } } // the blocks of the result follow, and they are filtered
+    }
     case 'turn.opened':
       return { type: change.type, turn_id: change.turn_id, ts: change.ts }
     case 'turn.waiting': {

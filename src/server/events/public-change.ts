@@ -10,11 +10,15 @@ import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
 /**
- * A change without storage addresses in the `meta` of its blocks. The raw response of the model is removed too, because the blocks contain
- * its content.
+ * A change without storage addresses in the `meta` of its blocks. The raw response of the model and the outcome of a call are removed too,
+ * because blocks contain them.
  */
 function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
+  if (change.type === 'call.finished') {
+    const { keeps: _keeps, ...rest } = change
+    return { ...rest, outcome: { ok: change.outcome.ok } }
+  }
   if (blocksOfChange(change).length === 0) return change
   switch (change.type) {
     case 'blocks.appended':

@@ -91,6 +91,7 @@ const plannedChange = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fold' as const), at, sequence: fc.nat({ max: 50 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('feedback' as const), at }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('repeat' as const), at }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('finish' as const), at, ok: fc.boolean(), text }) },
 )
 type PlannedChange = typeof plannedChange extends fc.Arbitrary<infer T> ? T : never
 
@@ -170,6 +171,8 @@ function toChanges(planned: readonly PlannedChange[]): readonly Change[] {
         return { type: 'event.folded', ts: each.at, event_ids: [`e${each.sequence}`], turn_id: 't1' }
       case 'repeat':
         return { type: 'call.repeated', turn_id: 't1', call_id: 'c1', ts: each.at }
+      case 'finish':
+        return { type: 'call.finished', turn_id: 't1', ts: each.at, call_id: 'c1', outcome: { ok: each.ok, output: each.text } }
       case 'feedback':
         return { type: 'feedback.seen', ts: each.at, until: each.at }
       default:

@@ -42,6 +42,7 @@ function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: Re
     case 'call.repeated':
     case 'turn.waiting':
     case 'turn.resumed':
+    case 'call.finished':
       return turns.has(change.turn_id)
     case 'blocks.inserted':
     case 'range.compacted':

@@ -231,16 +231,17 @@ async function storeBlockBytes(block: Block, blobs: BlobStore, stored: Map<strin
 export function involvesBlobs(changes: readonly Change[]): boolean {
   for (const change of changes) {
     if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
+    if (change.type === 'call.finished' && change.keeps !== undefined) return true
     for (const { base64, blob, meta } of blocksOfChange(change))
       if (base64 !== undefined || blob !== undefined || meta?.keeps !== undefined) return true
   }
   return false
 }
 
-/** The hashes of the blobs that the blocks or the event of a change refer to. */
+/** The hashes of the blobs that the blocks, the event or the outcome of a change refer to. */
 export function referencedBlobs(change: Change): ReadonlySet<string> {
-  const ofEvent = change.type === 'event.accepted' ? (change.event.keeps ?? []) : []
-  return new Set([...ofEvent, ...blocksOfChange(change).flatMap(blobRefsOf)].map(({ sha256 }) => sha256))
+  const kept = change.type === 'event.accepted' ? change.event.keeps : change.type === 'call.finished' ? change.keeps : undefined
+  return new Set([...(kept ?? []), ...blocksOfChange(change).flatMap(blobRefsOf)].map(({ sha256 }) => sha256))
 }
 
 /** Returns the change with `blocks` in place of its blocks. */

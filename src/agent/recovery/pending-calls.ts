@@ -1,0 +1,125 @@
+import { type Block, type BlockOrigin, readToolCall } from '../../core/block/index.ts'
+import { checkCall } from '../../core/decision/check-call.ts'
+import { callsOf, parseResponse } from '../../core/decision/decision.ts'
+import { readDecision } from '../../core/decision/read.ts'
+import type { CallFinished, Change, ResponseReceived } from '../../core/timeline/change.ts'
+import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { failed } from '../../tools/outcome.ts'
+import { restoreOutcome } from '../../tools/stored-outcome.ts'
+import type { Outcome } from '../../tools/tool.ts'
+import type { TurnServices } from '../agent-context.ts'
+import type { Progress } from '../turn/round.ts'
+import { callIdAt, type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
+import type { CheckedCall } from '../turn/tool-call.ts'
+import type { Turn } from '../turn/turn.ts'
+
+/** The calls of the last round that have no result, in order. */
+export function callsWithoutResult(timeline: Timeline, turnId: string): readonly Block[] {
+  const blocks = blocksOfTurn(timeline, turnId)
+  const last = blocks.findLast(({ type }) => type === 'react.tool.call')
+  const answered = new Set(blocks.flatMap(({ type, call_id }) => (type === 'react.tool.result' ? [call_id] : [])))
+  const isOfRound = (block: Block) =>
+    block === last || (block.type === 'react.tool.call' && block.meta?.iteration === last?.meta?.iteration)
+  return blocks.filter((block) => isOfRound(block) && !answered.has(block.call_id))
+}
+
+/**
+ * Settles the calls of a round during which the process died, each by itself:
+ *
+ *   the journal has its outcome (`call.finished`)    the outcome is used
+ *   its tool is repeatable                           the tool runs again, but not if the process has died too often during this call
+ *   otherwise                                        the model is told that the outcome is unknown
+ */
+export async function settlePendingCalls(
+  turn: Turn,
+  progress: Progress,
+  blocks: readonly Block[],
+  changes: readonly Change[],
+): Promise<Progress> {
+  const calls: PendingCall[] = []
+  for (const block of blocks) calls.push(await pendingCall(turn, progress, block, changes))
+  return settleCalls(turn, progress, calls)
+}
+
+async function pendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<PendingCall> {
+  const { turnId, agent, conversation } = turn
+  const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
+  const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
+  const checked = parseRecordedCall(agent, changes, origin)
+  const known = (outcome: Outcome): PendingCall => ({ origin, toolId, parallel: true, ...(checked && { checked }), settle: () => outcome })
+
+  const finished = changes.find((change): change is CallFinished => change.type === 'call.finished' && change.call_id === origin.callId)
+  if (finished) return known((await restoreOutcome(finished.outcome, conversation.blobs)) ?? unknownOutcome(toolId))
+  // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
+  // before.
+  const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
+  if (!checked || !mayRepeat) return known(unknownOutcome(toolId))
+  const attempts = 1 + changes.filter((change) => change.type === 'call.repeated' && change.call_id === origin.callId).length
+  if (attempts >= agent.settings.maxCallAttempts) return known(gaveUp(toolId, attempts))
+
+  const runnable = runnableCall(turn, checked, timelineAtDecision(conversation.ledger.timeline, origin))
+  return {
+    ...runnable,
+    async settle(before, entered) {
+      await conversation.ledger.commit([{ type: 'call.repeated', turn_id: turnId, call_id: origin.callId, ts: agent.clock.now() }])
+      const running = runnable.settle(before, entered)
+      return running instanceof Promise ? running : { outcome: running, stopped: false, abandoned: false }
+    },
+  }
+}
+
+/** The timeline that the model saw when it made the calls of a round. It has no blocks of that round. */
+function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {
+  let { size } = timeline
+  for (; size > 0; size--) {
+    const block = blockAt(timeline, size - 1)
+    if (block?.turn_id !== turnId || block.meta?.iteration !== iteration) break
+  }
+  return { ...timeline, size }
+}
+
+/**
+ * Reads a call from the journaled response, because the parameters in the block of the call are shortened. Undefined when the response is
+ * missing, or when the call would be rejected now.
+ */
+function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonly Change[], origin: BlockOrigin): CheckedCall | undefined {
+  const response = changes.findLast(
+    (change): change is ResponseReceived =>
+      change.type === 'response.received' && change.role === undefined && change.iteration === origin.iteration,
+  )
+  if (!response) return undefined
+  const { raw, finish_reason, call_id: first } = response
+  const finishReason = finish_reason === 'length' ? 'length' : 'stop'
+  const reading = readDecision(parseResponse(raw, { finishReason, maxTokens: settings.decision.maxTokens }), {})
+  if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
+  const requested = callsOf(reading.decision).find((_, index) => callIdAt(first, index) === origin.callId)
+  const checked = requested && checkCall(requested, toolbox.signatures)
+  const tool = requested && toolbox.find(requested.toolId)
+  return tool && checked?.ok ? { origin, tool, params: checked.params, code: requested.code, notes: reading.decision.notes } : undefined
+}
+
+/** The outcome of a call that was running when the process died, for a tool that must not run twice. */
+const unknownOutcome = (toolId: string): Outcome =>
+  failed(
+    'outcome_unknown',
+    `The process stopped while ${toolId} was running. Whether it had its effect is not known; it was not run again.`,
+    {
+      notices: [
+        {
+          code: 'tool_call_error.outcome_unknown',
+          message: `${toolId} was interrupted by a restart and may or may not have had its effect. Find out before you call it again.`,
+        },
+      ],
+    },
+  )
+
+/** The outcome of a repeatable call during which the process died `attempts` times. The tool or its result may be the reason. */
+const gaveUp = (toolId: string, attempts: number): Outcome =>
+  failed('gave_up', `The process stopped ${attempts} times while ${toolId} was running. It was not run again.`, {
+    notices: [
+      {
+        code: 'tool_call_error.gave_up',
+        message: `${toolId} was started ${attempts} times, and each time the process stopped before it returned. Do not make this call again; ask for less, or use another way.`,
+      },
+    ],
+  })

@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto'
+import type { BlockOrigin, Notice } from '../../core/block/index.ts'
+import type { RepairCount } from '../../core/budget.ts'
+import { checkCall } from '../../core/decision/check-call.ts'
+import { type CallDecision, callsOf, type RequestedCall } from '../../core/decision/decision.ts'
+import { snippet } from '../../core/decision/violations.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import type { CallFinished } from '../../core/timeline/change.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { Invocation } from '../../tools/invoke.ts'
+import { failed } from '../../tools/outcome.ts'
+import { storeOutcome } from '../../tools/stored-outcome.ts'
+import type { Outcome, Tool } from '../../tools/tool.ts'
+import type { ModelCall } from '../model-call/call-model.ts'
+import type { Progress } from './round.ts'
+import { type CheckedCall, commitCalls, commitReturned, runTool, type ShownCall, unfitResult } from './tool-call.ts'
+import type { Turn } from './turn.ts'
+
+/** A response with several calls. */
+interface SeveralCalls {
+  readonly origin: BlockOrigin
+  readonly call: ModelCall
+  readonly decision: CallDecision
+  readonly warnings: readonly Notice[]
+}
+
+/**
+ * Runs the calls of a response and commits their results. Each call is checked by itself: a call that breaks a rule gets a result that
+ * says so, and the others run. If all calls break rules, no tool runs, and the notices are returned.
+ */
+export async function runSeveralCalls(
+  turn: Turn,
+  progress: Progress,
+  { origin, call, decision, warnings }: SeveralCalls,
+): Promise<Progress | { readonly rejected: readonly Notice[] }> {
+  const { agent, conversation } = turn
+  const checks = callsOf(decision).map((requested, index) => {
+    const ofCall = { ...origin, callId: callIdAt(origin.callId, index) }
+    return { requested, origin: ofCall, checked: checkCall(requested, agent.toolbox.signatures, call.response) }
+  })
+  const violations = checks.flatMap(({ checked }) => (checked.ok ? [] : [checked.violation]))
+  if (violations.length === checks.length) return { rejected: [...warnings, ...violations] }
+
+  const { timeline: seen } = conversation.ledger
+  const shown: ShownCall[] = []
+  const finished: CallFinished[] = []
+  const calls: PendingCall[] = []
+  for (const { requested, origin: ofCall, checked } of checks) {
+    const { code } = requested
+    const notices = calls.length === 0 ? warnings : []
+    if (checked.ok) {
+      const tool = agent.toolbox.find(requested.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
+      const accepted: CheckedCall = { origin: ofCall, tool, params: checked.params, code, notes: decision.notes }
+      shown.push({ ...accepted, toolId: tool.id, warnings: [...notices, ...checked.warnings] })
+      calls.push(runnableCall(turn, accepted, seen))
+    } else {
+      const outcome = refusedOutcome(checked.violation)
+      shown.push(refusedCall(ofCall, requested, notices))
+      finished.push(await finishedChange(turn, ofCall, outcome))
+      calls.push({ origin: ofCall, toolId: snippet(requested.toolId), parallel: true, settle: () => outcome })
+    }
+  }
+  await commitCalls(turn, { origin, call, notes: decision.notes }, shown, seen, finished)
+  return settleCalls(turn, progress, calls)
+}
+
+/**
+ * The id of a call in a response. The first call has the id that was made for the response. The ids of the others are derived from it, so
+ * that recovery and replay find the same ids.
+ */
+export const callIdAt = (first: string, index: number): string =>
+  index === 0 ? first : createHash('sha256').update(`${first}/${index}`).digest('hex').slice(0, 12)
+
+const refusedOutcome = (violation: Notice): Outcome => failed(violation.code, violation.message, { notices: [violation] })
+
+/** The block of a rejected call. It may name a tool that does not exist, and its parameters may have any form. */
+function refusedCall(origin: BlockOrigin, { toolId, params, code }: RequestedCall, warnings: readonly Notice[]): ShownCall {
+  const shown = isObject(params) ? (params as JsonObject) : { params } // the value was parsed from JSON
+  return { origin, toolId: snippet(toolId), params: shown, code, warnings }
+}
+
+/** A call whose block is in the journal and whose result is not. */
+export interface PendingCall {
+  readonly origin: BlockOrigin
+  readonly toolId: string
+  /** True when the call may run at the same time as its neighbours. */
+  readonly parallel: boolean
+  /** Undefined when the call was rejected, or when its parameters are no longer known. */
+  readonly checked?: CheckedCall
+  /** Returns the outcome of the call if it is known, or runs the tool. `entered` is the timeline with the results of earlier calls. */
+  settle(progress: Progress, entered: Timeline | undefined): Outcome | Promise<Invocation>
+}
+
+/** A call that runs its tool. `seen` is the timeline that the model saw. A call that runs after others sees their results, too. */
+export const runnableCall = (turn: Turn, checked: CheckedCall, seen: Timeline): PendingCall => ({
+  origin: checked.origin,
+  toolId: checked.tool.id,
+  parallel: checked.tool.parallel === true,
+  checked,
+  settle: (progress, entered) => runTool(turn, progress, checked, entered ?? seen),
+})
+
+/**
+ * Runs calls and commits their results in the order of the calls:
+ *
+ *   calls     a parallel   b parallel   c   d parallel
+ *   running   ├─ a ─────────┤ ├─ c ─┤ ├─ d ─┤
+ *             ├─ b ──┤
+ *   journal          b finished, a result, b result, c result, d result
+ *
+ * Calls that are not parallel run alone. If a tool returns before a tool of an earlier call, its outcome is committed as `call.finished`.
+ * If the agent is closed while a tool runs, the result of this tool is not committed.
+ */
+export async function settleCalls(turn: Turn, before: Progress, calls: readonly PendingCall[]): Promise<Progress> {
+  const results = createResultQueue(turn, before, calls)
+  const running: Promise<void>[] = []
+  for (const [index, call] of calls.entries()) {
+    if (!call.parallel) await allOf(running.splice(0))
+    running.push(settleOne(turn, results, index, call))
+    if (!call.parallel) await allOf(running.splice(0))
+  }
+  await allOf(running)
+  return results.progress
+}
+
+/** Waits until all calls have ended, also if one of them fails. Otherwise a tool could still run when the turn ends. */
+async function allOf(running: readonly Promise<void>[]): Promise<void> {
+  const failure = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected')
+  if (failure?.status === 'rejected') throw failure.reason
+}
+
+async function settleOne(turn: Turn, results: ResultQueue, index: number, call: PendingCall): Promise<void> {
+  const { ledger, signal } = turn.conversation
+  const settled = call.settle(results.progress, results.isEmpty ? undefined : ledger.timeline)
+  if (!(settled instanceof Promise)) return results.add(index, settled, 'stored')
+  const { outcome, stopped } = await settled
+  if (!(stopped && signal.aborted)) await results.add(index, outcome)
+}
+
+interface ResultQueue {
+  /** Commits an outcome: as a result if the results of all earlier calls are committed, otherwise as `call.finished`. */
+  add(index: number, outcome: Outcome, stored?: 'stored'): Promise<void>
+  /** True when no result was committed. */
+  readonly isEmpty: boolean
+  readonly progress: Progress
+}
+
+function createResultQueue(turn: Turn, before: Progress, calls: readonly PendingCall[]): ResultQueue {
+  const outcomes = new Map<number, Outcome>()
+  let progress = before
+  let next = 0
+  let committing = false
+
+  async function commitNext(outcome: Outcome): Promise<void> {
+    const { origin, toolId, checked } = calls[next] as PendingCall // `outcomes` has only indices of calls
+    const judged = { ...progress, repairs: before.repairs }
+    const after = await commitReturned(turn, judged, origin, toolId, outcome, checked)
+    progress = { ...after, repairs: next === 0 ? after.repairs : repairsOfRound(progress.repairs, after.repairs) }
+    next++
+  }
+
+  return {
+    async add(index, outcome, stored) {
+      const mustWait = committing || index !== next
+      outcomes.set(index, mustWait && !stored ? await storeFinished(turn, calls[index] as PendingCall, outcome) : outcome)
+      if (committing) return // the call that is committing goes on with this outcome
+      committing = true
+      try {
+        for (let due = outcomes.get(next); due; due = outcomes.get(next)) await commitNext(due)
+      } finally {
+        committing = false
+      }
+    },
+    get isEmpty() {
+      return next === 0
+    },
+    get progress() {
+      return progress
+    },
+  }
+}
+
+/** The count of repairs after several results of one round. If one call was accepted, the round was. Otherwise the first refusal counts. */
+export const repairsOfRound = (first: RepairCount, later: RepairCount): RepairCount =>
+  later.consecutive === 0 && later.refusal === undefined ? later : first
+
+/** Commits `call.finished`. Returns the outcome, or an error if the outcome can not be stored. */
+async function storeFinished(turn: Turn, { origin, toolId }: PendingCall, outcome: Outcome): Promise<Outcome> {
+  let change: CallFinished
+  let kept = outcome
+  try {
+    change = await finishedChange(turn, origin, outcome)
+  } catch (error) {
+    turn.agent.onProblem({ where: `result of ${toolId}`, error })
+    kept = unfitResult
+    change = await finishedChange(turn, origin, kept)
+  }
+  await turn.conversation.ledger.commit([change])
+  return kept
+}
+
+async function finishedChange({ turnId, agent, conversation }: Turn, { callId }: BlockOrigin, outcome: Outcome): Promise<CallFinished> {
+  const stored = await storeOutcome(outcome, conversation.blobs)
+  return { type: 'call.finished', turn_id: turnId, ts: agent.clock.now(), call_id: callId, ...stored }
+}
