@@ -23,6 +23,7 @@ export {
 export type { Replayed } from './agent/replay/replay.ts'
 export type { RecordedStore, ReplayParts } from './agent/replay/setup.ts'
 export { type AgentSettings, defaultAgentSettings, type ModelSettings, type SourceSettings } from './agent/settings.ts'
+export type { StoredResult } from './agent/stored-result.ts'
 export { streamWithChannels } from './agent/stream-with-channels/stream.ts'
 export {
   type ChannelResult,
@@ -42,10 +43,11 @@ export {
   type SubscriberFactory,
 } from './agent/stream-with-channels/types.ts'
 export type { BuiltInOptions } from './agent/tools.ts'
-export type { ExitReason, TurnResult } from './agent/turn/finish.ts'
+export type { ExitReason, TurnResult, TurnTimings } from './agent/turn/result.ts'
 export type { BlobRef, Block, Digest, Draft, Meta } from './core/block/index.ts'
 export type { CacheFinding } from './core/cache/lint.ts'
 export type { ContractedFile } from './core/contract/contract.ts'
+export type { TurnCost, TurnUsage } from './core/cost/turn-usage.ts'
 export type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from './core/event.ts'
 export { Failure, type FailureCode } from './core/failure.ts'
 export type { Dialect, FinishReason, ModelEvent, ModelUsage, ServiceError } from './core/model-event.ts'

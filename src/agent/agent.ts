@@ -38,7 +38,7 @@ import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recov
 import { createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
 import type { AgentSettings } from './settings.ts'
 import type { BuiltInOptions } from './tools.ts'
-import type { TurnResult } from './turn/finish.ts'
+import type { TurnResult } from './turn/result.ts'
 
 /** The parts that an agent is made of: models, store, tools, texts, settings and callbacks. */
 export interface AgentParts {

@@ -31,6 +31,7 @@ import type { Deletion } from './deletion.ts'
 import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
+import { readStoredResult, type StoredResult } from './stored-result.ts'
 
 export type { ConversationInfo }
 
@@ -65,6 +66,8 @@ export interface Archive {
   importBundle(value: unknown, as?: string): Promise<ConversationInfo>
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
+  /** The result of a turn, as `run` gives it. Throws `turn.missing` when the conversation has no such turn. */
+  turnResult(key: string, turnId: string): Promise<StoredResult>
   sources(key: string): Promise<readonly SourceRow[]>
   /** The prompt that the model got in one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
@@ -199,8 +202,13 @@ export function createArchive(parts: ArchiveParts): Archive {
     async turnLog(key, turnId) {
       await head(key)
       const log = await store.readTurnLog(key, turnId)
-      if (!log) throw new Failure('turn.missing', `there is no turn ${turnId} in ${nameOf(key)}`)
+      if (!log) throw missingTurn(key, turnId)
       return log
+    },
+    async turnResult(key, turnId) {
+      const result = await readStoredResult(store, key, turnId, await loadTimeline(key), agentParts().settings?.priceOf)
+      if (!result) throw missingTurn(key, turnId)
+      return result
     },
     sources: async (key) => (await loadTimeline(key)).sources.rows,
     async prompt(key, turnId, iteration) {
@@ -223,5 +231,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 const nameOf = (key: string) => parseConversationKey(key).name
 
 const conversationExists = (key: string) => new Failure('conversation.exists', `there is already a conversation ${nameOf(key)}`)
+
+const missingTurn = (key: string, turnId: string) => new Failure('turn.missing', `there is no turn ${turnId} in ${nameOf(key)}`)
 
 const missing = (key: string) => new Failure('conversation.missing', `there is no conversation ${nameOf(key)}`)

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Archive, ConversationInfo } from '../agent/archive.ts'
+import { turnResultView } from '../agent/stored-result.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
 import type { ConversationList, ConversationSummary, FileSummary } from '../core/api/conversation.ts'
 import type { PromptView } from '../core/api/report.ts'
+import type { TurnResultView } from '../core/api/turn-result.ts'
 import { Failure } from '../core/failure.ts'
 import { localScope } from '../core/scope.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
@@ -26,6 +28,7 @@ export interface ConversationClient {
   importBundle(bundle: Bundle, as?: string): Promise<ConversationSummary>
   timeline(id: string): Promise<TimelinePayload>
   turnLog(id: string, turnId: string): Promise<TurnLog>
+  turnResult(id: string, turnId: string): Promise<TurnResultView>
   /** The prompt of one round, as the model read it. */
   prompt(id: string, turnId: string, iteration: number): Promise<PromptView>
   /** The files that users attached, and the files that the agent made for users. */
@@ -52,6 +55,7 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
     importBundle: async (bundle, as) => summaryOf(await archive.importBundle(bundle, as)),
     timeline: (id) => archive.timeline(id),
     turnLog: (id, turnId) => archive.turnLog(id, turnId),
+    turnResult: async (id, turnId) => turnResultView(await archive.turnResult(id, turnId)),
     prompt: (id, turnId, iteration) => archive.prompt(id, turnId, iteration),
     files: async (id) => fileSummaries((await archive.timeline(id)).blocks),
     async readFile({ rn, filename }) {
@@ -80,6 +84,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
     importBundle: (bundle, as = bundle.conversation_id) => importBundle(bundle, as),
     timeline: (id) => client.timeline(id),
     turnLog: (id, turnId) => client.turnLog(id, turnId),
+    turnResult: (id, turnId) => client.turnResult(id, turnId),
     prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),
     files: async (id) => (await client.files(id)).files,
     readFile: async ({ rn }) => new Uint8Array(await (await client.resource(rn)).arrayBuffer()),

@@ -9,6 +9,7 @@ import type {
 } from '../core/api/conversation.ts'
 import type { CostView, PromptView } from '../core/api/report.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnSubmission } from '../core/api/turn.ts'
+import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { TurnEvent } from '../core/event.ts'
 import {
   callback,
@@ -137,6 +138,9 @@ export function createClient(options: ClientOptions) {
     },
     timeline: (conversationId: string) => read<TimelinePayload>(pathOf(conversationId, '/timeline')),
     turnLog: (conversationId: string, turnId: string) => read<TurnLog>(pathOf(conversationId, `/turns/${encodeURIComponent(turnId)}/log`)),
+    /** The result of a turn: its answer, files, sources, tokens and times. Operators also get the cost. */
+    turnResult: (conversationId: string, turnId: string) =>
+      read<TurnResultView>(pathOf(conversationId, `/turns/${encodeURIComponent(turnId)}/result`)),
     sources: (conversationId: string) => read<{ readonly sources: readonly SourceRow[] }>(pathOf(conversationId, '/sources')),
     files: (conversationId: string) => read<FileList>(pathOf(conversationId, '/files')),
     prompt: (conversationId: string, turnId: string, iteration: number) =>

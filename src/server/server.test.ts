@@ -19,6 +19,11 @@ describe('a server', () => {
     expect(view.turns).toMatchObject([{ prompt: 'Rome?', answers: [{ text: 'Clear.' }], followups: ['And tomorrow?'] }])
     expect((await client.timeline(id)).blocks.map(({ type }) => type)).toContain('assistant.completion')
     expect(await client.turnLog(id, view.turns[0]?.id ?? '')).toMatchObject({ turn_id: view.turns[0]?.id })
+    expect(await client.turnResult(id, view.turns[0]?.id ?? '')).toMatchObject({
+      ...{ exit_reason: 'complete', ok: true, answer: 'Clear.', followups: ['And tomorrow?'], rounds: 2, usage: { calls: 3 } },
+      ...{ cost: { money: null, reason: 'no_prices' }, timings: { ended_at: view.turns[0]?.endedAt } },
+    })
+    await expect(client.turnResult(id, 'turn_none')).rejects.toMatchObject({ status: 404, code: 'turn.missing' })
     expect(await client.sources(id)).toEqual({ sources: [] })
     expect(await client.files(id)).toEqual({ files: [] })
   })

@@ -121,6 +121,7 @@ async function viewCells({ fetchAs, client }: Running): Promise<Cells> {
   const requests: Record<string, (role: Role) => readonly [string, RequestInit?]> = {
     timeline: () => ['/conversations/c1/timeline'],
     'log of a turn': () => [`/conversations/c1/turns/${turn}/log`],
+    'result of a turn': () => [`/conversations/c1/turns/${turn}/result`],
     prompt: () => [`/conversations/c1/rounds/${turn}/6/prompt`],
     'cost and cache': () => ['/conversations/c1/ledger'],
     export: () => ['/conversations/c1/export'],
@@ -177,6 +178,7 @@ describe('what users and operators receive of a turn with internal content', () 
       ui-message, after Last-Event-ID public + thinking   public + thinking + internal
       timeline                        public + thinking   public + thinking + internal
       log of a turn                   public + thinking   public + thinking + internal
+      result of a turn                public              public
       prompt                          403                 public + internal
       cost and cache                  403                 nothing
       export                          403                 public + thinking + internal
@@ -249,6 +251,7 @@ describe('what users and operators receive of a turn with internal content', () 
       ui-message, after Last-Event-ID public              public + thinking + internal
       timeline                        public              public + thinking + internal
       log of a turn                   public              public + thinking + internal
+      result of a turn                public              public
       prompt                          403                 public + internal
       cost and cache                  403                 nothing
       export                          403                 public + thinking + internal

@@ -4,7 +4,7 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Records } from '../../tools/tool.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
-import type { TurnResult } from '../turn/finish.ts'
+import type { TurnResult } from '../turn/result.ts'
 import type { TurnInput } from '../turn/start.ts'
 import type { TurnEntries } from './history.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
@@ -22,8 +22,7 @@ export interface ConversationContext {
   readonly inbox: Inbox
   readonly live: LiveFeed
   readonly renderers: Renderers
-  /** Undefined when the agent has no prices. */
-  readonly spending: Spending | undefined
+  readonly spending: Spending
   readonly records: Records
   /**
    * The blobs of the store. Its `put` remembers each new blob until the turn is closed, so that a deletion can remove it: see `PutBlobs`.

@@ -9,9 +9,9 @@ import type { AgentContext } from '../agent-context.ts'
 import { isMissing, removeFilesOf } from '../deletion.ts'
 import { attachmentBlobs, attachmentsIn } from '../turn/attachments.ts'
 import { collectFeedback } from '../turn/feedback.ts'
-import { cancelledResult, type TurnResult } from '../turn/finish.ts'
+import { cancelledResult, type TurnResult } from '../turn/result.ts'
 import type { TurnInput, TurnStart } from '../turn/start.ts'
-import { runTurn } from '../turn/turn.ts'
+import { runTurn, type Turn } from '../turn/turn.ts'
 import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
 import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
 import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
@@ -127,7 +127,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     inbox: createInbox(ledger, firstTurnId, signal),
     live: hub.open(conversationId, saved.lastSeq),
     renderers: agent.createRenderers(),
-    spending: settings.priceOf && createSpending(settings.priceOf),
+    spending: createSpending(settings.priceOf),
     records,
     putBlobs,
     blobs: putBlobs.blobs,
@@ -150,8 +150,8 @@ function onEntry(
   event: EntryEvent,
 ): void {
   const { change } = event
-  spending?.record(change)
-  if (change.type === 'turn.opened') journaled.resolve()
+  if (change.type === 'response.received') spending.uncounted.push(change)
+  else if (change.type === 'turn.opened') journaled.resolve()
   else if (change.type === 'turn.closed') {
     inbox.endTurn()
     putBlobs.forget()
@@ -236,16 +236,14 @@ async function runOneTurn(
   if (previous) await previous.callerResult.promise
   const feedbacks = await collectFeedback(ledger, clock.now(), settings)
   const resumed = start.kind === 'unfinished'
-  if (resumed && spending && settings.maxMoney !== undefined) {
-    const { changes } = await conversation.entriesOfTurn(turnId)
-    restoreSpending(spending, changes, turnId)
-  }
+  if (resumed) restoreSpending(spending, (await conversation.entriesOfTurn(turnId)).changes, turnId)
   const workspace = workspaces.forTurn(turnId, { resumed })
   if (resumed) await workspace.resume()
-  const result = await runTurn({ turnId, agent, conversation, workspace }, start, feedbacks).catch((error: unknown) => {
+  const turn: Turn = { turnId, agent, conversation, workspace, times: { modelMs: 0, toolMs: 0 } }
+  const result = await runTurn(turn, start, feedbacks).catch((error: unknown) => {
     if (!isLost(error)) throw error
     abort.abort(error)
-    return cancelledResult(turnId) // another process runs the turn now, or has deleted the conversation
+    return cancelledResult(turn) // another process runs the turn now, or has deleted the conversation
   })
   const { exitReason } = result
   if (exitReason === 'cancelled') return result

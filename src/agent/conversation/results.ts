@@ -1,4 +1,4 @@
-import type { TurnResult } from '../turn/finish.ts'
+import type { TurnResult } from '../turn/result.ts'
 
 /** The results that the senders of inbox events wait for. The result of an event is the result of the turn that has read it. */
 export interface ResultsByEvent {

@@ -3,75 +3,57 @@ import type { JournalEntry } from '../../core/cache/recorded-calls.ts'
 import type { RulesOf } from '../../core/cache/rules.ts'
 import { type CostReport, callUsages, costReport } from '../../core/cost/cost.ts'
 import type { ChargeOf, PriceOf } from '../../core/cost/price.ts'
+import { addResponse, costOfTurn, knownPrice, noSums, type TurnCost, type TurnSums } from '../../core/cost/turn-usage.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
-/** Adds up the cost of each turn of a running conversation, including the calls for titles and summaries. */
+/** Adds up what each turn of a running conversation uses: tokens and money. Calls for titles and summaries are included. */
 export interface Spending {
-  record(change: Change): void
-  of(turnId: string): TurnSpending
+  /** Responses that are not counted yet. `of` counts them. In most turns it is called once, at the end, so that a round only adds to a list. */
+  readonly uncounted: ResponseReceived[]
+  of(turnId: string): TurnSums
+  cost(turnId: string): TurnCost
   /**
    * Whether calls of this model have a known price. A turn with a money limit checks this before its first call. Without a price, its cost
    * can not be compared with the limit.
    */
   hasPrice(model: string): boolean
   /**
-   * Whether the price of at least one call of the turn is not known. `more` has responses of the turn that were not passed to `record` yet.
+   * Whether the price of at least one call of the turn is not known. `more` has responses of the turn that are not in `uncounted` yet.
    */
   isUnpriced(turnId: string, more: readonly ResponseReceived[]): boolean
 }
 
-interface TurnSpending {
-  readonly money: number
-  /** True when the price of a call is unknown. `money` is then lower than the real cost. */
-  readonly unpriced: boolean
-  /** The price of the latest decision. It serves as an estimate for the next decision. */
-  readonly last: number
-}
-
 const noTokens = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
 
-export function createSpending(priceOf: PriceOf): Spending {
-  const spent = new Map<string, TurnSpending>()
+/** `priceOf` is undefined when the agent has no prices. */
+export function createSpending(priceOf: PriceOf | undefined): Spending {
+  const spent = new Map<string, TurnSums>()
+  const uncounted: ResponseReceived[] = []
+  const sumsOf = (turnId: string): TurnSums => {
+    const sums = spent.get(turnId) ?? noSums()
+    spent.set(turnId, sums)
+    return sums
+  }
+  const of = (turnId: string): TurnSums => {
+    for (const response of uncounted.splice(0)) addResponse(sumsOf(response.turn_id), response, priceOf)
+    return sumsOf(turnId)
+  }
+  const priceOfCall = (...used: Parameters<PriceOf>) => priceOf && knownPrice(priceOf, ...used)
   return {
-    record(change) {
-      if (change.type !== 'response.received') return
-      for (const { usage, model } of callUsages(change)) {
-        const before = spent.get(change.turn_id) ?? nothingSpent
-        const price = knownPrice(priceOf, usage, model)
-        spent.set(change.turn_id, {
-          money: before.money + (price ?? 0),
-          unpriced: before.unpriced || price === undefined,
-          last: change.role === undefined ? (price ?? 0) : before.last,
-        })
-      }
-    },
-    of: (turnId) => spent.get(turnId) ?? nothingSpent,
+    uncounted,
+    of,
+    cost: (turnId) => costOfTurn(of(turnId), priceOf),
     isUnpriced: (turnId, more) =>
-      (spent.get(turnId) ?? nothingSpent).unpriced ||
-      more.flatMap(callUsages).some(({ usage, model }) => knownPrice(priceOf, usage, model) === undefined),
-    hasPrice: (model) => knownPrice(priceOf, noTokens, model) !== undefined,
+      of(turnId).unpriced.length > 0 || more.flatMap(callUsages).some(({ usage, model }) => priceOfCall(usage, model) === undefined),
+    hasPrice: (model) => priceOfCall(noTokens, model) !== undefined,
   }
 }
 
-/**
- * The price that the application's `priceOf` returns for a call. Undefined when `priceOf` throws or returns no valid price. A turn with a
- * money limit then ends, because its cost can not be compared with the limit.
- */
-function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
-  try {
-    const price = priceOf(...used)
-    return Number.isFinite(price) && (price as number) >= 0 ? price : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Adds the cost of the calls that a resumed turn made before its process died. */
+/** Adds the calls that a resumed turn made before its process died. */
 export function restoreSpending(spending: Spending, changes: readonly Change[], turnId: string): void {
-  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) spending.record(change)
+  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) spending.uncounted.push(change)
 }
 
 /** Prices and cache rules of the providers. Without prices, a usage report contains only numbers of tokens. */

@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationStore } from '../../ports/store.ts'
-import type { TurnResult } from '../turn/finish.ts'
+import type { TurnResult } from '../turn/result.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 

@@ -73,6 +73,7 @@ export async function callModel(
 ): Promise<NewCall> {
   const { agent, conversation } = turn
   const activity = conversation.inbox.beginActivity()
+  const started = performance.now()
   const { signal } = activity
   let retries = 0
   let overflows = 0
@@ -98,6 +99,7 @@ export async function callModel(
     }
   } finally {
     activity.end()
+    turn.times.modelMs += performance.now() - started
   }
 }
 

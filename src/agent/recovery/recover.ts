@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts'
 import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.ts'
 import { isBusy, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
-import type { TurnResult } from '../turn/finish.ts'
+import type { TurnResult } from '../turn/result.ts'
 
 /** The result of `recover`. */
 export interface Recovery {

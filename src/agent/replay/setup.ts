@@ -56,7 +56,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const definition = agentDefinition(parts)
   const { settings, system, count, tools } = definition
   const unpriced = wasUnpriced(recording) // the recording says whether a price was unknown, because `priceOf` may know the price now
-  const spending = settings.priceOf && {
+  const spending = {
     ...createSpending(settings.priceOf),
     hasPrice: () => !unpriced || hasDecision(recording),
     isUnpriced: () => unpriced,
@@ -73,7 +73,9 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
   const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
   const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
-  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => spending?.record(change))
+  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => {
+    if (change.type === 'response.received') spending.uncounted.push(change)
+  })
   const events = createInbox(ledger, turnId, stop.signal)
   const inbox = recordedInbox(events, player)
   const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, endTime: () => events.limitTime(0) })
@@ -106,7 +108,13 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     entriesOfTurn: async () => ({ changes: player.played(), events: new Map() }),
     signal: stop.signal,
   }
-  const turn: Turn = { turnId, agent, conversation, workspace: recordedWorkspace(recording, parts.workspaces?.implementation) }
+  const turn: Turn = {
+    turnId,
+    agent,
+    conversation,
+    workspace: recordedWorkspace(recording, parts.workspaces?.implementation),
+    times: { modelMs: 0, toolMs: 0 },
+  }
   return { turn, player, rounds: prompts.rounds }
 }
 

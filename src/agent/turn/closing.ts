@@ -17,8 +17,8 @@ import { attemptOutcomePath, attemptPath } from '../../core/path/build.ts'
 import type { SourcePool } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
-import type { ExitReason } from './finish.ts'
 import { discardLateSteers } from './incoming-events.ts'
+import type { ExitReason } from './result.ts'
 import type { Progress } from './round.ts'
 
 /**

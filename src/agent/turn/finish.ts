@@ -3,38 +3,16 @@ import { afterAcceptedRound } from '../../core/budget.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallback-answer.ts'
 import { isSameAnswer } from '../../core/decision/same-answer.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { enterResponse, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { emitAnswer } from '../model-call/live-output.ts'
-import {
-  attemptDrafts,
-  citablePhrases,
-  citedSources,
-  closingChanges,
-  completionDrafts,
-  noticeDrafts,
-  withAttempt,
-  withExistingCitations,
-} from './closing.ts'
+import { attemptDrafts, closingChanges, completionDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
 import { mayHaveFiles, nothingPublished, publishWorkspace } from './publish-workspace.ts'
+import { cancelledResult, type ExitReason, okReasons, type TurnResult, turnResult } from './result.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
-
-/** Why a turn ended. */
-export type ExitReason =
-  | 'complete'
-  | 'exit'
-  | 'max_iterations'
-  | 'time'
-  | 'budget'
-  | 'unpriced'
-  | 'protocol_violation'
-  | 'steer'
-  | 'error'
-  | 'cancelled'
 
 /** How a turn ends without an answer of the model. `fallback` selects the fixed text that is the answer. */
 export interface ForcedEnd {
@@ -67,30 +45,6 @@ export type TurnEnd =
   | { readonly kind: 'forced'; readonly end: ForcedEnd }
   | { readonly kind: 'cancelled' }
 
-/** The result of a turn for the caller of `run`. */
-export interface TurnResult {
-  readonly turnId: string
-  readonly exitReason: ExitReason
-  readonly ok: boolean
-  readonly answer: string
-  readonly followups: readonly string[]
-  readonly sourcesUsed: readonly number[]
-  /** True when the answer was cut off, or when a limit of rounds, time or money ended the turn. */
-  readonly truncated: boolean
-  /** Set when the user stopped the turn while the model was writing the answer. `answer` is the part that users saw. */
-  readonly stopped?: true
-  /**
-   * The object that the model wrote in the channel `usage` of its answer. It has no relation to the tokens that the provider billed, which
-   * are in the journal.
-   */
-  readonly usage?: JsonObject
-  readonly error?: Error
-}
-
-const okReasons: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_iterations', 'time', 'budget', 'steer'])
-
-const truncatedReasons: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
-
 /** The result of a closed turn. If the answer was deferred, the progress with which the turn goes on. */
 export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResult } | { readonly kind: 'next'; readonly progress: Progress }
 
@@ -106,7 +60,7 @@ export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): 
     case 'forced':
       return { kind: 'closed', result: await finishWithFallback(turn, progress, end.end) }
     case 'cancelled':
-      return { kind: 'closed', result: cancelledResult(turn.turnId) }
+      return { kind: 'closed', result: cancelledResult(turn) }
     default:
       return end satisfies never
   }
@@ -158,7 +112,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
     ]
   }
   await (deferrable ? ledger.commit(answerChanges) : commitEnd(turn, progress, answerChanges))
-  if (!deferred) return { kind: 'closed', result: turnResult(turnId, ledger.timeline, decision, exitReason, published.error) }
+  if (!deferred) return { kind: 'closed', result: turnResult(turn, progress, decision, exitReason, published.error) }
   const attempt = { text: decision.answer, iteration: origin.iteration, truncated: decision.truncated }
   return {
     kind: 'next',
@@ -215,7 +169,7 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
       ...closingChanges({ turnId, ts: agent.clock.now() }, timeline, answer, exitReason, renderers.estimator.text),
     ]
   })
-  return turnResult(turnId, ledger.timeline, decision, exitReason, end.error ?? published.error)
+  return turnResult(turn, progress, decision, exitReason, end.error ?? published.error)
 }
 
 /**
@@ -223,26 +177,6 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
  * the turn can then not be compared with the limit. `last` is the last response, which may not be journaled yet.
  */
 function exitReasonOf({ turnId, agent, conversation: { spending } }: Turn, reason: ExitReason, last: ForcedEnd['last']): ExitReason {
-  if (agent.settings.maxMoney === undefined || !spending || !okReasons.has(reason)) return reason
+  if (agent.settings.maxMoney === undefined || !okReasons.has(reason)) return reason
   return spending.isUnpriced(turnId, last ? responseChanges(last.origin, last.call) : []) ? 'unpriced' : reason
-}
-
-function turnResult(turnId: string, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason, error?: Error): TurnResult {
-  return {
-    turnId,
-    exitReason,
-    ok: okReasons.has(exitReason),
-    answer: withExistingCitations(decision.answer, timeline),
-    followups: citablePhrases(decision.followups, timeline),
-    sourcesUsed: citedSources(decision.answer, timeline),
-    truncated: decision.truncated || truncatedReasons.has(exitReason),
-    ...(decision.stopped && { stopped: true }),
-    ...(decision.usage && { usage: decision.usage }),
-    ...(error && { error }),
-  }
-}
-
-/** The result of a turn that stays open, because the agent is being closed or another process has claimed the conversation. */
-export function cancelledResult(turnId: string): TurnResult {
-  return { turnId, exitReason: 'cancelled', ok: false, answer: '', followups: [], sourcesUsed: [], truncated: false }
 }

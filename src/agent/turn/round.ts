@@ -30,10 +30,11 @@ import { endForServiceError, serviceErrorNotice } from '../model-call/service-er
 import type { AgentSettings, ModelSettings } from '../settings.ts'
 import { type AnswerAttempt, attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { prepareContext } from './context-window.ts'
-import type { ExitReason, ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
+import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import { readResponseDecision } from './read-decision.ts'
+import type { ExitReason } from './result.ts'
 import { runSeveralCalls } from './several-calls.ts'
 import { commitCalls, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
@@ -74,9 +75,9 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
 function checkTurnBudget({ turnId, agent: { clock, models }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
   if (inbox.timeUp) return 'wrap_up:time' // the timer may fire shortly before the clock reaches the time limit
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
-  if (budget.maxMoney === undefined || !spending) return checkBudget(budget, now)
+  if (budget.maxMoney === undefined) return checkBudget(budget, now)
   const { money, unpriced, last } = spending.of(turnId)
-  const hasPrice = !unpriced && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
+  const hasPrice = unpriced.length === 0 && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
   return checkBudget({ ...budget, money, unpriced: !hasPrice }, now, last)
 }
 

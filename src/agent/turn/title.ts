@@ -29,7 +29,7 @@ const maxTitleLength = 120
 export async function startWithTitle(turn: Turn, progress: Progress): Promise<RoundResult> {
   const { agent, conversation } = turn
   const { gate, decision } = agent.models
-  const hasPrice = ({ name }: Model) => conversation.spending?.hasPrice(name) ?? true
+  const hasPrice = ({ name }: Model) => conversation.spending.hasPrice(name)
   if (agent.settings.maxMoney !== undefined && !(hasPrice(gate) && hasPrice(decision))) return endUnpriced(progress)
   await generateTitle(turn)
   return { kind: 'next', progress }

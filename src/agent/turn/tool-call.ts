@@ -87,11 +87,13 @@ export async function runToolCall(turn: Turn, progress: Progress, call: CheckedC
 export async function runTool(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Invocation> {
   const { conversation, workspace } = turn
   const activity = conversation.inbox.beginActivity()
+  const started = performance.now()
   emitToolStatus(conversation.live, call, 'tool.started')
   const exec = call.tool.exec ? emitExecStart(turn, call.origin) : undefined
   const running = invokeTool(turn, progress, call, seen, activity)
   const invocation = running instanceof Promise ? await running : running
   activity.end()
+  turn.times.toolMs += performance.now() - started
   if (exec) {
     emitExecEnd(turn, call.origin, exec, invocation.outcome)
     await workspace.programRan()

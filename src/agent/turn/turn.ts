@@ -1,7 +1,8 @@
 import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
-import { cancelledResult, type ForcedEnd, finishTurn, finishWithFallback, type TurnResult } from './finish.ts'
+import { type ForcedEnd, finishTurn, finishWithFallback } from './finish.ts'
+import { cancelledResult, type TurnResult } from './result.ts'
 import { openProgress, type Progress, round } from './round.ts'
 import { startTurn, type TurnStart } from './start.ts'
 import type { TurnWorkspace } from './workspace.ts'
@@ -29,7 +30,7 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
   } catch (error) {
     const open = conversation.ledger.timeline.openTurn
     if (open?.turn_id !== turnId) throw error // the message is not in the journal, so its sender gets the error
-    if (conversation.signal.aborted) return cancelledResult(turnId)
+    if (conversation.signal.aborted) return cancelledResult(turn)
     progress ??= openProgress(open.ts, agent.settings, feedbacks)
     return finishWithFallback(turn, progress, endedByError(error)) // throws again if the journal can not be written
   }
@@ -43,6 +44,8 @@ export interface Turn {
   readonly agent: TurnServices
   readonly conversation: ConversationContext
   readonly workspace: TurnWorkspace
+  /** How many milliseconds the model calls and the tools of this turn have taken in this process. */
+  readonly times: { modelMs: number; toolMs: number }
 }
 
 function endedByError(error: unknown): ForcedEnd {

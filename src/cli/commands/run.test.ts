@@ -62,6 +62,12 @@ it('prints one JSON line per event and the result last', async () => {
     exit_reason: 'complete',
     answer: 'Forty-two.',
     followups: ['Why?'],
+    sources: [],
+    files: [],
+    usage: { uncached: expect.any(Number), calls: 2 },
+    cost: { money: null, reason: 'unknown_price', models: ['scripted'] },
+    rounds: 1,
+    timings: { started_at: expect.any(String), ended_at: expect.any(String), total_ms: expect.any(Number) },
   })
 })
 

@@ -63,7 +63,7 @@ async function run(
     const print = json ? jsonPrinter(context) : turnPrinter(context, quiet === true)
     const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
     if (turn?.exitReason === 'unpriced') terminal.errors.write(`\n${unpricedAdvice}\n`)
-    if (json) printLine(terminal, JSON.stringify(resultLine(turn, session.conversation.id)))
+    if (json) printLine(terminal, JSON.stringify(await resultLine(turn, session)))
     else if (!quiet && isStored(settings)) {
       const { id } = session.conversation
       terminal.errors.write(`\nto continue: daybook run "…" --conversation ${id}\n`)
@@ -119,22 +119,10 @@ function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
   return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? publicEntry(event) : event))
 }
 
-function resultLine(turn: TurnView | undefined, conversation: string) {
-  const answer = turn?.answers.at(-1)
-  return {
-    type: 'result',
-    ok: isSuccess(turn),
-    conversation,
-    turn_id: turn?.id ?? null,
-    exit_reason: turn?.exitReason ?? null,
-    answer: answer?.text ?? '',
-    ...(answer?.truncated && { truncated: true }),
-    ...(answer?.stopped && { stopped: true }),
-    sources_used: answer?.sourcesUsed ?? [],
-    followups: turn?.followups ?? [],
-    files: (turn?.files ?? []).map(({ path, mime, rn }) => ({ path, mime, rn })),
-    usage: turn?.usage ?? null,
-  }
+/** The last line of `--json`. `turn` is undefined when the command ended before the turn. */
+async function resultLine(turn: TurnView | undefined, { conversation, conversations }: Session) {
+  const result = turn && (await conversations.turnResult(conversation.id, turn.id))
+  return { type: 'result', conversation: conversation.id, ...(result ?? { ok: false, turn_id: null, exit_reason: null, answer: '' }) }
 }
 
 /** Whether the turn succeeded. `turn` is undefined when the command ended before the turn. */

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { DownloadableFile } from '../../agent/archive.ts'
+import type { TurnResultView } from '../../core/api/turn-result.ts'
 import type { Block } from '../../core/block/index.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { blocksForUser } from '../../core/view/user-blocks.ts'
@@ -47,6 +48,10 @@ async function* filterEvents(events: AsyncIterable<TurnEvent>, filter: ReturnTyp
 /** The blocks that the caller may see. An operator gets all blocks unchanged. A user gets them without internal content. */
 export const blocksFor = (caller: Caller, blocks: readonly Block[], { userThinking }: ViewSettings): readonly Block[] =>
   isOperator(caller) ? blocks : blocksForUser(blocks, { thinking: userThinking })
+
+/** The result of a turn as the caller may see it. Only operators see the cost. */
+export const resultFor = (caller: Caller, { cost, ...result }: TurnResultView): TurnResultView =>
+  isOperator(caller) && cost ? { ...result, cost } : result
 
 /**
  * Whether the caller may download a file. An operator may download every file. A user may download a file if both conditions hold:

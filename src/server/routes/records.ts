@@ -1,8 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
+import { turnResultView } from '../../agent/stored-result.ts'
 import { FileList } from '../../core/api/conversation.ts'
 import { PromptView } from '../../core/api/report.ts'
+import { TurnResultView } from '../../core/api/turn-result.ts'
 import { fileSummaries } from '../../core/view/file-summaries.ts'
-import { blocksFor, requireOperator } from '../auth/viewer.ts'
+import { blocksFor, requireOperator, resultFor } from '../auth/viewer.ts'
 import { publicBlock } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
@@ -18,7 +20,7 @@ const roundParams = z.object({
     .transform(Number),
 })
 
-/** Routes to read the timeline, turn logs, sources, files and prompts of a conversation. */
+/** Routes to read the timeline, turn logs, results, sources, files and prompts of a conversation. */
 export function recordRoutes({ agent: { archive }, settings }: ServerParts): App {
   return createRoutes()
     .openapi(
@@ -53,6 +55,19 @@ export function recordRoutes({ agent: { archive }, settings }: ServerParts): App
         const log = await archive.turnLog(conversationKeyOf(c), c.req.valid('param').turn)
         const blocks = blocksFor(c.get('caller'), log.blocks, settings)
         return c.json({ ...log, blocks: blocks.map(publicBlock) } as never, 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/turns/{turn}/result',
+        summary: 'The result of a turn: answer, files, sources, tokens and times; for operators also the cost',
+        request: { params: turnParams },
+        responses: { 200: json(TurnResultView, 'the result'), ...problems(401, 404) },
+      }),
+      async (c) => {
+        const result = turnResultView(await archive.turnResult(conversationKeyOf(c), c.req.valid('param').turn))
+        return c.json(resultFor(c.get('caller'), result), 200)
       },
     )
     .openapi(

@@ -1,0 +1,73 @@
+import type { ModelUsage } from '../model-event.ts'
+import type { ResponseReceived } from '../timeline/change.ts'
+import { callUsages } from './cost.ts'
+import type { PriceOf } from './price.ts'
+
+/** The tokens of all model calls of a turn, including the calls for a title and for summaries, and attempts that failed. */
+export interface TurnUsage extends Omit<ModelUsage, 'cacheWriteLong'> {
+  /** How many calls were made. */
+  readonly calls: number
+  /** For how many of the calls the provider reported no tokens. Their tokens are estimated. */
+  readonly estimated: number
+}
+
+/** The cost of a turn, or the reason why it is not known. Money is in the currency of the setting `priceOf`, which is US dollars by default. */
+export type TurnCost =
+  | { readonly money: number }
+  /** The agent has no prices: its setting `priceOf` is not set. */
+  | { readonly money: null; readonly reason: 'no_prices' }
+  /** The price of at least one call is not known. `models` made these calls, and `known` is the cost of the other calls. */
+  | { readonly money: null; readonly reason: 'unknown_price'; readonly models: readonly string[]; readonly known: number }
+
+/** What the model calls of a turn have used so far. */
+export interface TurnSums {
+  usage: TurnUsage
+  /** The cost of all calls with a known price. */
+  money: number
+  /** The models of the calls whose price is not known. */
+  unpriced: readonly string[]
+  /** The price of the latest decision. It serves as an estimate for the next decision. */
+  last: number
+}
+
+export const noSums = (): TurnSums => ({
+  usage: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0, calls: 0, estimated: 0 },
+  money: 0,
+  unpriced: [],
+  last: 0,
+})
+
+/** Adds the calls of a response. The sums are modified and not copied, because this runs in every round. */
+export function addResponse(sums: TurnSums, response: ResponseReceived, priceOf: PriceOf | undefined): void {
+  for (const { usage, model, estimated } of callUsages(response)) {
+    const before = sums.usage
+    sums.usage = {
+      uncached: before.uncached + usage.uncached,
+      cacheRead: before.cacheRead + usage.cacheRead,
+      cacheWrite: before.cacheWrite + usage.cacheWrite,
+      output: before.output + usage.output,
+      reasoning: before.reasoning + usage.reasoning,
+      calls: before.calls + 1,
+      estimated: before.estimated + (estimated ? 1 : 0),
+    }
+    const price = priceOf && knownPrice(priceOf, usage, model)
+    if (price === undefined && !sums.unpriced.includes(model)) sums.unpriced = [...sums.unpriced, model]
+    sums.money += price ?? 0
+    if (response.role === undefined) sums.last = price ?? 0
+  }
+}
+
+export function costOfTurn({ money, unpriced }: TurnSums, priceOf: PriceOf | undefined): TurnCost {
+  if (!priceOf) return { money: null, reason: 'no_prices' }
+  return unpriced.length === 0 ? { money } : { money: null, reason: 'unknown_price', models: unpriced, known: money }
+}
+
+/** The price that the application's `priceOf` returns for a call. Undefined when `priceOf` throws or returns no valid price. */
+export function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
+  try {
+    const price = priceOf(...used)
+    return Number.isFinite(price) && (price as number) >= 0 ? price : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,26 @@
+import { type Block, readDigest } from '../block/index.ts'
+import { parsePath } from '../path/logical.ts'
+import { artifactFromBlocks } from '../timeline/artifacts.ts'
+import type { FileView } from './visible-event.ts'
+
+/**
+ * The files that a turn made for users, the newest version of each. `blocks` are the blocks of the turn, oldest first. A file has an `rn`
+ * if it was hosted.
+ */
+export function filesOfTurn(blocks: readonly Block[], turnId: string): readonly FileView[] {
+  const paths = new Set(blocks.flatMap((block) => readDigest(block)?.artifact_path ?? []))
+  return [...paths].filter((path) => isMadeBy(turnId, path)).flatMap((path) => fileAt(blocks, path))
+}
+
+/** Whether the turn made the file. A block may also be about a file that a user attached or that another turn made. */
+function isMadeBy(turnId: string, path: string): boolean {
+  const parsed = parsePath(path)
+  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turnId && parsed.area !== 'attachments'
+}
+
+function fileAt(blocks: readonly Block[], path: string): readonly FileView[] {
+  const artifact = artifactFromBlocks(blocks, path)
+  if (artifact?.kind !== 'file' || artifact.metadata.visibility !== 'external') return []
+  const { mime, size_bytes: size, rn, description } = artifact.metadata
+  return [{ path, filename: path.split('/').at(-1) ?? path, mime, size: typeof size === 'number' ? size : undefined, rn, description }]
+}
