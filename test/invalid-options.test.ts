@@ -68,6 +68,8 @@ describe('createAgent', () => {
     [{ model, announce: 'Hello.' }, 'announce', 'must be a function'],
     [{ model, tokens: 4 }, 'tokens', 'must be a function'],
     [{ model, builtIn: { memory: 'yes' } }, 'builtIn.memory', 'not the text "yes"'],
+    [{ model, builtIn: { tools: ['react.fetch'] } }, 'builtIn.tools[0]', 'must be the id of a built-in tool (react.read, '],
+    [{ model, builtIn: { tools: 'react.read' } }, 'builtIn.tools', 'must be a list of ids of built-in tools, or false'],
     [{ model, attachments: { limits: { files: '3' } } }, 'attachments.limits.files', 'not the text "3"'],
     [{ model, attachments: { unscanned: 'allow' } }, 'attachments.unscanned', 'must be "refuse" or "accept"'],
     [{ model, settings: [] }, 'settings', 'must be an object with settings, not a list'],

@@ -22,6 +22,7 @@ import type { Models } from './agent-context.ts'
 import type { HookFunctions } from './hooks.ts'
 import type { ReplayParts } from './replay/setup.ts'
 import { settingsRule } from './settings.ts'
+import { builtInIds, builtInNamespaces } from './tools.ts'
 
 // The rules for the options that callers pass to createAgent, createAgentFrom, openStore and replay. If an option has no rule, the compiler
 // reports an error.
@@ -67,7 +68,13 @@ const hooks: OptionRules<HookFunctions> = {
 
 const rendererRule = objectWith('an object that makes documents, or false', 'mentions', 'render')
 
+const builtInTool = expects(
+  `the id of a built-in tool (${[...builtInIds, ...builtInNamespaces].join(', ')})`,
+  (value) => builtInIds.includes(value as string) || builtInNamespaces.includes(value as string),
+)
+
 const builtIn: OptionRules<Omit<NonNullable<AgentParts['builtIn']>, never>> = {
+  tools: optional((value) => (value === false ? undefined : listOf('ids of built-in tools, or false', builtInTool)(value))),
   memory: optional(objectWith('an object with `search`', 'search')),
   knowledgeSearch: optional(objectWith('an object with `search`', 'search')),
   knowledge: optional(objectWith('an object with `read`', 'read')),

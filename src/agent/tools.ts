@@ -59,6 +59,11 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
   readonly memory?: MemorySearch
   readonly knowledgeSearch?: KnowledgeSearch
+  /**
+   * The built-in tools that the agent has: ids such as `react.read`, or all tools of a namespace such as `rendering_tools.*`. By default it
+   * has all of them. With false or an empty list, it has none. A tool that lacks what it needs, such as `memory`, is left out in any case.
+   */
+  readonly tools?: readonly string[] | false
   /** Makes documents for the tools `rendering_tools.write_*`. With false, the agent has none of these tools. */
   readonly rendering?: DocumentRenderer | false
   /** The tokens of the whole context. A share of them limits how much `react.read` returns at once. */
@@ -66,8 +71,15 @@ export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills'
 }
 
 /** The built-in tools, in the order in which the system text lists them: the `react.*` tools of every agent, then those for documents. */
-export function builtInTools({ memory, knowledgeSearch, rendering, contextTokens, ...spaces }: BuiltInOptions = {}): readonly Tool[] {
-  return [
+export function builtInTools({
+  tools: chosen,
+  memory,
+  knowledgeSearch,
+  rendering,
+  contextTokens,
+  ...spaces
+}: BuiltInOptions = {}): readonly Tool[] {
+  const tools = [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokenLimit(contextTokens) } }) }),
     writeTool,
     patchTool,
@@ -80,17 +92,39 @@ export function builtInTools({ memory, knowledgeSearch, rendering, contextTokens
     planTool,
     ...(rendering ? createRenderingTools(rendering) : []),
   ]
+  return tools.filter(isChosen(chosen))
+}
+
+/** The ids of all built-in tools. An agent may have fewer of them. */
+export const builtInIds: readonly string[] = [
+  ...['read', 'write', 'patch', 'pull', 'checkout', 'memsearch', 'hide', 'search_files', 'search_knowledge', 'plan'].map(
+    (name) => `react.${name}`,
+  ),
+  ...['pdf', 'png', 'docx', 'pptx'].map((kind) => `rendering_tools.write_${kind}`),
+  ...['python', 'javascript'].map((language) => `exec_tools.execute_code_${language}`),
+]
+
+/** Names for all built-in tools of a namespace. */
+export const builtInNamespaces: readonly string[] = [...new Set(builtInIds.map((id) => `${namespaceOf(id)}.*`))]
+
+const isChosen =
+  (chosen: BuiltInOptions['tools']) =>
+  ({ id }: Tool): boolean =>
+    chosen === undefined || (chosen !== false && (chosen.includes(id) || chosen.includes(`${namespaceOf(id)}.*`)))
+
+function namespaceOf(id: string): string {
+  return id.slice(0, id.indexOf('.'))
 }
 
 /** The tools of the sandbox. Empty without a sandbox: then no program runs. `others` are all other tools of the agent. */
 export function execTools(
   sandbox: Sandbox | undefined,
   others: readonly Tool[],
-  { knowledge, skills }: Pick<ReadOptions, 'knowledge' | 'skills'>,
+  { knowledge, skills, tools }: Pick<BuiltInOptions, 'knowledge' | 'skills' | 'tools'>,
   limits: InvokeLimits,
 ): readonly Tool[] {
   const readers = { ...(knowledge && { knowledge }), ...(skills && { skills }) }
-  return sandbox ? createExecTools({ sandbox, callable: others, readers, limits }) : []
+  return sandbox ? createExecTools({ sandbox, callable: others, readers, limits }).filter(isChosen(tools)) : []
 }
 
 /** Returns the built-in tools, then the tools of the application. Throws when two of them have the same id. */

@@ -1,6 +1,7 @@
 import { systemText } from '../../src/agent/prompts/texts.ts'
-import { builtInTools } from '../../src/agent/tools.ts'
+import { type BuiltInOptions, builtInTools } from '../../src/agent/tools.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
 
 /** A context size that leaves this many tokens for the prompt beside the system text with all built-in tools. */
-export const contextWithRoom = (tokens: number): number => roughTokens(systemText({ tools: builtInTools() })) + tokens
+export const contextWithRoom = (tokens: number, builtIn: BuiltInOptions = {}): number =>
+  roughTokens(systemText({ tools: builtInTools(builtIn) })) + tokens

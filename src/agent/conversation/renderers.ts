@@ -24,6 +24,6 @@ export function createRenderers(count: TokenCounter, hasTool: (id: string) => bo
     meter: createMeter(estimator),
     fingerprints: createFingerprintRecorder(),
     sourcesTail: createSourcesTail(estimator, hasTool),
-    noSources: noSourcesTail(estimator),
+    noSources: noSourcesTail(estimator, hasTool),
   }
 }

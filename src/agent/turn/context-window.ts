@@ -6,6 +6,7 @@ import type { SummaryRequest } from '../../core/compaction/summary-request.ts'
 import { calibrationOf, contextLimit, timelineRoom } from '../../core/estimate/estimate.ts'
 import { planExpiry } from '../../core/expiry/expiry.ts'
 import { hashText } from '../../core/hash.ts'
+import { withoutReadHints } from '../../core/render/read-hints.ts'
 import type { Slice } from '../../core/render/types.ts'
 import type { Change, ReachedLimit, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
@@ -153,7 +154,8 @@ interface Summary {
  */
 async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<Summary | undefined> {
   if (!request) return undefined
-  const { system, user, maxOutputTokens: maxTokens, temperature } = request
+  const { system, maxOutputTokens: maxTokens, temperature } = request
+  const user = turn.agent.toolbox.has('react.read') ? request.user : withoutReadHints(request.user)
   const request_hash = hashText(JSON.stringify([system, user, maxTokens, temperature]))
   const { changes } = await turn.conversation.entriesOfTurn(turn.turnId)
   const known = changes.findLast((change) => change.type === 'response.received' && isUsable(change, request_hash))

@@ -37,10 +37,12 @@ export function createSourcesTail(estimator: Estimator, hasTool: (id: string) =>
 
 const exceeds = (tail: SourcesTail, maxTokens: number) => tokenUpperBound(tail.text) > maxTokens && tail.tokens() > maxTokens
 
-const noSourcesText = sourcesTail(emptyPool)
-
 /** The section for an empty pool. */
-export const noSourcesTail = (estimator: Estimator): SourcesTail => createTail(noSourcesText, estimator)
+export const noSourcesTail = (estimator: Estimator, hasTool: (id: string) => boolean): SourcesTail =>
+  createTail(sourcesTail(emptyPool, undefined, hasTool), estimator)
+
+/** The tools of an agent for which the application has not chosen the built-in tools. */
+const hasUsualTools = (id: string) => id === 'react.read' || id === 'react.hide'
 
 function createTail(text: string, estimator: Estimator): SourcesTail {
   let tokens: number | undefined
@@ -49,24 +51,28 @@ function createTail(text: string, estimator: Estimator): SourcesTail {
 
 /**
  * The section of a prompt that lists the sources which the agent may cite and read. It has no mark, because every new source changes it. It
- * always names the tools that every agent has. It names an optional tool only if `hasTool` returns true for it.
+ * names a tool only if `hasTool` returns true for it.
  */
 export function sourcesTail(
   { rows }: SourcePool,
   currentTurnId?: string,
-  hasTool: (id: string) => boolean = () => false,
+  hasTool: (id: string) => boolean = hasUsualTools,
   maxRows: number = caps.sourcesShown,
 ): string {
-  if (rows.length === 0) return frameLines(0, ['  (none)', ''])
+  if (rows.length === 0) return frameLines(0, ['  (none)', ''], hasTool)
   const shown = chooseRows(rows, currentTurnId, maxRows)
   const digits = Math.max(2, String(rows.at(-1)?.sid ?? 0).length)
   const visible = new Set(shown)
   const notShown = rows.filter((row) => !visible.has(row)).map(({ sid }) => sid)
-  return frameLines(rows.length, [
-    ...shown.flatMap((row) => [rowLine(row, digits), `        ${snippet(row)}`, '']),
-    ...(notShown.length === 0 ? [] : [moreLine(rows, notShown, visible), '']),
-    ...footer(rows, hasTool),
-  ])
+  return frameLines(
+    rows.length,
+    [
+      ...shown.flatMap((row) => [rowLine(row, digits), `        ${snippet(row)}`, '']),
+      ...(notShown.length === 0 ? [] : [moreLine(rows, notShown, visible), '']),
+      ...footer(rows, hasTool),
+    ],
+    hasTool,
+  )
 }
 
 /**
@@ -97,21 +103,24 @@ function spansBetween(rows: readonly SourceRow[], visible: ReadonlySet<SourceRow
   return `so:sources_pool[${spans.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')}]`
 }
 
-function frameLines(count: number, lines: readonly string[]): string {
-  const header = ` SOURCES POOL  (${count} ${count === 1 ? 'source' : 'sources'})  load: react.read(["so:sources_pool[1,3-5]"])`
+function frameLines(count: number, lines: readonly string[], hasTool: (id: string) => boolean): string {
+  const load = hasTool('react.read') ? '  load: react.read(["so:sources_pool[1,3-5]"])' : ''
+  const header = ` SOURCES POOL  (${count} ${count === 1 ? 'source' : 'sources'})${load}`
   const rule = '━'.repeat(Math.max(80, header.length))
   return [rule, header, rule, '', ...lines, rule].join('\n')
 }
 
 function footer(rows: readonly SourceRow[], hasTool: (id: string) => boolean): readonly string[] {
-  const load = 'load   react.read(["so:sources_pool[1,3-5]"])'
-  const hide = 'hide   react.hide("so:sources_pool[1]", "why it may go")'
+  const load = hasTool('react.read') ? ['load   react.read(["so:sources_pool[1,3-5]"])'] : []
+  const hide = hasTool('react.hide') ? ['hide   react.hide("so:sources_pool[1]", "why it may go")'] : []
   const cite = rows.some(isCitable) ? ['cite   [[S:1]] [[S:1,3]] [[S:2-4]]'] : []
   const fetch = hasTool('web_tools.web_fetch') ? ['fetch  web_tools.web_fetch(urls=["https://…"])'] : []
   return [
-    [load, ...cite],
-    [...fetch, hide],
-  ].map((columns) => `  ${columns.join('      ')}`)
+    [...load, ...cite],
+    [...fetch, ...hide],
+  ]
+    .filter((columns) => columns.length > 0)
+    .map((columns) => `  ${columns.join('      ')}`)
 }
 
 /**

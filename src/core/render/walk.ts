@@ -8,6 +8,7 @@ import { blockRenderers, shownTypes } from './blocks/index.ts'
 import { planStates } from './blocks/plan.ts'
 import { type SummaryLine, summaryLineOf } from './blocks/tool-result.ts'
 import { caps } from './caps.ts'
+import { withoutReadHints } from './read-hints.ts'
 import { scrubBase64, textPart } from './text.ts'
 import type { Part, RenderContext, RenderSettings, ShownBlock, Slice } from './types.ts'
 
@@ -85,7 +86,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
       attachment: hidden || blobOf(block) === undefined ? undefined : attachments.admit(block, toolId),
     }
     const replacement = hidden ? renderHidden(block, timeline, context) : undefined
-    const parts = hidden ? textParts(replacement?.text) : partsFor(block, context)
+    const parts = hidden ? textParts(replacement && readableText(replacement.text, context)) : partsFor(block, context)
     if (parts.length === 0) return
     if (type === 'turn.header') {
       if (headers.has(turn_id)) return
@@ -187,9 +188,17 @@ function sameContext(a: RenderContext, b: RenderContext): boolean {
 }
 
 function renderParts(block: Block, context: RenderContext): readonly Part[] {
-  const parts = blockRenderers[block.type](block, context) // there is a renderer for every shown type, see `shownTypes`
+  const rendered = blockRenderers[block.type](block, context) // there is a renderer for every shown type, see `shownTypes`
+  const parts = hasRead(context)
+    ? rendered
+    : rendered.map((part) => (part.type === 'text' ? textPart(readableText(part.text, context)) : part))
   return parts.some(holdsBase64) ? parts.map(withoutBase64) : parts
 }
+
+/** True if the agent has `react.read`, which is so unless the application has chosen its built-in tools. */
+const hasRead = ({ hasTool }: RenderContext): boolean => hasTool === undefined || hasTool('react.read')
+
+const readableText = (text: string, context: RenderContext): string => (hasRead(context) ? text : withoutReadHints(text))
 
 const holdsBase64 = (part: Part) => part.type === 'text' && scrubBase64(part.text) !== part.text
 const withoutBase64 = (part: Part) => (part.type === 'text' ? textPart(scrubBase64(part.text)) : part)
