@@ -6,6 +6,7 @@ const flags: SettingsLayer = { origin: 'flag', values: { port: '1' } }
 it('has a default for every setting that needs one', () => {
   expect(effectiveSettings([environmentLayer({ PATH: '/bin' })]).settings).toEqual({
     model: 'offline',
+    dialect: 'auto',
     data: '.daybook',
     store: 'sqlite',
     host: '127.0.0.1',
@@ -57,10 +58,10 @@ it('accepts a model object from a file', () => {
 
 it('rejects unknown settings and lists the known ones', () => {
   expect(() => environmentLayer({ DAYBOOK_DATUM: 'x' })).toThrow(
-    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_AGENT, DAYBOOK_DATA, /,
+    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_DIALECT, DAYBOOK_AGENT, DAYBOOK_DATA, /,
   )
   expect(() => fileLayer('daybook.config.ts', { auth: { sekret: 'x' } })).toThrow(
-    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, agent, data, /,
+    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, dialect, agent, data, /,
   )
   expect(() => fileLayer('daybook.config.ts', undefined)).toThrow('must export its settings as default')
 })

@@ -22,6 +22,11 @@ export const Settings = z.strictObject({
    */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
   /**
+   * How the model speaks. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own form. `auto`:
+   * as the table of providers says.
+   */
+  dialect: oneOf('auto', 'channels', 'native'),
+  /**
    * The path of a module that exports an agent, relative to the current folder. A configuration file may also set an object that
    * `defineAgent` returned.
    */
@@ -117,6 +122,7 @@ export type Settings = z.infer<typeof Settings>
 /** The environment variable of every setting. */
 export const variables = {
   model: 'DAYBOOK_MODEL',
+  dialect: 'DAYBOOK_DIALECT',
   agent: 'DAYBOOK_AGENT',
   data: 'DAYBOOK_DATA',
   store: 'DAYBOOK_STORE',
@@ -155,6 +161,7 @@ const defaults: SettingsLayer = {
   origin: 'default',
   values: {
     model: 'offline',
+    dialect: 'auto',
     data: '.daybook',
     store: 'sqlite',
     host: '127.0.0.1',

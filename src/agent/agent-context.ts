@@ -1,6 +1,7 @@
 import { contextLimit } from '../core/estimate/estimate.ts'
 import { reliableCounter, roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
+import type { Dialect } from '../core/model-event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
@@ -8,6 +9,7 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
+import { checkDialect, createSpeech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
@@ -21,6 +23,13 @@ export interface AgentContext {
   readonly hub: EventHub
   readonly models: Models
   readonly toolbox: Toolbox
+  /** The dialect of the decision model. With the setting `auto` it changes when the provider refuses tools: see `speakChannels`. */
+  readonly dialect: Dialect
+  /**
+   * Called when the provider has refused a request because of its tools. If the setting `dialect` allows it, all later calls are in the
+   * dialect `channels`. Returns whether the call can be repeated in this dialect.
+   */
+  speakChannels?(): boolean
   readonly system: SystemPrompt
   readonly settings: AgentSettings
   readonly hooks: Hooks
@@ -45,7 +54,18 @@ export interface AgentContext {
 /** The members of the agent's context that a turn uses. A replay makes them from a recording. */
 export type TurnServices = Pick<
   AgentContext,
-  'models' | 'toolbox' | 'system' | 'settings' | 'hooks' | 'hooksDelayCompletion' | 'announce' | 'clock' | 'hosting' | 'onProblem'
+  | 'models'
+  | 'toolbox'
+  | 'dialect'
+  | 'speakChannels'
+  | 'system'
+  | 'settings'
+  | 'hooks'
+  | 'hooksDelayCompletion'
+  | 'announce'
+  | 'clock'
+  | 'hosting'
+  | 'onProblem'
 > & {
   readonly store: Pick<ConversationStore, 'blobs'>
 }
@@ -84,6 +104,8 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
   }
   const toolbox = createToolbox(tools)
+  checkDialect(settings.dialect, models.decision)
+  const speech = createSpeech(settings.dialect, models.decision, (dialect) => createSystemPrompt({ tools, dialect, ...texts }, count))
   return {
     store,
     clock,
@@ -92,7 +114,13 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     hub: hub ?? createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
     toolbox,
-    system: createSystemPrompt({ tools, ...texts }, count),
+    get dialect() {
+      return speech.dialect
+    },
+    get system() {
+      return speech.system
+    },
+    speakChannels: speech.speakChannels,
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     hooksDelayCompletion: delayCompletion(parts.hooks ?? []),

@@ -1,6 +1,7 @@
 import type { PriceOf } from '../core/cost/price.ts'
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/expiry.ts'
 import { defaultEditableTailTokens } from '../core/hide/hide.ts'
+import type { Dialect } from '../core/model-event.ts'
 import {
   callback,
   checkOptions,
@@ -12,6 +13,7 @@ import {
   numberFrom,
   type OptionRule,
   type OptionRules,
+  oneOf,
   optional,
   text,
   wholeNumberFrom,
@@ -35,6 +37,11 @@ export interface AgentSettings {
   /** The highest cost of a turn, in the currency of `priceOf`. Requires `priceOf`. */
   readonly maxMoney: number | undefined
   readonly priceOf: PriceOf | undefined
+  /**
+   * How the model speaks. `channels`: it writes tool calls and answers as text with tags. `native`: it calls tools in the provider's own
+   * form. `auto`: as the table of providers says for the model.
+   */
+  readonly dialect: 'auto' | Dialect
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
@@ -120,6 +127,7 @@ export const defaultAgentSettings: AgentSettings = {
   wrapUpSeconds: 30,
   maxMoney: undefined,
   priceOf: undefined,
+  dialect: 'auto',
   decision: { maxTokens: 20_000, temperature: 0.6 },
   wrapUp: { maxTokens: 3_000, temperature: 0.6 },
   gate: { maxTokens: 800, temperature: 0.2 },
@@ -169,6 +177,7 @@ const rules: OptionRules<AgentSettings> = {
   wrapUpSeconds: optional(numberFrom(0, Math.floor(MAX_TIMER_MS / 1000))),
   maxMoney: optional(numberFrom(0)),
   priceOf: optional(callback),
+  dialect: optional(oneOf('auto', 'channels', 'native')),
   decision: modelSettings(),
   wrapUp: modelSettings(),
   gate: modelSettings(),

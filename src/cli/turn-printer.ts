@@ -50,10 +50,16 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
   const outputFor = (lane: TextLane) => (lane === 'answer' ? outputs.answer : outputs.progress)
   const styled = (lane: TextLane, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
 
+  // With one output for all, a text can be printed before it is known whether it is the answer or notes about a call.
+  const printsUndecided = outputs.answer === outputs.progress
+  const printedNotes = new Set<string>()
+
   function printDelta(event: LaneEvent): void {
     const { turn_id: turnId, iteration, attempt, delta } = event
     const lane = textLaneOf(event)
     if (lane === undefined) return
+    if ((delta.undecided || delta.as) && !printsUndecided) return // the text is printed when its entry arrives
+    if (delta.as === 'notes') printedNotes.add(`${turnId} ${iteration}`)
     if (delta.text !== '') shown.add({ turnId, iteration }, lane)
     append(outputFor(lane), `${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text))
   }
@@ -79,7 +85,8 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
         if (event.stopped || event.truncated) line(cutAnswerLine(event, style))
         break
       case 'notes':
-        lineAfterStream(plainText(sources.linkCitations(event.text)))
+        if (printedNotes.has(`${event.turnId} ${event.iteration}`)) endStream()
+        else lineAfterStream(plainText(sources.linkCitations(event.text)))
         break
       case 'tool.call':
         lineAfterStream(toolCallLine(event, style))

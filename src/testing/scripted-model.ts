@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
+import type { Dialect, FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
 import type { Model, ModelRequest } from '../ports/model.ts'
 
 /** A model that gives prepared replies. */
@@ -17,6 +17,8 @@ export type Reply = string | ScriptedReply | ((request: ModelRequest) => string 
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
+  /** Calls of tools in the provider's own form, for a model with the dialect `native`. They are sent after the text. */
+  readonly calls?: readonly ScriptedCall[]
   /** The number of characters in each piece of the stream, or the pieces themselves. Default: the text is sent in one piece. */
   readonly chunks?: number | readonly string[]
   readonly finish?: FinishReason
@@ -31,12 +33,24 @@ export interface ScriptedReply {
   readonly onChunk?: (index: number) => unknown
 }
 
+/** A call in the provider's own form. */
+export interface ScriptedCall {
+  /** The name that the request gave to the tool, such as `react__read`. */
+  readonly name: string
+  /** The arguments. A string is sent as it is, so it may be invalid JSON. */
+  readonly input: string | object
+  /** Set when the response ends before the arguments are complete. */
+  readonly open?: true
+}
+
 /** Options of `scriptedModel`. */
 export interface ScriptSettings {
   readonly name?: string
   readonly window?: number
   /** The media types of documents that the model accepts. Default: any. */
   readonly documents?: readonly string[]
+  /** The dialect of the model. Without it, the model speaks `channels`. */
+  readonly dialect?: Dialect
   /** The title with which the model answers requests of the role `gate`. If it is null, these requests are answered from `replies` too. */
   readonly title?: string | null
 }
@@ -49,7 +63,7 @@ export interface ScriptSettings {
  * Each reply answers one call, in order. When no reply is left, a call ends with an error event.
  */
 export function scriptedModel(replies: readonly Reply[], settings: ScriptSettings = {}): ScriptedModel {
-  const { name = 'scripted', window = 200_000, title = 'A scripted conversation', documents } = settings
+  const { name = 'scripted', window = 200_000, title = 'A scripted conversation', documents, dialect } = settings
   const requests: ModelRequest[] = []
   let next = 0
 
@@ -65,6 +79,7 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
     name,
     window,
     ...(documents && { documents }),
+    ...(dialect && { dialect }),
     requests,
     get left() {
       return Math.max(0, replies.length - next)
@@ -77,7 +92,7 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
 }
 
 async function* streamReply(reply: ScriptedReply, name: string, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-  const { text = '' } = reply
+  const { text = '', calls = [] } = reply
   if (reply.reasoning !== undefined) yield { type: 'reasoning.delta', text: reply.reasoning }
   const pieces = text === '' ? [] : splitChunks(text, reply.chunks)
   for (const [index, piece] of pieces.entries()) {
@@ -87,9 +102,17 @@ async function* streamReply(reply: ScriptedReply, name: string, signal: AbortSig
       return yield errorEvent(name, { kind: 'aborted', message: 'aborted', stage: index === 0 ? 'before_output' : 'after_output' })
     yield { type: 'text.delta', text: piece }
   }
+  for (const [index, call] of calls.entries()) yield* streamCall(call, index, reply.chunks)
   if (reply.stall) await untilAborted(signal)
   if (signal.aborted) return yield errorEvent(name, { kind: 'aborted', message: 'aborted', stage: 'after_output' })
-  const usage = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage }
+  const usage = {
+    uncached: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    output: Math.ceil((text.length + sizeOf(calls)) / 4),
+    reasoning: 0,
+    ...reply.usage,
+  }
   if (reply.error) {
     const failed = errorEvent(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
     return yield reply.usage ? { ...failed, usage } : failed
@@ -101,6 +124,15 @@ async function* streamReply(reply: ScriptedReply, name: string, signal: AbortSig
     usage,
   }
 }
+
+function* streamCall({ name, input, open }: ScriptedCall, index: number, chunks: ScriptedReply['chunks']): Generator<ModelEvent> {
+  yield { type: 'call.start', index, name }
+  const json = typeof input === 'string' ? input : JSON.stringify(input)
+  for (const text of splitChunks(json, typeof chunks === 'number' ? chunks : undefined)) yield { type: 'call.delta', index, text }
+  if (!open) yield { type: 'call.end', index }
+}
+
+const sizeOf = (calls: readonly ScriptedCall[]) => (calls.length === 0 ? 0 : JSON.stringify(calls).length)
 
 function splitChunks(text: string, chunks: ScriptedReply['chunks']): readonly string[] {
   if (chunks === undefined) return [text]
@@ -157,5 +189,24 @@ export const reply = {
     const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
     const action = JSON.stringify({ action: more.action ?? 'complete' })
     return `${thinkingChannel(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
+  },
+
+  /** The same replies for a model with the dialect `native`. */
+  native: {
+    /** A reply that calls a tool. */
+    call(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): ScriptedReply {
+      const input = more.code === undefined ? params : { ...params, program: more.code }
+      return {
+        reasoning: more.thinking ?? 'Next step.',
+        ...(more.notes !== undefined && { text: more.notes }),
+        calls: [{ name: toolId.replaceAll('.', '__'), input }],
+      }
+    },
+
+    /** A reply that answers and ends the turn. */
+    answer(text: string, more: { followups?: readonly string[]; thinking?: string } = {}): ScriptedReply {
+      const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
+      return { reasoning: more.thinking ?? 'Done.', text: `${text}${followup}` }
+    },
   },
 }

@@ -6,7 +6,11 @@ import { requestTools } from './request-tools.ts'
 const search = defineTool({
   id: 'shop.search',
   description: 'Find articles.',
-  params: z.object({ query: z.string().describe('what to look for'), sort: z.enum(['price', 'name']).default('name') }),
+  params: z.object({
+    query: z.string().describe('what to look for'),
+    sort: z.enum(['price', 'name']).default('name'),
+    page: z.number().int().min(1).optional(),
+  }),
   constraints: ['at most 20 articles'],
   returns: 'a list',
   run: () => 'none',
@@ -22,6 +26,7 @@ it('a tool has its provider name, its constraints and its parameters in their or
         properties: {
           query: { type: 'string', description: 'what to look for' },
           sort: { type: 'string', enum: ['price', 'name'], default: 'name' },
+          page: { type: 'integer', minimum: 1 },
         },
         required: ['query'],
       },

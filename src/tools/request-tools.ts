@@ -1,5 +1,5 @@
 import { nativeNames } from '../core/decision/native-names.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import type { RequestTool } from '../ports/model.ts'
 import { listedTools } from './catalog.ts'
 import type { Parameter, Tool } from './tool.ts'
@@ -35,7 +35,17 @@ const program: Parameter = { name: programParameter, type: 'string', required: t
 
 /** The schema of one parameter. If only its short notation is known, the description contains it. */
 function propertyOf({ type, shape, description, schema }: Parameter): JsonObject {
-  if (schema) return schema
+  if (schema) return withoutNoise(schema) as JsonObject
   const text = [...(shape === undefined ? [] : [shape]), ...(description === undefined ? [] : [description])].join(' — ')
   return { ...(type !== 'any' && { type, ...(type === 'array' && { items: {} }) }), ...(text !== '' && { description: text }) }
+}
+
+/** The schema without bounds that only say that a number is a safe integer. Zod writes them, and each call would pay for them. */
+function withoutNoise(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withoutNoise)
+  if (!isObject(schema)) return schema
+  const isNoise = (name: string, value: unknown) =>
+    (name === 'minimum' && value === Number.MIN_SAFE_INTEGER) || (name === 'maximum' && value === Number.MAX_SAFE_INTEGER)
+  const kept = Object.entries(schema as JsonObject).filter(([name, value]) => !isNoise(name, value))
+  return Object.fromEntries(kept.map(([name, value]) => [name, withoutNoise(value)]))
 }

@@ -2,6 +2,7 @@ import type { BlobRef, BlockOrigin, Digest, Draft, Notice, Visibility } from '..
 import type { Parameter as SignatureParameter } from '../core/decision/signature.ts'
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import type { Dialect } from '../core/model-event.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
 import type { Slice } from '../core/render/types.ts'
 import type { Scope } from '../core/scope.ts'
@@ -86,6 +87,8 @@ export interface Call {
   readonly visiblePrompt: VisiblePrompt
   readonly clock: Pick<Clock, 'now' | 'randomHex'>
   readonly code: string | undefined
+  /** The dialect of the model. Messages about a missing program depend on it. Default: `channels`. */
+  readonly dialect?: Dialect
   /** The tenant, project and user that own the conversation. */
   readonly scope: Scope
   /** Reads the whole journal of this conversation, including blocks that are no longer visible. */

@@ -115,7 +115,7 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
+  Partial<Pick<Settings, 'browser' | 'dialect'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
 
 /** An agent and what it was opened with. */
 export interface OpenAgent {
@@ -213,7 +213,7 @@ export async function openArchive(
 
 /** `own` are the settings of the agent. The limits of a turn come from `budget`, which has those of the agent if no others were given. */
 function agentSettings(
-  { model, budget }: Pick<Settings, 'model' | 'budget'>,
+  { model, budget, dialect }: Pick<Settings, 'model' | 'budget'> & Partial<Pick<Settings, 'dialect'>>,
   own: AgentDefinition['settings'] = {},
 ): Partial<AgentSettings> {
   return {
@@ -221,6 +221,7 @@ function agentSettings(
     // the offline model answers from documents and cites them, so document types must be citable
     ...(model === 'offline' && { sources: { eligibleMimes: documentEligibleMimes } }),
     ...own,
+    ...(dialect !== undefined && { dialect }),
     maxRounds: budget.rounds,
     maxMoney: budget.money,
   }

@@ -33,6 +33,7 @@ export function definitionLayer(origin: string, { model, settings }: AgentDefini
     origin,
     values: {
       ...(model !== undefined && { model }),
+      ...(settings?.dialect !== undefined && { dialect: settings.dialect }),
       ...(settings?.maxRounds !== undefined && { 'budget.rounds': settings.maxRounds }),
       ...(settings?.maxMoney !== undefined && { 'budget.money': settings.maxMoney }),
     },

@@ -40,6 +40,12 @@ describe('the system text', () => {
     compare('system.txt', systemText({ tools: builtInTools(), customisation: 'Call the user “dear friend”.' }))
   })
 
+  it('in the dialect native equals the golden file, and lists no tools', () => {
+    const text = systemText({ tools: builtInTools(), dialect: 'native', customisation: 'Call the user “dear friend”.' })
+    compare('system-native.txt', text)
+    expect(text).not.toContain('AVAILABLE')
+  })
+
   it('lists every tool with its own description, in the given order', () => {
     compare('catalog.txt', catalogText([...builtInTools(), search(), program(), weather(), draw]))
   })

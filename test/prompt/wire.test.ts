@@ -8,9 +8,11 @@ import { runConversation } from '../support/models/wire-conversation.ts'
 
 const folder = join(import.meta.dirname, '../golden', 'wire')
 
-describe.each(everyProvider)('three turns with an image and a PDF, as %s gets them', (name) => {
+const everyDialect = everyProvider.flatMap((name) => [[name, 'channels'] as const, [name, 'native'] as const])
+
+describe.each(everyDialect)('three turns with an image and a PDF, as %s gets them in the dialect %s', (name, dialect) => {
   let running: ReturnType<typeof runConversation> | undefined
-  const conversation = () => (running ??= runConversation(name))
+  const conversation = () => (running ??= runConversation(name, {}, undefined, dialect))
 
   it('all three turns complete', async () => {
     expect(await conversation()).toMatchObject({ last: { answer: 'Bye.', exitReason: 'complete' }, left: 0 })
@@ -19,7 +21,10 @@ describe.each(everyProvider)('three turns with an image and a PDF, as %s gets th
 
   it('the last request equals the golden file', async () => {
     const { decisions } = await conversation()
-    compare(join(folder, `${name}.txt`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
+    compare(
+      join(folder, dialect === 'native' ? `${name}-native.txt` : `${name}.txt`),
+      `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`,
+    )
   })
 
   it('a request has at most four marks, the last right before the tail, and none on the tail', async () => {

@@ -6,6 +6,11 @@ import type { Reply } from '../../src/testing/scripted-model.ts'
 export interface Scenario {
   /** A sentence that says what must be true at the end. */
   readonly title: string
+  /**
+   * Why the timeline differs in the dialect `native`. Every other scenario also runs in this dialect, and its timeline must be the same apart
+   * from thinking and notes.
+   */
+  readonly channelsOnly?: string
   /** Creates the replies and the tools. Called for each run, because every scenario runs with several stores. */
   readonly setup: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model' | 'sandbox'> & {
     readonly replies: readonly Reply[]

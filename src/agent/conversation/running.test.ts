@@ -30,6 +30,7 @@ function createContext(replies: readonly string[]) {
     hub,
     models: { decision: model, gate: model, compaction: model },
     toolbox: createToolbox([weather()]),
+    dialect: 'channels',
     system: { text: '', tokens: () => 0, fingerprint: { hash: 0, tools: 0, size: 0 } },
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),

@@ -3,13 +3,16 @@ import { type BlobRef, type BlockOrigin, type Draft, thinkingBlock } from '../..
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
 import { estimatedUsage } from '../../core/cost/cost.ts'
+import { callsInText } from '../../core/decision/call-in-text.ts'
 import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
+import { toolIdOf } from '../../core/decision/native-names.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
-import type { ServiceError } from '../../core/model-event.ts'
+import type { Dialect, ServiceError } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
-import { createLanes, type Lanes } from '../../core/stream/lanes.ts'
+import { createLanes, type LaneSettings } from '../../core/stream/lanes.ts'
+import { createNativeLanes } from '../../core/stream/native-lanes.ts'
 import { isInternalFile } from '../../core/timeline/artifacts.ts'
 import type { PromptRecord, ReachedLimit, ResponseReceived, RetriedAttempt } from '../../core/timeline/change.ts'
 import { mimeOf } from '../../tools/mime.ts'
@@ -17,12 +20,14 @@ import type { TurnServices } from '../agent-context.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
+import type { Toolbox } from '../tools.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
 import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } from '../turn/prompt.ts'
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
+import { callIdAt } from './call-id.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
-import { isOverflowError } from './service-errors.ts'
+import { isOverflowError, isToolsRefusal } from './service-errors.ts'
 
 /** A call of the decision model, with its response. If attempts failed, the response is that of the last attempt. */
 export type ModelCall = NewCall | JournaledCall
@@ -89,6 +94,8 @@ export async function callModel(
       if (isOverflowError(error)) {
         overflows = await compactUntilSmaller(turn, promptTails(turn, progress, origin.ts, wrapUp), overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call
+      } else if (isToolsRefusal(error) && agent.speakChannels?.()) {
+        // the next attempt is in the dialect `channels`, so it needs no pause
       } else if (mayRetry(error) && retries < agent.settings.retryDelaysMs.length) {
         conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
         await waitBeforeRetry(agent, retries++, error, signal)
@@ -128,13 +135,18 @@ function callOnce(
   const request = {
     role: 'decision' as const,
     system: agent.system.text,
+    ...(agent.system.tools && { tools: agent.system.tools }),
     parts: prompt.parts,
     maxTokens: Math.min(maxTokens, outputLimit(agent.models.decision.window)),
     temperature,
     cacheKey: conversationId,
     read: ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256),
   }
-  return readResponse(() => agent.models.decision.stream(request, activity.signal), activity, readOptions(turn, origin, attempt, hearsText))
+  return readResponse(
+    () => agent.models.decision.stream(request, activity.signal),
+    activity,
+    readOptions(turn, origin, attempt, hearsText, agent.dialect),
+  )
 }
 
 /** How a response of the decision model is read and shown. `hearsText` is true when a text without any channel may be the answer. */
@@ -143,24 +155,34 @@ export function readOptions(
   origin: BlockOrigin,
   attempt: number,
   hearsText: boolean,
+  dialect: Dialect,
 ): ReadOptions {
   const { turnId: turn_id, iteration } = origin
   return {
     graceMs: agent.settings.stopGraceMs,
     modelName: agent.models.decision.name,
     channels: decisionChannels,
-    createLanes: () => createResponseLanes(ledger, origin),
+    dialect,
+    createLanes: () => createLanes(laneSettings(ledger, origin)),
+    createNativeLanes: () => createNativeLanes({ ...laneSettings(ledger, origin), ...nativeSettings(agent.toolbox, origin) }),
     earlyCheck: createEarlyCheck(hearsText),
     live,
     emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   }
 }
 
-function createResponseLanes(ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): Lanes {
+function laneSettings(ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): LaneSettings {
   const sources = () => sourcesBySid(ledger.timeline.sources)
   const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
-  return createLanes({ iteration, executionId, replacer, mimeOf, isInternalFile: (path) => isInternalFile(ledger.timeline, path) })
+  return { iteration, executionId, replacer, mimeOf, isInternalFile: (path) => isInternalFile(ledger.timeline, path) }
 }
+
+const nativeSettings = ({ signatures }: Toolbox, { callId }: BlockOrigin) => ({
+  channels: decisionChannels,
+  toolIdOf: (name: string) => toolIdOf(name, signatures.ids),
+  executionIdOf: (index: number) => callIdAt(callId, index),
+  hasCallInText: (text: string) => callsInText(text, (name) => signatures.find(toolIdOf(name, signatures.ids)) !== undefined) !== undefined,
+})
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds
 
@@ -191,6 +213,7 @@ export function toDecisionResponse(response: ModelResponse, maxTokens: number): 
     finishReason: response.finish?.reason ?? (response.error ? 'error' : 'other'),
     maxTokens,
     raw: response.raw,
+    ...(response.calls && { calls: response.calls }),
     ...(response.error && { errorType: response.error.error_type }),
   }
 }
@@ -227,6 +250,7 @@ export function responseReceived(
     raw: response.raw,
     finish_reason: finishReason ?? response.finish?.reason ?? (response.error ? 'error' : 'other'),
   }
+  if (response.calls) record.dialect = 'native'
   if (usage) record.usage = usage
   record.prompt = promptRecord(prompt, response.finish?.modelName, usage !== undefined)
   if (response.error) record.error = response.error

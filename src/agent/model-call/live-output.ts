@@ -15,9 +15,9 @@ import type { ReadOptions } from './read-response.ts'
  * later, when `catchUp` or one of the functions after it is called. While a client watches, `catchUp` is called after each piece of the
  * response. Otherwise it is called when a client joins. The lanes are the same in all cases.
  */
-export interface LiveOutput {
-  /** Adds events of the channel parser, without emitting them. */
-  add(events: readonly ChannelEvent[]): void
+export interface LiveOutput<Event = unknown> {
+  /** Adds events of the response, without emitting them. */
+  add(events: readonly Event[]): void
   /**
    * Called at the end of the response. `whole`: the model ended the response. `aborted`: the response reached the output limit. `cut`: the
    * stream broke off.
@@ -33,15 +33,15 @@ export interface LiveOutput {
   answer(): DeliveredAnswer | undefined
 }
 
-export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEvent['delta']) => void): LiveOutput {
-  const added: ChannelEvent[] = []
-  let lanes: Lanes | undefined
+export function createLiveOutput<Event>(createLanes: () => Lanes<Event>, emit: (delta: LaneEvent['delta']) => void): LiveOutput<Event> {
+  const added: Event[] = []
+  let lanes: Lanes<Event> | undefined
   let next = 0
   let ending: LaneEnd | undefined
   let showedAnything = false
   let showedContent = false
 
-  function show(deltas: ReturnType<Lanes['push']>) {
+  function show(deltas: ReturnType<Lanes<Event>['push']>) {
     for (const delta of deltas) {
       showedAnything ||= delta.text !== ''
       showedContent ||= delta.text !== '' && delta.marker !== 'thinking'
@@ -49,9 +49,9 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
     }
   }
 
-  function catchUp(): Lanes {
+  function catchUp(): Lanes<Event> {
     lanes ??= createLanes()
-    while (next < added.length) show(lanes.push(added[next++] as ChannelEvent))
+    while (next < added.length) show(lanes.push(added[next++] as Event))
     const how = ending
     ending = undefined
     if (how !== undefined) show(how === 'cut' ? lanes.abort() : lanes.end(how))
@@ -83,7 +83,7 @@ export interface ChannelReader {
   /** Reads the new text in `raw`, which is the whole text received so far. `latest` is the last received piece, if the caller knows it. */
   readTo(raw: string, latest?: string): void
   end(how: LaneEnd): void
-  readonly liveOutput: LiveOutput
+  readonly liveOutput: LiveOutput<ChannelEvent>
   channels(): readonly ReceivedChannel[]
   /** The text before the first channel. */
   preamble(): string

@@ -24,6 +24,10 @@ async function readWith(watcher: 'present' | 'late' | 'absent', text: string, ea
     modelName: 'test',
     graceMs: 1_000,
     channels: decisionChannels,
+    dialect: 'channels',
+    createNativeLanes: () => {
+      throw new Error('The response is not native.')
+    },
     createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }),
     earlyCheck,
     live: {

@@ -1,17 +1,26 @@
 import type { Notice } from '../../core/block/index.ts'
-import { collectChannels, type ReceivedChannel } from '../../core/decision/decision.ts'
+import { collectChannels, type NativeCall, type ReceivedChannel } from '../../core/decision/decision.ts'
 import type { EarlyCheck } from '../../core/decision/early-check.ts'
 import { readPlainChannels } from '../../core/decision/fast-read.ts'
 import type { LaneEvent } from '../../core/event.ts'
-import { type FinishReason, type ModelEvent, type ModelUsage, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
+import {
+  type Dialect,
+  type FinishReason,
+  type ModelEvent,
+  type ModelUsage,
+  parseModelEvent,
+  type ServiceError,
+} from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { LaneEnd } from '../../core/stream/lane.ts'
 import type { Lanes } from '../../core/stream/lanes.ts'
+import type { NativeEvent } from '../../core/stream/native-parts.ts'
 import type { Usage } from '../../core/timeline/change.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ChannelReader, createChannelReader, type LiveOutput } from './live-output.ts'
+import { createNativeReader } from './native-reader.ts'
 
 /** One response of the model, split into channels. */
 export interface ModelResponse {
@@ -19,6 +28,10 @@ export interface ModelResponse {
   /** The channels in the order in which they were first opened. */
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
+  /** The calls of a response in the dialect `native`. Undefined in the dialect `channels`. */
+  readonly calls?: readonly NativeCall[]
+  /** The response as text that the model can read. It differs from `raw` in the dialect `native`. */
+  text(): string
   /** Set when the model ended the response or reached the output limit. */
   readonly finish: { readonly reason: FinishReason; readonly modelName: string } | undefined
   /** Set when the provider failed or the adapter threw an error. */
@@ -30,7 +43,7 @@ export interface ModelResponse {
   /**
    * The output that users have seen. If it is not empty, the call must not be repeated, because users would see two different beginnings.
    */
-  liveOutput(): LiveOutput
+  liveOutput(): Omit<LiveOutput, 'add'>
   /** The rule that the start of the response broke. The call was then ended early. */
   readonly violation: Notice | undefined
   /**
@@ -51,7 +64,9 @@ export interface ReadOptions {
   /** The name that is used if the response does not say which model wrote it. */
   readonly modelName: string
   readonly channels: readonly Channel[]
+  readonly dialect: Dialect
   createLanes(): Lanes
+  createNativeLanes(): Lanes<NativeEvent>
   /** Checks the start of the response. If it breaks a rule, the call ends at once. */
   readonly earlyCheck: EarlyCheck
   readonly live: Pick<LiveFeed, 'hasWatchers' | 'onJoin'>
@@ -78,6 +93,7 @@ export async function readResponse(
   let interrupted = false
   let endedAfterAbort = false
   let reader: ChannelReader | undefined
+  const native = options.dialect === 'native' ? createNativeReader(options) : undefined
   let ending: LaneEnd | undefined
 
   /** Parses all text received so far. `latest` is the last received piece, if the caller knows it. */
@@ -87,12 +103,15 @@ export async function readResponse(
     if (ending) reader.end(ending)
     return reader
   }
-  const liveOutput = () => parse().liveOutput
+  const liveOutput = () => native?.liveOutput ?? parse().liveOutput
 
   function receive(received: ModelEvent): void {
     const event = parseModelEvent(received, options.modelName)
     if (!event) return
-    if (event.type === 'text.delta') {
+    if (native && event.type !== 'finish' && event.type !== 'error') {
+      native.receive(event)
+      if (live.hasWatchers()) native.liveOutput.catchUp()
+    } else if (event.type === 'text.delta') {
       raw += event.text
       if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
       // without watchers, text is parsed only if its start may break a rule
@@ -131,8 +150,16 @@ export async function readResponse(
    * not complete. Such an end is ignored.
    */
   function checkInterrupted(): void {
-    if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isUnclosed(raw, channels)))) finish = undefined
+    if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isIncomplete()))) finish = undefined
     interrupted = activity.signal.aborted && !violated && finish === undefined
+  }
+
+  const isIncomplete = () => native?.isOpen() ?? isUnclosed(raw, channels)
+
+  /** The channels of the response. The fast path reads them without the parser, if nothing has parsed the response yet. */
+  function parsedChannels(): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> {
+    const plain = reader ? undefined : readPlainChannels(raw, channels)
+    return plain ? { channels: plain, preamble: '', violation: undefined } : parsedBy(parse(), interrupted)
   }
 
   live.onJoin(() => liveOutput().catchUp())
@@ -142,6 +169,7 @@ export async function readResponse(
   if (stopTimer.expired) checkInterrupted()
   // an error after the end of the response, or after a violation, does not change the result
   const endedBefore = violated || (finish !== undefined && activity.signal.aborted)
+  if (native) raw = native.raw()
   if (failure && !endedBefore) {
     finish = undefined
     usage = undefined
@@ -149,11 +177,12 @@ export async function readResponse(
     thrown = failure.thrown
   }
   ending = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
-  const plain = reader ? undefined : readPlainChannels(raw, channels)
-  const parsed = plain ? { channels: plain, preamble: '', violation: undefined } : parsedBy(parse(), interrupted)
+  native?.end(ending)
+  const parsed = native ? { ...native.content(), preamble: '', violation: undefined } : parsedChannels()
   if (live.hasWatchers()) liveOutput().catchUp()
   return {
     raw,
+    text: () => native?.text() ?? raw,
     ...parsed,
     finish,
     error,

@@ -39,6 +39,12 @@ export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: 
 export const isOverflowError = (error: ServiceError): boolean =>
   error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 
+/** What servers say when they accept no tools: Ollama, vLLM, llama.cpp and OpenRouter, in this order. */
+const toolsRefusal = /does not support tools|requires --enable-auto-tool-choice|tools param requires --jinja|support tool use/i
+
+/** Whether the provider refused the request because it has tools. */
+export const isToolsRefusal = ({ stage, message }: ServiceError): boolean => stage === 'before_output' && toolsRefusal.test(message)
+
 function endingOf(error: ServiceError): FallbackReason {
   if (isOverflowError(error)) return 'too_long'
   return endings[error.kind]

@@ -1,6 +1,7 @@
 import { type Block, type BlockOrigin, readToolCall } from '../../core/block/index.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
-import { callsOf, parseResponse } from '../../core/decision/decision.ts'
+import { callsOf } from '../../core/decision/decision.ts'
+import { parseRecordedResponse } from '../../core/decision/native-response.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import type { CallFinished, Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
@@ -8,8 +9,9 @@ import { failed } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
+import { callIdAt } from '../model-call/call-id.ts'
 import type { Progress } from '../turn/round.ts'
-import { callIdAt, type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
+import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 
@@ -88,9 +90,10 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
       change.type === 'response.received' && change.role === undefined && change.iteration === origin.iteration,
   )
   if (!response) return undefined
-  const { raw, finish_reason, call_id: first } = response
+  const { finish_reason, call_id: first } = response
   const finishReason = finish_reason === 'length' ? 'length' : 'stop'
-  const reading = readDecision(parseResponse(raw, { finishReason, maxTokens: settings.decision.maxTokens }), {})
+  const recorded = parseRecordedResponse(response, { finishReason, maxTokens: settings.decision.maxTokens })
+  const reading = readDecision(recorded, { tools: toolbox.signatures })
   if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
   const requested = callsOf(reading.decision).find((_, index) => callIdAt(first, index) === origin.callId)
   const checked = requested && checkCall(requested, toolbox.signatures)

@@ -1,5 +1,6 @@
 import type { Block } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
+import type { Dialect } from '../../core/model-event.ts'
 import { type Change, changeTime, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
@@ -33,6 +34,8 @@ export interface Player {
    * Events and withdrawals that arrived during a model call whose response was not interrupted. They are delivered when the call has ended.
    */
   dueAfterResponse(): readonly Arrival[]
+  /** The dialect of the next recorded decision. If there is none, the dialect of the last one. */
+  nextDialect(): Dialect
   /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
   /** The recorded changes that the replay has reached so far. */
@@ -170,6 +173,10 @@ export function createPlayer(
       const following = next()?.change
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
     },
+    nextDialect() {
+      const decision = entries.slice(cursor).find(isDecision) ?? entries.findLast(isDecision)
+      return (decision?.change.type === 'response.received' && decision.change.dialect) || 'channels'
+    },
     hasResponseNext() {
       const following = next()?.change
       return following?.type === 'response.received' && following.role === undefined
@@ -194,6 +201,8 @@ export function createPlayer(
     },
   }
 }
+
+const isDecision = ({ change }: Entry): boolean => change.type === 'response.received' && change.role === undefined
 
 /**
  * The index after the last event or withdrawal that the turn saw when it read its inbox. The events from this index on arrived later, while

@@ -1,6 +1,7 @@
 import { contextLimit } from '../../core/estimate/estimate.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
+import type { Dialect } from '../../core/model-event.ts'
 import type { Fingerprints } from '../../core/render/runs.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
@@ -18,7 +19,7 @@ import { openLedger } from '../conversation/ledger.ts'
 import { createRenderers, type Renderers } from '../conversation/renderers.ts'
 import { createSpending } from '../conversation/spending.ts'
 import { createHooks } from '../hooks.ts'
-import { createSystemPrompt } from '../prompts/texts.ts'
+import { createSystemPrompt, type SystemPrompt } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
 import { allTools, builtInTools, createToolbox, execTools } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -54,7 +55,7 @@ export type RecordedStore = Pick<ConversationStore, 'readJournal' | 'findByPath'
 export function setUpReplay(recorded: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): ReplaySetup {
   const { turnId, startSeq } = recording
   const definition = agentDefinition(parts)
-  const { settings, system, count, tools } = definition
+  const { settings, systemOf, count, tools } = definition
   const unpriced = wasUnpriced(recording) // the recording says whether a price was unknown, because `priceOf` may know the price now
   const spending = {
     ...createSpending(settings.priceOf),
@@ -82,7 +83,13 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const agent: TurnServices = {
     models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
-    system,
+    // a turn may have responses of both dialects, if another process has resumed it
+    get dialect() {
+      return player.nextDialect()
+    },
+    get system() {
+      return systemOf(player.nextDialect())
+    },
     settings,
     hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
     get hooksDelayCompletion() {
@@ -136,10 +143,16 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
   const exec = execTools(parts.sandbox, [...ofRuntime, ...own], builtIn ?? {}, settings)
   const tools = allTools('replay', [...ofRuntime, ...exec], own)
   const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
+  const systems = new Map<Dialect, SystemPrompt>()
+  const systemOf = (dialect: Dialect): SystemPrompt => {
+    const system = systems.get(dialect) ?? createSystemPrompt({ tools, dialect, ...texts }, count)
+    systems.set(dialect, system)
+    return system
+  }
   return {
     tools,
     count,
-    system: createSystemPrompt({ tools, ...texts }, count),
+    systemOf,
     settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // no retries: only the try that got a response is recorded
   }
 }

@@ -15,13 +15,13 @@ export async function handleInterruption(
   call: NewCall,
 ): Promise<RoundResult> {
   if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
-  const { raw } = call.response
+  const text = call.response.text()
   const response = responseReceived(origin, call, 'interrupted')
   const written = (timeline: Timeline) => ({
     type: 'blocks.appended' as const,
-    blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
+    blocks: assignIds(timeline, [rawDecisionBlock(origin, text)]),
   })
-  await conversation.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
+  await conversation.ledger.commit((timeline) => (text.trim() === '' ? [response] : [response, written(timeline)]))
   return { kind: 'next', progress: withUnfinished(progress, call.response.liveOutput().answer()?.text, origin.iteration) }
 }
 

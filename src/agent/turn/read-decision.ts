@@ -34,6 +34,7 @@ export function readResponseDecision(
   const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
   const options: DecisionOptions = {
     clarify: agent.settings.clarify,
+    tools: agent.toolbox.signatures,
     isSource,
     plainText: progress.repairs.plainText === true,
     ...shownBefore(progress),

@@ -8,8 +8,8 @@ import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
+import { callIdAt } from '../model-call/call-id.ts'
 import { replay } from '../replay/replay.ts'
-import { callIdAt } from './several-calls.ts'
 
 const blocksOfType = async (harness: Harness, type: Block['type']) =>
   blocksOf(await harness.timeline()).filter((block) => block.type === type)

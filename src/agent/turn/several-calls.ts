@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { BlockOrigin, Notice } from '../../core/block/index.ts'
 import type { RepairCount } from '../../core/budget.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
@@ -11,6 +10,7 @@ import type { Invocation } from '../../tools/invoke.ts'
 import { failed } from '../../tools/outcome.ts'
 import { storeOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
+import { callIdAt } from '../model-call/call-id.ts'
 import type { ModelCall } from '../model-call/call-model.ts'
 import type { Progress } from './round.ts'
 import { type CheckedCall, commitCalls, commitReturned, runTool, type ShownCall, unfitResult } from './tool-call.ts'
@@ -63,13 +63,6 @@ export async function runSeveralCalls(
   await commitCalls(turn, { origin, call, notes: decision.notes }, shown, seen, finished)
   return settleCalls(turn, progress, calls)
 }
-
-/**
- * The id of a call in a response. The first call has the id that was made for the response. The ids of the others are derived from it, so
- * that recovery and replay find the same ids.
- */
-export const callIdAt = (first: string, index: number): string =>
-  index === 0 ? first : createHash('sha256').update(`${first}/${index}`).digest('hex').slice(0, 12)
 
 const refusedOutcome = (violation: Notice): Outcome => failed(violation.code, violation.message, { notices: [violation] })
 

@@ -186,6 +186,7 @@ function invokeTool(
     },
     clock: agent.clock,
     code,
+    dialect: agent.dialect,
     scope,
     records,
     workspace: workspace.open,

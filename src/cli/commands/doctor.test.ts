@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
+import { type FakeScript, startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { modelKeys } from '../../wiring/agent.ts'
 import { openStore } from '../../wiring/store.ts'
@@ -163,4 +164,55 @@ it('says whether programs run, what they can use, and otherwise what to install'
   expect(text).toMatch(
     /^(?:[✓!] programs +on, isolated with bubblewrap: (?:Python \d|JavaScript \d)|! programs +off: .*(?:install|needs|can not))/m,
   )
+})
+
+describe('--model', () => {
+  const called = { name: 'doctor__echo', input: { word: 'ready' } }
+  const rowsOf = (text: string) =>
+    text
+      .split('\n')
+      .filter((row) => row.slice(2).startsWith('model,'))
+      .map((row) => row.replace(/ +/g, ' '))
+
+  async function doctor(name: 'anthropic' | 'compatible', script: FakeScript) {
+    const provider = await startFakeProvider(name, script)
+    line.settings = {}
+    Object.assign(line.environment, provider.environment)
+    const { exitCode, text } = await line.run(
+      'doctor',
+      '--model',
+      name === 'anthropic' ? 'anthropic/claude-sonnet-5-5' : 'compatible/qwen3',
+    )
+    await provider.close()
+    return { exitCode, rows: rowsOf(text), requests: provider.requests.length }
+  }
+
+  it('asks the model once in each dialect, and says which works and which is used', async () => {
+    expect(await doctor('anthropic', [reply.call('doctor.echo', { word: 'ready' }), { calls: [called] }])).toEqual({
+      exitCode: 0,
+      rows: ['✓ model, channels calls tools; this dialect is used', '✓ model, native calls tools'],
+      requests: 2,
+    })
+  })
+
+  it('a model that works only in the other dialect fails, and the setting is named', async () => {
+    const { exitCode, rows } = await doctor('compatible', [reply.call('doctor.echo', { word: 'ready' }), 'I can not do that.'])
+    expect(exitCode).toBe(1)
+    expect(rows).toEqual([
+      '✓ model, channels calls tools',
+      '✗ model, native answered in words and did not call the tool: set DAYBOOK_DIALECT=channels',
+    ])
+  })
+
+  it('an error of the provider is shown', async () => {
+    const { exitCode, rows } = await doctor('anthropic', [{ error: 'overloaded' }, { error: 'overloaded' }])
+    expect(exitCode).toBe(1)
+    expect(rows[0]).toBe('✗ model, channels The provider is overloaded. It said: Overloaded: choose another model')
+  })
+
+  it('a model without a key, and the offline model', async () => {
+    line.settings = {}
+    expect((await line.run('doctor', '--model', 'anthropic/claude-sonnet-5-5')).text).toMatch(/^✗ model +.*needs a key/m)
+    expect((await line.run('doctor', '--model', 'offline')).text).toMatch(/^✓ model +offline needs no provider/m)
+  })
 })

@@ -12,6 +12,7 @@ import { errorMessage, Failure } from '../../core/failure.ts'
 import { type ModelKey, modelKeys, openRenderer } from '../../wiring/agent.ts'
 import { checkSandbox } from '../../wiring/sandbox.ts'
 import { openStore } from '../../wiring/store.ts'
+import { tryDialects } from '../../wiring/try-model.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../wiring/unreferenced-blobs.ts'
 import { checkWebSearch } from '../../wiring/web-tools.ts'
 import type { CommandContext } from '../context.ts'
@@ -25,9 +26,12 @@ export function doctorCommand(context: CommandContext, exit: (code: number) => v
     .description('check what works on this machine, and what to install')
     .option('--sweep', 'first remove blobs that have belonged to no entry for more than a day; safe while a server runs')
     .action(async ({ sweep }: { sweep?: true }) => {
-      const settings = await context.settings()
+      const { settings, origins } = await context.settingsWithOrigins()
       if (sweep) printLine(terminal, sweepReport(await sweepUnreferencedBlobs(settings)))
-      const checks = await Promise.all(runChecks(settings, terminal.environment))
+      const trials = origins.model === 'flag' ? [checkModel(settings, terminal.environment)] : []
+      const checks = (
+        await Promise.all([...runChecks(settings, terminal.environment).map(async (check) => [await check]), ...trials])
+      ).flat()
       for (const { name, ok, required, found, advice } of checks) {
         const mark = ok ? style.success('✓') : required ? style.failure('✗') : style.bold('!')
         printLine(terminal, `${mark} ${name.padEnd(16)} ${ok || advice === undefined ? found : `${found}: ${advice}`}`.trimEnd())
@@ -36,6 +40,7 @@ export function doctorCommand(context: CommandContext, exit: (code: number) => v
     })
   return withExamples(command, [
     ['daybook doctor', ''],
+    ['daybook doctor --model ollama/qwen3', 'also calls the model once in each dialect, and says which of them works'],
     ['daybook doctor --sweep', 'younger blobs stay: a running server may be about to append their entry'],
   ])
 }
@@ -71,6 +76,25 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkModelKeys(environment),
     checkSearch(settings, environment),
   ]
+}
+
+/** Calls the model that was named with `--model` once in each dialect. The dialect that the settings choose has to work. */
+async function checkModel({ model, dialect }: Settings, environment: Environment): Promise<readonly Check[]> {
+  if (model === 'offline') return [{ name: 'model', ok: true, required: true, found: 'offline needs no provider' }]
+  try {
+    const { chosen, trials } = await tryDialects(model as string, { environment, dialect })
+    const other = trials.find(({ ok }) => ok)?.dialect
+    const advice = other === undefined ? 'choose another model' : `set DAYBOOK_DIALECT=${other}`
+    return trials.map(({ dialect: tried, ok, found }) => ({
+      name: `model, ${tried}`,
+      ok,
+      required: tried === chosen,
+      found: tried === chosen && ok ? `${found}; this dialect is used` : found,
+      ...(tried === chosen && { advice }),
+    }))
+  } catch (error) {
+    return [{ name: 'model', ok: false, required: true, found: errorMessage(error) }]
+  }
 }
 
 async function checkNode(): Promise<Check> {

@@ -107,11 +107,17 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
   return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, error: undefined, lanes: [] }
 }
 
-/** Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. */
-function withDelta(lanes: readonly LiveLane[], { delta }: LaneEvent): readonly LiveLane[] {
+/**
+ * Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. If the last delta of an answer says that the text was
+ * notes, the lane becomes a lane of notes.
+ */
+function withDelta(lanes: readonly LiveLane[], { iteration, delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta
   const at = lanes.findIndex((lane) => lane.marker === marker && lane.artifactName === artifactName && lane.format === format)
   const before = index === 0 ? '' : (lanes[at]?.text ?? '')
-  const lane = { marker, artifactName, format, text: before + text, completed }
+  const kind = delta.as === 'notes' ? notesLane(iteration) : { marker, artifactName }
+  const lane = { ...kind, format, text: before + text, completed }
   return at < 0 ? [...lanes, lane] : lanes.with(at, lane)
 }
+
+const notesLane = (iteration: number) => ({ marker: 'timeline_text', artifactName: `timeline_text.react.decision.${iteration}` })

@@ -6,6 +6,7 @@ import type { ProviderCacheRules } from './rules.ts'
 /** Why the provider did not read tokens from its cache, or did not write them to it. */
 export type MissCause =
   | 'model switch'
+  | 'dialect switch'
   | 'system text changed'
   | 'tool text changed'
   | 'ttl gap'
@@ -35,6 +36,7 @@ export interface Miss {
 
 const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
   'model switch': ({ from, to }) => `another model was asked: ${from ?? '?'}, then ${to ?? '?'}`,
+  'dialect switch': ({ from, to }) => `the model was asked in another dialect: ${from}, then ${to}`,
   'system text changed': () => 'the system text is not the one of the call before',
   'tool text changed': () => 'the catalogue of tools is not the one of the call before',
   'ttl gap': ({ seconds, ttl }) => `${span(seconds)} without a call; the provider keeps ${span(ttl)}`,
@@ -96,12 +98,14 @@ export interface CachedPrompt {
 
 /**
  * Explains why the provider read fewer tokens from its cache than predicted. `lost` is the difference. The causes are checked in this
- * order: another model, other tools, another system text, an expired cache entry, the first block that differs, the positions of the marks.
+ * order: another model, another dialect, other tools, another system text, an expired cache entry, the first block that differs, the positions of the marks.
  */
 export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss {
   const { sent: before } = cached
   const [previous, current] = [before.prompt, now.prompt]
   if (previous.model !== current.model) return createMiss('model switch', lost, { from: previous.model ?? '', to: current.model ?? '' })
+  const [from = 'channels', to = 'channels'] = [before.response.dialect, now.response.dialect]
+  if (from !== to) return createMiss('dialect switch', lost, { from, to })
   if (previous.system && current.system && previous.system.tools !== current.system.tools) return createMiss('tool text changed', lost)
   if (previous.system && current.system && previous.system.hash !== current.system.hash) return createMiss('system text changed', lost)
   const seconds = (now.at - before.at) / 1000

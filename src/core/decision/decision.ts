@@ -15,6 +15,18 @@ export interface ParsedResponse extends ResponseEnd {
   /** The text before the first channel tag. */
   readonly preamble: string
   readonly raw: string
+  /** The calls of a response in the dialect `native`. Undefined for a response in the dialect `channels`. */
+  readonly calls?: readonly NativeCall[]
+}
+
+/** A call in the provider's own form. */
+export interface NativeCall {
+  /** The name that the provider knows, such as `react__read`. */
+  readonly name: string
+  /** The arguments as JSON text. */
+  readonly input: string
+  /** False when the response ended before the arguments were complete. */
+  readonly complete: boolean
 }
 
 /** How the response ended. */
@@ -51,8 +63,7 @@ export const decisionChannels: readonly Channel[] = [
 ]
 
 /**
- * Parses the complete text of a response. This is needed to resume a turn after a crash, because the journal has only the text. A running
- * turn parses the response while it arrives.
+ * Parses the complete text of a response in the dialect `channels`. A running turn parses the response while it arrives.
  */
 export function parseResponse(raw: string, end: ResponseEnd): ParsedResponse {
   const parser = createChannelParser(decisionChannels)

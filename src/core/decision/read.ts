@@ -10,6 +10,7 @@ import {
   channelText,
   type Decision,
   type FinalDecision,
+  type NativeCall,
   type ParsedResponse,
   parseAction,
   parseActionFields,
@@ -17,6 +18,9 @@ import {
   wasCutOff,
 } from './decision.ts'
 import { leadingCloseTag } from './early-check.ts'
+import { nothingSaid } from './native-violations.ts'
+import { readNativeCalls } from './read-native.ts'
+import type { ToolSignatures } from './signature.ts'
 import * as notices from './violations.ts'
 
 /** What `readDecision` has to know besides the response. */
@@ -30,6 +34,8 @@ export interface DecisionOptions extends AnswerContext {
    * the model was told to write channels.
    */
   readonly plainText?: boolean
+  /** The tools of the agent. A native response has only the names of tools that the provider knows. */
+  readonly tools?: ToolSignatures
   /** True when the action `clarify` is accepted. It means the same as `exit`. */
   readonly clarify?: boolean
 }
@@ -70,7 +76,10 @@ export function readDecision(response: ParsedResponse, options: DecisionOptions 
   return outcome.ok ? { ok: true, decision: outcome.decision, warnings } : { ok: false, violation: outcome.violation, warnings }
 }
 
-const isComplete = ({ channels }: ParsedResponse): boolean => channels.length > 0 && channels.every(({ closed }) => closed !== 'cut')
+const isComplete = ({ channels, calls }: ParsedResponse): boolean => {
+  if (calls && calls.length > 0) return calls.every(({ complete }) => complete)
+  return channels.length > 0 && channels.every(({ closed }) => closed !== 'cut')
+}
 
 type Outcome = { readonly ok: true; readonly decision: Decision } | { readonly ok: false; readonly violation: Notice }
 
@@ -78,10 +87,34 @@ const accept = (decision: Decision): Outcome => ({ ok: true, decision })
 const refuse = (violation: Notice): Outcome => ({ ok: false, violation })
 
 function read(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
+  return response.calls ? readNative(response, response.calls, options, warnings) : readChannels(response, options, warnings)
+}
+
+/**
+ * Reads a response in the dialect `native`. A model may write an action in channels all the same. It is then read like a response in the
+ * dialect `channels`.
+ */
+function readNative(response: ParsedResponse, calls: readonly NativeCall[], options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
+  if (calls.length === 0 && channelText(response, 'action').trim() !== '') return readAction(response, options, warnings)
+  const reading = readNativeCalls(response, calls, { tools: options.tools, shown }, warnings)
+  if (reading.kind === 'calls') return accept(reading.decision)
+  if (reading.kind === 'refused') return refuse(reading.violation)
+  const answered = readFinal(response, 'complete', noFields, options, warnings)
+  const isBlank = !answered.ok && answered.violation.code === 'protocol_violation.final_answer_required'
+  return isBlank ? refuse(nothingSaid(unknownSources(response, '', options), shown)) : answered
+}
+
+const noFields: ActionFields = { action: 'complete', notes: '', toolCall: undefined, finalAnswer: '', followups: [], questions: [] }
+
+function readChannels(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   if (options.plainText && isPlainText(response)) return readPlainText(response, options, warnings)
   const opening = checkOpening(response)
-  if (opening) return refuse(opening)
+  return opening ? refuse(opening) : readAction(response, options, warnings)
+}
+
+function readAction(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
+  const shown = options.shown === true
   const actions = channelOf(response, 'action')?.instances ?? []
   if (actions.length > 1) return refuse(notices.multipleActions(actions.length, shown, options.answered))
   const text = actions[0] ?? ''

@@ -38,6 +38,7 @@ const provocations: { readonly [C in Code]: ParsedResponse } = {
   missing_tool_id: decided({ action: 'call_tool', tool_call: { tool_id: ' ', params: { a: 1 } } }),
   code_channel_without_single_exec: decided({ action: 'complete', final_answer: 'x' }, ['code', 'print(1)']),
   duplicate_key: decided('{"action":"complete","action":"exit","final_answer":"x"}'),
+  call_in_text: responseOf([['answer', '<tool_call>{"name": ']], { calls: [] }),
   path_not_first: write(['content', 'x'], ['path', 'a']),
   channel_not_second: write(['path', 'a'], ['content', 'x'], ['channel', 'canvas']),
   content_not_third: write(['path', 'a'], ['channel', 'canvas'], ['kind', 'file'], ['content', 'x']),

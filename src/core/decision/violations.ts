@@ -21,6 +21,7 @@ export const responseViolations = [
   'missing_tool_id',
   'code_channel_without_single_exec',
   'duplicate_key',
+  'call_in_text',
 ] as const
 
 /**

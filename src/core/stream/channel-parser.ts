@@ -60,9 +60,14 @@ interface CompleteTag {
   readonly end: number
 }
 
-/** Creates a parser for a list of channels. Text outside of all channels is dropped, except for the preamble. */
-export function createChannelParser(channels: readonly Channel[]): ChannelParser {
+/**
+ * Creates a parser for a list of channels. Text outside of all channels is dropped, except for the preamble. If `textChannel` is the name of
+ * a channel, text outside of all channels belongs to this channel, and there is no preamble.
+ */
+export function createChannelParser(channels: readonly Channel[], textChannel?: string): ChannelParser {
   const { names, openTags, outside, bodies } = grammarOf(channels)
+  const textIndex = channels.findIndex(({ name }) => name === textChannel)
+  let textOpen = false
   const instances = channels.map(() => 0)
   const self = { preamble: '', hasPreamble: false, strayTags: [] as string[], unknownChannels: [] as string[], push, end }
   let tagged = false
@@ -153,6 +158,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
 
   function startChannel(channel: number): void {
     if (open >= 0) endChannel('implied')
+    endText('implied')
     open = channel
     const { kind, tags } = bodies[channel] as (typeof bodies)[number]
     body = createBody(kind, tags)
@@ -170,10 +176,26 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     if (from >= to) return
     const piece = from === 0 && to === text.length ? text : text.slice(from, to)
     if (open >= 0) events.push({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
+    else if (textIndex >= 0) emitOutsideText(piece)
     else if (!tagged) {
       self.preamble += piece
       self.hasPreamble ||= piece.trim() !== ''
     }
+  }
+
+  function emitOutsideText(text: string): void {
+    const at = { channel: nameOf(textIndex), instance: instanceOf(textIndex) }
+    if (!textOpen) events.push({ type: 'channel.start', ...at })
+    textOpen = true
+    events.push({ type: 'channel.delta', ...at, text })
+  }
+
+  /** Ends the text outside of all channels. */
+  function endText(closed: 'implied' | 'cut'): void {
+    if (!textOpen) return
+    textOpen = false
+    events.push({ type: 'channel.end', channel: nameOf(textIndex), instance: instanceOf(textIndex), closed })
+    instances[textIndex] = instanceOf(textIndex) + 1
   }
 
   /**
@@ -201,6 +223,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     ended = true
     read('')
     if (open >= 0) endChannel('cut')
+    endText('cut')
     return events
   }
 

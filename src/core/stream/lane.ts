@@ -15,6 +15,13 @@ export interface LaneDelta {
   readonly completed: boolean
   /** Set when the lane ended because the text stopped or became invalid. */
   readonly aborted?: true
+  /**
+   * Set in the dialect `native` while it is not known whether the text is the answer or notes about a call. A client that can not take a
+   * text back waits for the last delta of the lane.
+   */
+  readonly undecided?: true
+  /** In the last delta of a lane with `undecided`: what the text was. */
+  readonly as?: 'answer' | 'notes'
   /** The text may hold internal content: a server sends it to operators only. */
   readonly internal?: true
   readonly extra?: LaneExtra

@@ -16,6 +16,11 @@ export interface ActionSettings extends ExecSettings {
    * of the file.
    */
   readonly isInternalFile?: (path: string) => boolean
+  /**
+   * Set for a call in the dialect `native`. Its parameters may have any order, an exec tool has its program as a parameter, and the notes
+   * are the text of the response.
+   */
+  readonly native?: { notes(): string }
 }
 
 /** The lanes of the action channel. They read its JSON while the model writes it, and show the fields that the user may see. */
@@ -48,7 +53,7 @@ interface Content {
 }
 
 export function createActionLanes(settings: ActionSettings, emit: EmitDelta): ActionLanes {
-  const { iteration, replacer } = settings
+  const { iteration, replacer, native } = settings
   const exec = createExecLanes(settings, emit)
   const reader = createJsonReader()
   const collector = createJsonCollector()
@@ -63,6 +68,9 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let restarted = false // true after a second `tool_call` or `params`
   let refused = false
   let wholeParams: JsonValue | undefined
+  let contract: JsonValue | undefined
+  let programName: JsonValue | undefined
+  let described = false
   let current: HeldLane | undefined
   let content: Content | undefined
 
@@ -139,6 +147,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     if (content?.lane.state !== 'held') return
     const { field, lane, ending } = content
     const verdict = decideContent({
+      anyOrder: native !== undefined,
       action: self.action,
       toolId,
       field,
@@ -177,7 +186,8 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   function beginContent(field: string): HeldLane | undefined {
     if (refused || restarted) return undefined
     endContent('aborted')
-    content = { field, lane: createHeldLane(), params: { ...params }, ending: undefined }
+    // with any order, parameters that follow the content count, too
+    content = { field, lane: createHeldLane(), params: native ? params : { ...params }, ending: undefined }
     reconsiderContent()
     return content.lane
   }
@@ -196,6 +206,8 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
 
   function storeParam(key: string, value: JsonValue) {
     if (key === 'path' || key === 'channel' || key === 'format') params[key] = value
+    else if (key === 'contract') contract = value
+    else if (key === 'prog_name') programName = value
     if (key !== 'content' || toolId !== 'react.write' || typeof value !== 'object' || value === null) return
     beginContent(key)?.write(JSON.stringify(value, null, 2)) // `react.write` writes the same text
     if (content !== undefined) content.ending = 'whole'
@@ -227,6 +239,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     if (event.path[0] === 'tool_call') noteCall(event)
     if (event.type === 'string.start' && event.path.length <= 3) current = laneAt(event.path)
     if (current !== undefined) return readLane(current, event)
+    if (native && isAt(event.path, 'tool_call', 'params', 'program')) readProgram(event)
     if (event.path.length === 0) {
       if (event.type === 'object.end' && !event.aborted) finishRoot()
       return
@@ -235,6 +248,18 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     const value = collector.push(event)
     if (value === undefined || event.path.length > 3 || ('aborted' in event && event.aborted)) return
     store(event.path, value)
+  }
+
+  /** Shows the program of an exec tool while the model writes it, if the contract is already known. */
+  function readProgram(event: JsonEvent) {
+    if (event.type === 'string.start' && contract !== undefined) describeProgram({ contract, prog_name: programName ?? null })
+    if (event.type === 'string.delta') exec.write(event.text)
+    if (event.type === 'string.end') exec.endCode(event.aborted ? 'aborted' : 'whole')
+  }
+
+  function describeProgram(given: JsonValue | undefined) {
+    if (!described) exec.describe(given, native ? native.notes() : notesText)
+    described = true
   }
 
   function readLane(lane: HeldLane, event: JsonEvent) {
@@ -256,8 +281,8 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     if (restarted && conflictingKeys(text).length > 0) refuse()
     if (refused || self.action !== 'call_tool') return
     reconsiderContent()
-    exec.describe(wholeParams, notesText)
-    const card = toolId === 'react.plan' ? planCard(wholeParams, notesText) : undefined
+    describeProgram(wholeParams)
+    const card = toolId === 'react.plan' ? planCard(wholeParams, native ? native.notes() : notesText) : undefined
     if (card === undefined) return
     const lane = timelineLane(`timeline_text.react.plan.${iteration}`)
     lane.write(card)

@@ -12,6 +12,8 @@ export interface ContentParams {
 
 /** The current state of a tool call whose content the user may see while the model writes it. */
 export interface ContentState {
+  /** True when `path` and `channel` may come after the content. The content then waits for them. */
+  readonly anyOrder: boolean
   readonly action: string | undefined
   readonly toolId: string | undefined
   /** The name of the parameter with the content. */
@@ -48,6 +50,7 @@ export function decideContent(state: ContentState): ContentVerdict {
   if (state.action === undefined || state.toolId === undefined) return 'wait'
   if (!state.whole && 'ref:'.startsWith(state.head)) return 'wait'
   const { path } = state.params
+  if (path === undefined && state.anyOrder && !state.actionEnded) return 'wait'
   if (typeof path !== 'string' || path.trim() === '') return 'drop'
   if (state.toolId.startsWith('rendering_tools.') && state.head.trim() === '' && state.head.length < headLength && !state.whole)
     return 'wait'

@@ -51,8 +51,8 @@ export interface DeliveredAnswer {
  * taken back. The lane of `content` ends with the response. If the response is rejected, this lane ends as aborted. The channels `followup`
  * and `usage` are for programs and have no lane.
  */
-export interface Lanes {
-  push(event: ChannelEvent): readonly LaneDelta[]
+export interface Lanes<Event = ChannelEvent> {
+  push(event: Event): readonly LaneDelta[]
   /**
    * Ends the response. `ending` is `aborted` when the response reached the output limit. Then lanes that are still open end as aborted. If
    * the response has an answer channel but no action, the answer is shown now, because such a response means `complete`.

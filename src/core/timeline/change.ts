@@ -129,7 +129,10 @@ export interface ResponseReceived {
   readonly call_id: string
   /** The purpose of the call: a title (`gate`) or a compaction. Undefined for a decision. */
   readonly role?: 'gate' | 'compaction'
+  /** The text of the response. In the dialect `native` it is the JSON list of its parts. */
   readonly raw: string
+  /** The dialect of the response. Undefined for `channels`. */
+  readonly dialect?: 'native'
   readonly finish_reason: string
   readonly usage?: Usage
   readonly prompt?: PromptRecord

@@ -116,6 +116,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
     iteration: integer,
     call_id: text,
     raw: text,
+    dialect: optional(oneOf('native')),
     finish_reason: text,
     usage: optional(usage),
     prompt: optional(object({})),

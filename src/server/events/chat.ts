@@ -71,7 +71,7 @@ export function createChatFormat({ context, sources, now, allow, shared = create
 }
 
 function deltaEvent({ turn_id: turnId, iteration, attempt, delta }: LaneEvent, timestamp: string): ChatEvent {
-  const { marker, artifact_name, format, index, text, completed, aborted, extra } = delta
+  const { marker, artifact_name, format, index, text, completed, aborted, undecided, as, extra } = delta
   const agent = marker === 'thinking' ? `react.decision (${iteration})` : 'react'
   return {
     type: 'chat.delta',
@@ -81,7 +81,15 @@ function deltaEvent({ turn_id: turnId, iteration, attempt, delta }: LaneEvent, t
     event: { agent, step: 'stream', status: completed ? 'completed' : 'running' },
     data: {},
     delta: { text, marker, index, completed },
-    extra: { format, attempt, ...(artifact_name !== undefined && { artifact_name }), ...(aborted && { aborted }), ...extra },
+    extra: {
+      format,
+      attempt,
+      ...(artifact_name !== undefined && { artifact_name }),
+      ...(aborted && { aborted }),
+      ...(undecided && { undecided }),
+      ...(as && { as }),
+      ...extra,
+    },
   }
 }
 

@@ -19,7 +19,7 @@ export function withContract(tool: Tool): Tool {
   return {
     ...tool,
     run(params, call) {
-      const refusal = programProblem(call.code)
+      const refusal = programProblem(call)
       if (refusal) return refusal
       const scope = { currentTurn: call.origin.turnId, knownTurns: knownTurns(call.timeline) }
       const contract = resolveContract(ownParam(params, 'contract'), scope)
@@ -76,16 +76,20 @@ function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonl
 const protocolMarkup = /<\/?(?:channel:|thinking>)|^\s*`/i
 
 /** The outcome of a call whose code channel is empty or contains more than a program. Undefined when the program is acceptable. */
-function programProblem(code: string | undefined): Outcome | undefined {
+function programProblem({ code, dialect }: Pick<Call, 'code' | 'dialect'>): Outcome | undefined {
   if (code === undefined || code.trim() === '')
     return programRefusal(
       'exec_missing_code',
-      'There is no program: nothing ran. Send the call again, and the whole program after it, as plain text in <channel:code>…</channel:code>.',
+      dialect === 'native'
+        ? 'There is no program: nothing ran. Call the tool again with the whole program, as plain text, in the parameter program.'
+        : 'There is no program: nothing ran. Send the call again, and the whole program after it, as plain text in <channel:code>…</channel:code>.',
     )
   if (!protocolMarkup.test(code)) return undefined
   return programRefusal(
     'exec_code_contaminated',
-    'The code channel holds something that is no program, a tag of the protocol or a backtick at its beginning: nothing ran. Send the call again with the program alone in <channel:code>, without tags and without a fence.',
+    dialect === 'native'
+      ? 'The parameter program holds something that is no program, a tag of the protocol or a backtick at its beginning: nothing ran. Call the tool again with the program alone, without tags and without a fence.'
+      : 'The code channel holds something that is no program, a tag of the protocol or a backtick at its beginning: nothing ran. Send the call again with the program alone in <channel:code>, without tags and without a fence.',
   )
 }
 

@@ -1,6 +1,6 @@
 import { type BlobRef, type Block, type Meta, readDigest, readToolCall } from '../../core/block/index.ts'
 import { cutAt } from '../../core/cut.ts'
-import { parseResponse } from '../../core/decision/decision.ts'
+import { parseRecordedResponse } from '../../core/decision/native-response.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
 import { type FilePath, parsePath } from '../../core/path/logical.ts'
@@ -102,7 +102,7 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
   const response = await call.records.response?.(shown.tool_call_id)
   if (!response) return block.text ?? ''
   const finishReason = response.finish_reason === 'length' ? 'length' : 'stop'
-  const reading = readDecision(parseResponse(response.raw, { finishReason, maxTokens: 0 }), {})
+  const reading = readDecision(parseRecordedResponse(response, { finishReason, maxTokens: 0 }), {})
   if (!reading.ok || reading.decision.action !== 'call_tool') return block.text ?? ''
   return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: reading.decision.params, ts: shown.ts })
 }

@@ -8,6 +8,7 @@ const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }
 
 export default {
   title: 'a completion needs an answer and no call; a call needs a tool and no answer',
+  channelsOnly: 'the replies break rules of channels',
   setup: () => ({
     tools: [weather()],
     replies: [

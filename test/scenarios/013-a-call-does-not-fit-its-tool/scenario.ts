@@ -8,6 +8,7 @@ const call = reply.call('weather.today', { city: 'Rome' })
 export default {
   title:
     'a call is checked before it runs: its tool, its parameters and their types; an invalid optional parameter is dropped with a warning',
+  channelsOnly: 'parameters may have any order, and arguments that are no object are refused by another rule',
   setup: () => ({
     tools: [weather()],
     replies: [

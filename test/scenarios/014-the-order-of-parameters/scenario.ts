@@ -18,6 +18,7 @@ const publish = defineTool({
 
 export default {
   title: 'a tool that streams content to the user requires its parameter order: nothing is written until the order is correct',
+  channelsOnly: 'parameters may have any order',
   setup: () => ({
     tools: [publish],
     replies: [

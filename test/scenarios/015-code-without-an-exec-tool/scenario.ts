@@ -8,6 +8,7 @@ const contract = [{ filename: 'files/out.txt', description: 'the output' }]
 
 export default {
   title: 'code runs only after a call of one exec tool whose contract names the files',
+  channelsOnly: 'there is no channel for code',
   setup: () => ({
     tools: [weather(), program()],
     replies: [

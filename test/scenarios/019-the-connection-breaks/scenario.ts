@@ -6,6 +6,7 @@ const call = reply.call('weather.today', { city: 'Rome' }, { notes: 'Looking it 
 
 export default {
   title: 'a stream that breaks after the user has seen text is not retried silently: a notice is recorded and another round starts',
+  channelsOnly: 'only a reply in channels shows that an answer is complete',
   setup: () => ({
     tools: [weather()],
     replies: [

@@ -6,6 +6,7 @@ const write = (params: string) => action(`{"action":"call_tool","tool_call":{"to
 
 export default {
   title: 'a key that decides what is called and who sees it has two values, so the action is refused',
+  channelsOnly: 'the replies break rules of channels',
   setup: () => ({
     replies: [
       write('"path":"files/a.md","channel":"canvas","content":"For me alone.","kind":"file","channel":"internal"'),

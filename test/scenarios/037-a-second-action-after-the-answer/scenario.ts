@@ -7,6 +7,7 @@ const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }
 
 export default {
   title: 'an answer that the user has seen is kept when a second action follows it, and the next round may call',
+  channelsOnly: 'the replies break rules of channels',
   setup: () => ({
     tools: [weather()],
     replies: [

@@ -6,6 +6,7 @@ const replies = () => [{ text: '<channel:thinking>A title', stall: true as const
 
 export default {
   title: 'a steer during the title call does not wait for the title, and the first decision sees it',
+  channelsOnly: 'it has a model of its own',
   setup: () => ({ replies: [], model: scriptedModel(replies(), { title: null }) }),
   run: async (harness) =>
     void (await runTurnWith(harness, 'Write a long answer.', { when: entryOfType('blocks.appended'), act: steerWith('Keep it short.') })),

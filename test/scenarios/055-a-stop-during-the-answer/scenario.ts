@@ -9,6 +9,7 @@ const unfinished = reply.answer(shown).replace(/<\/channel:answer>$/, '')
 export default {
   title:
     'loop 17.91: a blank steer while the model writes ends the turn without another model call, and keeps the part of the answer that users saw',
+  channelsOnly: 'the interrupted reply is shown as it was written',
   setup: () => ({ replies: [{ text: unfinished, chunks: 40, stall: true as const }, reply.answer('Romulus and Remus.')] }),
   prompt: true,
   run: async (harness) => {

@@ -8,6 +8,7 @@ const long = 'It was a long story, and every word of it counted. '.repeat(400)
 
 export default {
   title: 'a plan keeps its id, its marks and its place as the current plan across a compaction; the history lists it',
+  channelsOnly: 'the system text has another size, so other turns are compacted',
   setup: () => ({
     settings: { contextTokens: contextWithRoom(10_900), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     tools: [weather()],

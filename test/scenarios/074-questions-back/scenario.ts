@@ -7,6 +7,7 @@ const asking = reply
 
 export default {
   title: 'an answer that marks its questions writes a clarification, and the next message resolves it, once',
+  channelsOnly: 'the questions are a field of an action',
   setup: () => ({ replies: [asking, reply.answer('Clear.'), reply.answer('Still clear.')] }),
   run: async (harness) => {
     await harness.say('The weather in Rome?')

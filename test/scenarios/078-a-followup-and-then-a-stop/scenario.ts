@@ -13,6 +13,7 @@ const followUpAndStop = ({ agent, conversationId }: Harness) =>
 
 export default {
   title: 'a followup sent before a stop belongs to the stopped turn and never starts another one, in every state of the turn',
+  channelsOnly: 'the interrupted reply is shown as it was written',
   setup: () => ({
     tools: [slowTool()],
     settings: { exitGraceMs: 60_000 },

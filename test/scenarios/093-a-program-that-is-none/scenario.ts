@@ -16,6 +16,7 @@ const params = { contract: [{ filename: 'files/count.txt', description: 'How man
 
 export default {
   title: 'an exec tool does not run without code, nor with channel tags or a code fence around it',
+  channelsOnly: 'the notices name the place of the program, and a fence around a parameter is removed',
   setup: () => ({
     tools: [counting()],
     replies: [

@@ -2,6 +2,7 @@ import { createMemoryBlobs } from '../../../src/adapters/blobs/memory.ts'
 import { modelFrom, type NamedModelOptions } from '../../../src/adapters/model/index.ts'
 import { createMemoryStore } from '../../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
+import type { Dialect } from '../../../src/core/model-event.ts'
 import { type FakeProviderName, startFakeProvider } from '../../../src/testing/fake-providers/fake-provider.ts'
 import type { FakeRequest } from '../../../src/testing/fake-providers/provider-format.ts'
 import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
@@ -28,16 +29,39 @@ const script = [
   reply.answer('Bye.'),
 ]
 
+const callOf = (city: string) => ({ name: 'weather__today', input: { city } })
+
+/** The same replies in the dialect `native`. */
+const nativeScript = [
+  title,
+  { reasoning: 'Hm.', text: 'I look.', calls: [callOf('Rome')] },
+  'Clear.',
+  { calls: [callOf('Rome')] },
+  { calls: [callOf('Oslo')], chunks: 4 },
+  'Read.',
+  { calls: [callOf('Rome')] },
+  'Bye.',
+]
+
 /** Runs the conversation with a real agent on a fake provider, and returns the requests that the provider got. */
-export async function runConversation(name: FakeProviderName, options: NamedModelOptions = {}, model = modelNames[name]) {
+export async function runConversation(
+  name: FakeProviderName,
+  options: NamedModelOptions = {},
+  model = modelNames[name],
+  dialect: Dialect = 'channels',
+) {
   const clock = createFixedClock()
-  const provider = await startFakeProvider(name, script, { now: () => Date.parse(clock.now()), minimumTokens: 0 })
+  const provider = await startFakeProvider(name, dialect === 'native' ? nativeScript : script, {
+    now: () => Date.parse(clock.now()),
+    minimumTokens: 0,
+  })
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const agent = createAgentFrom({
     model: modelFrom(model, { images: true, documents: name !== 'compatible', environment: provider.environment, ...options }),
     store,
     clock,
     tools: [weather()],
+    settings: { dialect },
   })
   const send = (input: string, attachments: readonly Upload[] = []) => agent.run('c1', input, { attachments }).result
   try {

@@ -1,0 +1,44 @@
+import type { Dialect } from '../core/model-event.ts'
+import { InvalidOption } from '../core/options.ts'
+import type { Model } from '../ports/model.ts'
+import type { SystemPrompt } from './prompts/texts.ts'
+import type { AgentSettings } from './settings.ts'
+
+/** The dialect in which the model is asked. A model that can not call tools in the provider's form always speaks `channels`. */
+export function dialectOf(setting: AgentSettings['dialect'], model: Pick<Model, 'dialect'>): Dialect {
+  if (model.dialect === undefined || setting === 'channels') return 'channels'
+  return setting === 'auto' ? model.dialect : setting
+}
+
+/** Throws when the settings ask for a dialect that the model of the agent can not speak. */
+export function checkDialect(setting: AgentSettings['dialect'], { name, dialect }: Model): void {
+  if (setting !== 'native' || dialect !== undefined) return
+  throw new InvalidOption('settings', 'dialect', `the model ${name} can not call tools in the form of a provider: use "auto" or "channels"`)
+}
+
+/** The dialect of an agent and its system text. */
+export interface Speech {
+  readonly dialect: Dialect
+  readonly system: SystemPrompt
+  /** Changes to `channels`, if the setting is `auto`. Returns false if nothing has changed. */
+  speakChannels(): boolean
+}
+
+/**
+ * Some servers accept tools only for some of their models, and only a request shows for which. So with the setting `auto` an agent begins
+ * with `native` and changes to `channels` when a request was refused. It stays there until the process ends.
+ */
+export function createSpeech(setting: AgentSettings['dialect'], model: Model, createSystem: (dialect: Dialect) => SystemPrompt): Speech {
+  const dialect = dialectOf(setting, model)
+  const self = {
+    dialect,
+    system: createSystem(dialect),
+    speakChannels(): boolean {
+      if (setting !== 'auto' || self.dialect === 'channels') return false
+      self.dialect = 'channels'
+      self.system = createSystem('channels')
+      return true
+    },
+  }
+  return self
+}

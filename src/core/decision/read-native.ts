@@ -1,0 +1,107 @@
+import type { Notice } from '../block/round.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
+import { conflictingKeys } from '../stream/deciding-keys.ts'
+import { parseModelJson, stripFence } from '../stream/json-parse.ts'
+import { callsInText } from './call-in-text.ts'
+import { type CallDecision, channelText, maxCalls, type NativeCall, type ParsedResponse, type RequestedCall } from './decision.ts'
+import { toolIdOf } from './native-names.ts'
+import * as nativeNotices from './native-violations.ts'
+import type { ToolSignatures } from './signature.ts'
+import * as notices from './violations.ts'
+
+/** The calls of a native response, or the notice about the first rule that they broke. */
+export type NativeReading =
+  | { readonly kind: 'calls'; readonly decision: CallDecision }
+  | { readonly kind: 'refused'; readonly violation: Notice }
+  /** The response has no call, so its text is the answer. */
+  | { readonly kind: 'answer' }
+
+/** What the reader has to know besides the response. */
+interface NativeContext {
+  readonly tools: ToolSignatures | undefined
+  /** True when the user has seen a part of this response. */
+  readonly shown: boolean
+}
+
+/** The parameter of an exec tool that holds the program. */
+const programParameter = 'program'
+
+/**
+ * Reads the calls of a native response. With any call, even a broken one, the text of the response is notes. A call that the model wrote
+ * into its text counts like a call, with a warning.
+ */
+export function readNativeCalls(
+  response: ParsedResponse,
+  calls: readonly NativeCall[],
+  context: NativeContext,
+  warnings: Notice[],
+): NativeReading {
+  const text = channelText(response, 'answer')
+  if (calls.length > 0) return readCalls(response, calls, text.trim(), context, warnings)
+  const written = callsInText(text, (name) => context.tools?.find(toolIdOf(name, context.tools.ids)) !== undefined)
+  if (written === undefined) return { kind: 'answer' }
+  if (written.length === 0) return refuse(nativeNotices.unreadableTextCall(context.shown))
+  warnings.push(nativeNotices.callInText())
+  return readCalls(
+    response,
+    written.map((call) => ({ ...call, complete: true })),
+    '',
+    context,
+    warnings,
+  )
+}
+
+function readCalls(
+  response: ParsedResponse,
+  calls: readonly NativeCall[],
+  notes: string,
+  context: NativeContext,
+  warnings: Notice[],
+): NativeReading {
+  if (calls.length > maxCalls) return refuse(nativeNotices.tooManyCalls(calls.length, maxCalls, context.shown))
+  const requested: RequestedCall[] = []
+  for (const call of calls) {
+    const read = readCall(response, call, context, warnings)
+    if ('violation' in read) return refuse(read.violation)
+    requested.push(read)
+  }
+  const [first, ...further] = requested as [RequestedCall, ...RequestedCall[]] // there is at least one call
+  const decision: CallDecision = { action: 'call_tool', notes, ...first }
+  return { kind: 'calls', decision: further.length === 0 ? decision : { ...decision, further } }
+}
+
+const refuse = (violation: Notice): NativeReading => ({ kind: 'refused', violation })
+
+function readCall(
+  response: ParsedResponse,
+  { name, input, complete }: NativeCall,
+  { tools, shown }: NativeContext,
+  warnings: Notice[],
+): RequestedCall | { readonly violation: Notice } {
+  if (name.trim() === '') return { violation: nativeNotices.namelessCall(shown) }
+  const toolId = toolIdOf(name, tools?.ids ?? [])
+  const parsed = input.trim() === '' ? noArguments : parseModelJson(input)
+  if (!complete && response.finishReason === 'length')
+    return { violation: nativeNotices.callTruncated(toolId, parsed.ok ? '' : parsed.error.path.join('.'), response, shown) }
+  if (!parsed.ok) return { violation: nativeNotices.unreadableArguments(toolId, parsed.error, shown) }
+  if (parsed.repairs.length > 0) warnings.push(nativeNotices.argumentsRepaired(toolId, parsed.repairs))
+  const conflicts = repeatsDecidingKey(input) ? conflictingKeys(`{"tool_call":{"params":${input}}}`) : []
+  if (conflicts.length > 0) return { violation: notices.duplicateKey(conflicts, shown) }
+  const value = parsed.value as Json
+  const program = tools?.find(toolId)?.exec && isObject(value) ? value[programParameter] : undefined
+  // The order of the arguments is often chosen by the provider, so it is not checked: `paramKeys` is empty.
+  if (typeof program !== 'string') return { toolId, params: value, paramKeys: noKeys }
+  const code = program.trimStart().startsWith('```') ? stripFence(program).body : program
+  return { toolId, params: withoutProgram(value as JsonObject), paramKeys: noKeys, ...(code.trim() !== '' && { code }) }
+}
+
+const noKeys: readonly string[] = []
+const noArguments = { ok: true as const, value: {}, repairs: [] as readonly string[] }
+
+/** The keys for which two different values make a call unclear. */
+const decidingKeys = ['"path"', '"channel"', '"kind"']
+const repeatsDecidingKey = (input: string): boolean => decidingKeys.some((key) => input.indexOf(key) !== input.lastIndexOf(key))
+
+function withoutProgram({ [programParameter]: _, ...params }: JsonObject): JsonObject {
+  return params
+}
