@@ -31,7 +31,15 @@ export type { FakeCall, FakeErrorKind, FakeFault, FakeFinish, FakeReply, FakeReq
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'
-export { type Reply, reply, type ScriptedCall, type ScriptedModel, type ScriptedReply, type ScriptSettings, scriptedModel } from './scripted-model.ts'
+export {
+  type Reply,
+  reply,
+  type ScriptedCall,
+  type ScriptedModel,
+  type ScriptedReply,
+  type ScriptSettings,
+  scriptedModel,
+} from './scripted-model.ts'
 export {
   type ScriptedIo,
   type ScriptedProgram,
