@@ -14,13 +14,15 @@ import type { Tool } from '../tools/tool.ts'
 import type { Models, Problem } from './agent-context.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { createAdmission } from './conversation/admission.ts'
-import type { Inbox, NewEvent } from './conversation/inbox.ts'
+import { cancelledError, cancelMessage } from './conversation/cancel-message.ts'
+import type { NewEvent } from './conversation/inbox.ts'
 import { createOwner } from './conversation/owner.ts'
 import { createRunningConversations } from './conversation/running.ts'
 import { type Bookkeeping, noBookkeeping } from './conversation/spending.ts'
 import { createDeletion } from './deletion.ts'
 import { type FollowOptions, follow } from './events/follow.ts'
-import { openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
+import { followTurn } from './events/follow-turn.ts'
+import { type FeedHandle, openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
 import type { AnnounceFunction, HookFunctions } from './hooks.ts'
 import {
   type Accepted,
@@ -174,39 +176,21 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     }
   }
 
-  /**
-   * Stops the turn that began with this message. If the turn is about to start, waits for its start. If the turn has ended, does nothing.
-   */
-  async function stopTurnOf(eventId: string | undefined, inbox: Inbox): Promise<void> {
-    while (inbox.openingEvent === eventId && !inbox.closed && !(await inbox.accept(newEvent('steer', '')))) await inbox.untilTurnStarts()
-  }
-
-  /**
-   * Called when the signal of `run` aborts. There are three cases:
-   * - The message has started a turn. The turn is stopped. Returns undefined.
-   * - The message waits as a followup. It is withdrawn. Returns the error for the caller of `run`.
-   * - The message is a followup that a turn of another message has read. The turn goes on. Returns the error for the caller of `run`.
-   */
-  async function cancelMessage(eventId: string | undefined, inbox: Inbox, cause: unknown): Promise<Error | undefined> {
-    const isFollowup = eventId !== undefined
-    if (isFollowup && (await inbox.withdraw(eventId, clock.now()))) return abortError('The message was withdrawn: no turn reads it.', cause)
-    if (isFollowup && inbox.openingEvent !== eventId && !inbox.closed)
-      return abortError('The message is already part of a turn. That turn goes on.', cause)
-    await stopTurnOf(eventId, inbox)
-    return undefined
-  }
-
-  async function runTurn(conversationId: string, text: string, options: RunOptions = {}): Promise<TurnResult> {
+  async function runTurn(conversationId: string, text: string, options: RunOptions, feed: FeedHandle): Promise<TurnResult> {
     const { attachments = [], signal } = checked.run(options)
     signal?.throwIfAborted()
-    const { running, acceptedEvent, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
+    const { running, acceptedEvent, offered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
+    if (offered) {
+      const { priceOf } = current().context.settings
+      return followTurn({ conversationId, offered, signal, feed }, { store, clock, hub, agentClosed: closed.signal, priceOf, onProblem })
+    }
     const eventId = acceptedEvent?.event_id ?? running?.firstEventId
     const result = eventId === undefined ? running?.firstResult : running?.results.of(eventId)
     const cancelled = Promise.withResolvers<never>()
     const onAbort = () => {
       if (!running) return
-      cancelMessage(eventId, running.inbox, signal?.reason).then(
-        (error) => error && cancelled.reject(error),
+      cancelMessage(running.inbox, eventId, clock).then(
+        (how) => how !== 'stopped' && cancelled.reject(cancelledError(how, signal?.reason)),
         (error: unknown) => onProblem({ where: 'stop', error }),
       )
     }
@@ -227,14 +211,16 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   }
 
   return {
-    run: (conversationId, text, options) => openTurnHandle(conversationId, () => runTurn(conversationId, text, options), hub, store),
+    run: (conversationId, text, options = {}) =>
+      openTurnHandle(conversationId, (feed) => runTurn(conversationId, text, options, feed), hub, store),
     async send(conversationId, text, options = {}) {
       const { attachments = [], eventId = clock.randomHex(12) } = checked.send(options)
       checkEventId(eventId)
-      const { running, acceptedEvent, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
+      const { running, acceptedEvent, offered, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
       // If the event id was used before, this message is not in the journal, and its blobs are removed. `releaseBlobs` keeps the blobs of a
       // followup that was just accepted, because an entry refers to them.
       if (acceptedEvent || !running) await releaseBlobs()
+      if (offered && !known) return { how: 'followup', turnId: offered.openTurn ?? undefined, eventId }
       if (!running) return { how: 'known', turnId: undefined, eventId }
       running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
       await running.journaled.catch(async (error: unknown) => {
@@ -294,5 +280,3 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     },
   }
 }
-
-const abortError = (message: string, cause: unknown): Error => Object.assign(new DOMException(message, 'AbortError'), { cause })

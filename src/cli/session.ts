@@ -27,13 +27,20 @@ export interface AttachedFile {
   readonly content: Uint8Array
 }
 
+/** A message that is stored. */
+export interface SubmittedMessage {
+  readonly eventId: string
+  /** True when the message did not start a turn, because one is running. It may run in another process. */
+  readonly joined: boolean
+}
+
 /** The operations on one open conversation. */
 interface ConversationSession {
   readonly id: string
   /** The `seq` of the latest entry. */
   lastSeq(): Promise<number>
-  /** Sends a message. Resolves when the message is stored. The result is the id of its turn, or undefined if it is not known yet. */
-  submit(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
+  /** Sends a message. Resolves when the message is stored. */
+  submit(text: string, files?: readonly AttachedFile[]): Promise<SubmittedMessage>
   /** Sends a message that interrupts the running turn. Resolves to false when no turn is running. */
   steer(text: string): Promise<boolean>
   /** Stops the running turn. Resolves to false when no turn is running. */
@@ -107,7 +114,8 @@ function localConversation(agent: Agent, id: string, broken: Promise<never>): Co
       }
     },
     async submit(text, files = []) {
-      return (await agent.send(id, text, { attachments: files })).turnId
+      const { eventId, how } = await agent.send(id, text, { attachments: files })
+      return { eventId, joined: how !== 'turn' }
     },
     steer: async (text) => (await agent.steer(id, text)) !== false,
     stop: () => agent.stop(id),
@@ -123,7 +131,8 @@ async function remoteConversation(client: Client, wanted: string | undefined): P
     lastSeq: async () => (await client.conversations.get(id)).last_seq,
     async submit(text, files = []) {
       const blobs = files.map(({ name, content }) => ({ name, content: new Blob([Uint8Array.from(content)]) }))
-      return (await client.send(id, text, { files: blobs })).turn_id ?? undefined
+      const { event_id: eventId, status } = await client.send(id, text, { files: blobs })
+      return { eventId, joined: status !== 'processing_started' }
     },
     steer: async (text) => (await client.send(id, text, { mode: 'steer' })).status === 'steer_accepted',
     stop: async () => (await client.stop(id)).stopped,

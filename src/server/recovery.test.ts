@@ -29,7 +29,7 @@ it('a server resumes the work of a process whose death can not be proven when it
   await store.append(claim, [accepted('e1')])
   late = 0
   const { client, lines } = await openServer({ store, clock: system, replies: [reply.answer('Here I am.')] })
-  await expect(client.send('c1', 'Anybody there?')).rejects.toMatchObject({
+  await expect(client.conversations.change('c1', { title: 'Mine' })).rejects.toMatchObject({
     status: 409,
     code: 'conversation.busy',
     message: expect.stringContaining(claim.expiresAt),

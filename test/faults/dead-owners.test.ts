@@ -91,7 +91,7 @@ const busy = (pid: number) => ({
 const stateOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]
 
 describe('an owner on the same machine', () => {
-  it('that runs is skipped by recover, with the end of its lease, and run fails with an error that names it', async () => {
+  it('that runs is skipped by recover, with the end of its lease, and a rename fails with an error that names it', async () => {
     const folder = newFolder()
     const owner = await startOwner(folder)
     expect(await recover(folder)).toMatchObject([skipped(owner.pid), busy(owner.pid)])

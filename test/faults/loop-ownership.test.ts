@@ -91,7 +91,7 @@ it('two agents in one process do not take each other for dead', async () => {
   const second = agentOf([])
   const owner = { host: hostname(), pid: process.pid }
   expect(await second.recover()).toMatchObject({ results: [], skipped: [{ conversationId: 'c1', owner }] })
-  await expect(second.run('c1', 'Paris?').result).rejects.toMatchObject({
+  await expect(second.archive.rename('c1', 'Mine')).rejects.toMatchObject({
     code: 'conversation.busy',
     message: expect.stringContaining(`process ${process.pid} on ${hostname()} (another agent in this process) until`),
   })

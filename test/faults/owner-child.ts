@@ -2,7 +2,7 @@
  * A process with one agent on the data in a folder. dead-owners.test.ts starts it with one of these modes:
  *
  *   hold           runs a turn in `c1` whose model does not answer, and prints `holding`. On SIGUSR1 the model answers
- *   recover        calls `recover` and prints its report. If `c1` was skipped, also prints the error of `run`
+ *   recover        calls `recover` and prints its report. If `c1` was skipped, also prints the error of `rename`
  *   wait           does the same as `recover`. Then sets its clock to a millisecond before the end of the lease, and to the end, and prints
  *                  the report for each of these times
  */
@@ -49,7 +49,7 @@ const recover = async () => {
 }
 const [skipped] = await recover()
 if (skipped) {
-  await agent.run('c1', 'Hello?').result.catch((error: unknown) => {
+  await agent.archive.rename('c1', 'Mine').catch((error: unknown) => {
     print({ code: error instanceof Failure ? error.code : 'none', message: errorMessage(error) })
   })
   if (mode === 'wait') {

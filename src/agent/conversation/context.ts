@@ -48,6 +48,8 @@ export interface RunningConversation {
   readonly journaled: Promise<void>
   /** Commits a change that belongs to no turn, such as a new title. */
   commit(change: Change): Promise<void>
+  /** Takes the events that other processes have offered. */
+  takeOffers(): Promise<void>
   /** The result of the turn that reads the message which started the conversation. Undefined when no turn was started. */
   readonly firstResult: Promise<TurnResult | undefined>
   /** Resolves when the first turn has ended, and every turn that a waiting followup started. */

@@ -1,16 +1,13 @@
 import type { EntryEvent } from '../../core/event.ts'
-import { Failure } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { InboxEvent } from '../../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Claim, Owner, Saved } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing, removeFilesOf } from '../deletion.ts'
-import { attachmentBlobs, attachmentsIn } from '../turn/attachments.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/result.ts'
-import type { TurnInput, TurnStart } from '../turn/start.ts'
+import type { TurnStart } from '../turn/start.ts'
 import { runTurn, type Turn } from '../turn/turn.ts'
 import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
 import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
@@ -21,6 +18,8 @@ import { openLedger } from './ledger.ts'
 import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
+import { eventFor, inputOf, missingConversation } from './start-reason.ts'
+import { createOfferTaker } from './take-offers.ts'
 
 /**
  * Claims the conversation and starts its turns. Resolves when the inbox accepts events. Returns undefined when no turn has to run and no
@@ -37,7 +36,8 @@ export async function startConversation(
   const claim = await store.claim(conversationId, owner)
   try {
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
-    if (!hasNothingToDo(reason, saved.timeline)) return await startTurns(agent, claim, saved, reason)
+    const hasOffers = (await store.readOffers(conversationId)).length > 0
+    if (hasOffers || !hasNothingToDo(reason, saved.timeline)) return await startTurns(agent, claim, saved, reason, hasOffers)
   } catch (error) {
     agent.hub.close(conversationId)
     await releaseClaim(agent, claim)
@@ -63,11 +63,23 @@ function findUnfinished(timeline: Timeline): TurnStart | undefined {
   return oldest && { kind: 'message', input: inputOf(oldest) }
 }
 
-/** Starts the turns of a claimed conversation. If a dead process left work, this work comes first, and a new message becomes a followup. */
-async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
+/**
+ * Starts the turns of a claimed conversation. If a dead process left work or other processes have offered messages, these come first, and a
+ * new message becomes a followup.
+ */
+async function startTurns(
+  agent: AgentContext,
+  claim: Claim,
+  saved: Saved,
+  reason: StartReason,
+  hasOffers: boolean,
+): Promise<RunningConversation> {
   const conversation = openConversation(agent, claim, saved)
   const { firstTurnId, ledger, inbox, results, journaled, abort } = conversation
-  const { start, event } = firstTurn(saved.timeline, reason, agent.clock)
+  const { conversationId } = claim
+  const takeOffers = createOfferTaker({ conversationId, store: agent.store, clock: agent.clock, ledger, inbox })
+  if (hasOffers) await takeOffers()
+  const { start, event } = firstTurn(ledger.timeline, reason, agent.clock)
   if (event) await inbox.accept(event)
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
@@ -84,6 +96,7 @@ async function startTurns(agent: AgentContext, claim: Claim, saved: Saved, reaso
     results,
     journaled: journaled.promise,
     commit: (change) => ledger.commit([change]),
+    takeOffers,
     firstResult,
     finished,
     get putBlobs() {
@@ -213,7 +226,7 @@ interface RunningTurn {
 function beginTurn(conversation: Conversation, turnId: string, start: TurnStart, previous?: RunningTurn): RunningTurn {
   const callerResult = createCallerResult()
   conversation.currentResult = callerResult.promise
-  conversation.inbox.startTurn(turnId)
+  conversation.inbox.startTurn(turnId, start.kind === 'message' ? start.input.eventId : undefined)
   return { result: runOneTurn(conversation, turnId, start, previous), callerResult }
 }
 
@@ -276,16 +289,3 @@ async function removeFilesOfDeleted(agent: AgentContext, conversationId: string)
     agent.onProblem({ where: 'deletion', error })
   }
 }
-
-/** The event to put into the inbox when the conversation is running or a dead process left work in it. A message becomes a followup. */
-export function eventFor(reason: Exclude<StartReason, { readonly kind: 'unfinished' }>, clock: Clock): NewEvent {
-  if (reason.kind === 'event') return reason.event
-  const { text, attachments, eventId } = reason.input
-  const payload = attachments.length > 0 ? { payload: { attachments }, keeps: attachmentBlobs(attachments) } : {}
-  return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }
-}
-
-const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachments: attachmentsIn(event), eventId: event.event_id })
-
-export const missingConversation = (conversationId: string) =>
-  new Failure('conversation.missing', `there is no conversation ${conversationId}`)

@@ -1,4 +1,4 @@
-import type { InboxEvent } from '../../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import { MAX_TIMER_MS } from '../settings.ts'
 import { interruptsTurn, needsAnswer } from '../turn/incoming-events.ts'
@@ -18,23 +18,28 @@ export interface Inbox {
   /**
    * Journals an event. Returns `known` when an event with the same id was accepted before. The new event then has no effect. Returns false
    * when the inbox is closed. The sender must then start the conversation again. A steer also gets false when no turn is running.
+   * With `offered`, the offer of the event is taken in the same commit, unless the inbox is closed. An offered steer also gets false when
+   * another turn is running than the one it is for.
    */
-  accept(event: NewEvent): Promise<'accepted' | 'known' | false>
+  accept(event: NewEvent, offered?: 'offered'): Promise<'accepted' | 'known' | false>
   /**
    * Removes a message that no turn has read. Returns false when a turn has read the message, or when the next turn is started for the
-   * message.
+   * message. If a message is removed, the offer `withdrawalId` is taken in the same commit.
    */
-  withdraw(eventId: string, ts: string): Promise<boolean>
+  withdraw(eventId: string, ts: string, withdrawalId?: string): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** True when a steer for the current turn is waiting. */
   readonly hasSteer: boolean
-  /** Begins a turn. A steer that is accepted from now on, and that names no target turn, is for this turn. */
-  startTurn(turnId: string): void
+  /**
+   * Begins a turn. A steer that is accepted from now on, and that names no target turn, is for this turn. `eventId` is the id of the message
+   * with which the turn begins, if the message has an id.
+   */
+  startTurn(turnId: string, eventId: string | undefined): void
   /** The id of the running turn. Undefined between two turns. */
   readonly currentTurn: string | undefined
   /**
-   * The id of the followup with which the current turn began. Between two turns, the followup with which the next turn begins. Undefined
-   * for the first turn.
+   * The id of the message with which the current turn began. Between two turns, the followup with which the next turn begins. Undefined for
+   * a message without an id, and for a resumed turn.
    */
   readonly openingEvent: string | undefined
   /** Ends the turn. No steer is accepted until the next turn starts. */
@@ -75,7 +80,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   const waiters = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
-  let betweenTurns = false
+  let betweenTurns = ledger.timeline.openTurn === undefined
   let openingEvent: string | undefined
   let timeUp = false
   let limitTimer: NodeJS.Timeout | undefined
@@ -107,8 +112,9 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     get hasSteer() {
       return hasSteer()
     },
-    startTurn(next) {
+    startTurn(next, eventId) {
       turnId = next
+      openingEvent = eventId
       betweenTurns = false
       wakeAll()
     },
@@ -126,28 +132,32 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     get timeUp() {
       return timeUp
     },
-    async accept(event) {
+    async accept(event, offered) {
       if (closed) return false // a closed inbox must not commit, because this process may have lost its claim
       let accepted: InboxEvent | undefined
       let rejected = false
-      await ledger.commit((timeline) => {
-        rejected = closed || (betweenTurns && event.kind === 'steer')
+      const changes = (timeline: Timeline): readonly Change[] => {
+        const isLate = event.kind === 'steer' && (betweenTurns || (offered !== undefined && !interruptsTurn(event, turnId)))
+        rejected = closed || isLate
         if (rejected || isKnownEvent(timeline, event.event_id)) return []
         accepted = withSequence(event, timeline, turnId)
         return [{ type: 'event.accepted', event: accepted }]
-      })
+      }
+      const outcome = () => (accepted ? 'accepted' : rejected ? 'refused' : 'known')
+      await ledger.commit(changes, offered && (() => (closed ? [] : [{ eventId: event.event_id, outcome: outcome() }])))
       if (accepted && needsAnswer(accepted, turnId)) wakeAll()
       if (accepted && interruptsTurn(accepted, turnId)) abortAll(steeredError())
       if (rejected) return false
       return accepted ? 'accepted' : 'known'
     },
-    async withdraw(eventId, ts) {
+    async withdraw(eventId, ts, withdrawalId) {
       if (closed) return false
       let withdrawn = false
-      await ledger.commit(({ inbox }) => {
+      const changes = ({ inbox }: Timeline): readonly Change[] => {
         withdrawn = !closed && eventId !== openingEvent && inbox.some(({ event_id }) => event_id === eventId)
         return withdrawn ? [{ type: 'event.folded', ts, event_ids: [eventId], turn_id: null }] : []
-      })
+      }
+      await ledger.commit(changes, () => (withdrawn && withdrawalId !== undefined ? [{ eventId: withdrawalId, outcome: 'accepted' }] : []))
       return withdrawn
     },
     beginActivity() {

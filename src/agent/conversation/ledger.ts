@@ -3,7 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
-import type { Claim, ConversationStore, Entry, Saved } from '../../ports/store.ts'
+import type { Claim, ConversationStore, Entry, Saved, TakenOffer } from '../../ports/store.ts'
 
 /**
  * The current timeline of a running conversation. Only `commit` can change it. Other code gets a timeline and returns changes to commit.
@@ -13,9 +13,10 @@ export interface Ledger {
   readonly lastSeq: number
   /**
    * Appends the changes to the journal, then applies them to the timeline, then sends them to listeners. A change that a client has seen is
-   * therefore always stored.
+   * therefore always stored. The offers that `takes` returns are marked as taken in the same append. It is called after the changes were
+   * made.
    */
-  commit(changes: Changes): Promise<void>
+  commit(changes: Changes, takes?: () => readonly TakenOffer[]): Promise<void>
 }
 
 /**
@@ -39,15 +40,16 @@ export function openLedger(
   let writing = false
   const waiting: (() => void)[] = []
 
-  async function write(changes: Changes): Promise<void> {
+  async function write(changes: Changes, takes?: () => readonly TakenOffer[]): Promise<void> {
     let entries: readonly Entry[]
     writing = true
     try {
       if (broken) throw broken.error
       const made = typeof changes === 'function' ? changes(self.timeline) : changes // if the function throws, nothing has been written
-      if (made.length === 0) return
+      const taken = takes?.() ?? []
+      if (made.length === 0 && taken.length === 0) return
       try {
-        entries = await store.append(claim, made)
+        entries = await (taken.length === 0 ? store.append(claim, made) : store.append(claim, made, { takes: taken }))
       } catch (error) {
         if (!isInvalidChange(error)) broken = { error }
         throw error
@@ -67,9 +69,9 @@ export function openLedger(
     }
   }
 
-  function commit(changes: Changes): Promise<void> {
-    if (!writing) return write(changes)
-    return new Promise((resolve) => waiting.push(() => resolve(write(changes))))
+  function commit(changes: Changes, takes?: () => readonly TakenOffer[]): Promise<void> {
+    if (!writing) return write(changes, takes)
+    return new Promise((resolve) => waiting.push(() => resolve(write(changes, takes))))
   }
 
   return self

@@ -99,11 +99,21 @@ describe('a conversation that has finished', () => {
 })
 
 describe('a conversation that another process runs', () => {
-  it('rejects followups and feedback as busy', async () => {
-    const harness = createHarness({ replies: [] })
-    await harness.store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
-    await expect(harness.agent.send('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
-    await expect(harness.agent.feedback('c1', '', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.busy' })
-    expect(await harness.journal()).toEqual([])
+  it('gets followups and feedback as offers, and no entry of this process', async () => {
+    const { agent, store, journal } = createHarness({ replies: [] })
+    await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
+    expect(await agent.send('c1', 'Hello.', { eventId: 'e1' })).toEqual({ how: 'followup', turnId: undefined, eventId: 'e1' })
+    await agent.feedback('c1', '', { turnId: 't1' })
+    expect((await store.readOffers('c1')).map(({ kind }) => kind)).toEqual(['followup', 'feedback'])
+    expect(await journal()).toEqual([])
+    await agent.close()
+  })
+
+  it('that is being deleted rejects messages as busy', async () => {
+    const { agent, store } = createHarness({ replies: [] })
+    await store.release(await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 }))
+    const removeFiles = () => Promise.reject(new Error('the folder is in use'))
+    await expect(store.delete('c1', { removeFiles })).rejects.toThrow('in use')
+    await expect(agent.send('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
   })
 })

@@ -2,15 +2,24 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import type { Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
+import { isLost, runsElsewhere } from './claim.ts'
 import type { RunningConversation, StartReason } from './context.ts'
-import { eventFor, missingConversation, startConversation } from './conversation.ts'
+import { startConversation } from './conversation.ts'
+import { createElsewhere } from './elsewhere.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
+import { type DeliveryReason, eventFor, missingConversation } from './start-reason.ts'
 
 /** The conversations that are running in this process. A message to a running conversation goes to its inbox. */
 export interface RunningConversations {
-  /** Gives the event to the inbox of the running conversation. False when the conversation is not running or did not accept the event. */
+  /**
+   * Gives a steer to the running turn, also if another process runs it. False when no turn is running, or the conversation did not accept
+   * the event.
+   */
   deliver(conversationId: string, event: NewEvent): ReturnType<Inbox['accept']>
-  /** Gives the message or event to the running conversation. If the conversation is not running, starts it with the message or event. */
+  /**
+   * Gives the message or event to the running conversation. If the conversation is not running, starts it with the message or event. If
+   * another process runs it, offers the message or event to this process.
+   */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
   /**
    * Starts the conversation. Undefined when the conversation is already running, or when there is no turn to run and no event to journal.
@@ -30,14 +39,22 @@ export interface RunningConversations {
   close(): Promise<void>
 }
 
-type DeliveryReason = Exclude<StartReason, { readonly kind: 'unfinished' }>
-
 export interface DeliveryResult {
   readonly running: RunningConversation | undefined
   /** Set when the conversation was already running and accepted the event. */
   readonly acceptedEvent?: NewEvent
+  /** Set when another process runs the conversation, and the event was offered to this process. */
+  readonly offered?: OfferedMessage
   /** Set when an event with the same id was accepted before. The new event then has no effect. */
   readonly known?: true
+}
+
+/** A message or event that was offered to the process which runs the conversation. */
+export interface OfferedMessage {
+  readonly event: NewEvent
+  /** The `seq` of the last entry, and the open turn, before the event was offered. */
+  readonly lastSeq: number
+  readonly openTurn: string | null
 }
 
 /** `agent` returns the context for the conversations that start now. A running conversation keeps the context that it was started with. */
@@ -45,14 +62,43 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   const active = new Map<string, Promise<RunningConversation | undefined>>()
   const excluded = new Map<string, Promise<void>>()
   let closed = false
+  const { store, clock, onProblem } = agent() // these stay the same as long as the agent lives
+  const elsewhere = createElsewhere(agent(), owner, {
+    isActive: (conversationId) => active.has(conversationId) || excluded.has(conversationId),
+    start: (conversationId) => start(conversationId, { kind: 'unfinished' }),
+  })
+  let unwatchOffers: (() => void) | undefined
 
   function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
-    const starting = closed ? Promise.reject(agentClosed()) : startConversation(agent(), owner, conversationId, reason)
+    const starting = closed ? Promise.reject(agentClosed()) : startWatched(conversationId, reason)
     active.set(conversationId, starting)
-    const remove = () => void active.delete(conversationId)
-    starting.then((running) => (running ? running.finished.then(remove, remove) : remove()), remove)
+    const remove = () => {
+      active.delete(conversationId)
+      if (active.size > 0) return
+      unwatchOffers?.()
+      unwatchOffers = undefined
+    }
+    const onFinished = () => {
+      remove()
+      elsewhere.resumeIfOffered(conversationId)
+    }
+    starting.then((running) => (running ? running.finished.then(onFinished, onFinished) : remove()), remove)
     return starting
   }
+
+  /** Starts a conversation. Before that, begins to watch for offers, so that no offer is missed. */
+  async function startWatched(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
+    unwatchOffers ??= store.watchOffers({ onOffered, onError: (error) => onProblem({ where: 'offers', error }) })
+    return startConversation(agent(), owner, conversationId, reason)
+  }
+
+  function onOffered(conversationId: string): void {
+    const starting = active.get(conversationId)
+    starting?.then((running) => running && takeOffers(running)).catch(() => {}) // the caller that started the conversation gets the error
+  }
+
+  const takeOffers = (running: RunningConversation) =>
+    running.takeOffers().catch((error: unknown) => isLost(error) || onProblem({ where: 'offers', error }))
 
   /**
    * The code does not `await` between the lookup of the running conversation and its start. Otherwise two messages that arrive together
@@ -63,10 +109,15 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     for (;;) {
       if (excluded.has(conversationId)) throw missingConversation(conversationId)
       const present = active.get(conversationId)
-      if (!present) return { running: await start(conversationId, reason) }
+      if (!present) {
+        const started = await start(conversationId, reason).catch(unlessElsewhere)
+        if (started !== 'elsewhere') return { running: started }
+        event ??= eventFor(reason, clock)
+        return elsewhere.offer(conversationId, event)
+      }
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
-        event ??= eventFor(reason, agent().clock)
+        event ??= eventFor(reason, clock)
         const accepted = await running.inbox.accept(event)
         if (accepted) return { running, acceptedEvent: event, ...(accepted === 'known' && { known: true }) }
       }
@@ -93,7 +144,8 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     exclude,
     async deliver(conversationId, event) {
       const running = await active.get(conversationId)?.catch(() => undefined)
-      return running ? running.inbox.accept(event) : false
+      if (running) return running.inbox.accept(event)
+      return excluded.has(conversationId) || closed ? false : elsewhere.steer(conversationId, event)
     },
     deliverOrStart,
     start: async (conversationId, reason) =>
@@ -114,6 +166,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     },
     async close() {
       closed = true
+      elsewhere.close()
       const reason = new DOMException('The agent is closing.', 'AbortError')
       const started = await Promise.allSettled(active.values())
       const running = started.flatMap((start) => (start.status === 'fulfilled' && start.value ? [start.value] : []))
@@ -121,6 +174,12 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       await Promise.allSettled(running.map(({ finished }) => finished))
     },
   }
+}
+
+/** Turns the error for a conversation that another process runs into a value. Throws any other error. */
+function unlessElsewhere(error: unknown): 'elsewhere' {
+  if (runsElsewhere(error)) return 'elsewhere'
+  throw error
 }
 
 const agentClosed = () => new Failure('store.closed', 'this agent is closed')

@@ -9,8 +9,12 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
 }
 
+/** Gives an event to the reader of a handle. Used for a turn that another process runs: its events are not in the hub. */
+export type FeedHandle = (event: TurnEvent) => void
+
 /**
- * Opens a turn handle. Before the first iteration it stores no events. It stores only which entries were not read yet. A reader that starts
+ * Opens a turn handle. The events come from the hub. From the first call of the function that `start` gets, they come from this function.
+ * Before the first iteration it stores no events. It stores only which entries were not read yet. A reader that starts
  * late gets these entries from the journal, then the live events of the current response, then all later events.
  *
  *   unread    7 8 9 … 41                    read from the journal, as fast as the reader takes the entries
@@ -18,24 +22,33 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
  */
 export function openTurnHandle(
   conversationId: string,
-  start: () => Promise<TurnResult>,
+  start: (feed: FeedHandle) => Promise<TurnResult>,
   hub: Pick<EventHub, 'subscribe' | 'inFlight'>,
   store: Pick<ConversationStore, 'readJournal'>,
 ): TurnHandle {
   const queue = createQueue<TurnEvent>(() => unsubscribe())
   const push = ({ event }: PublishedEvent) => queue.push(event)
   const unread = { after: -1, last: -1 }
+  const noteUnread = ({ seq }: Pick<PublishedEvent, 'seq'>) => {
+    if (unread.last === -1) unread.after = seq - 1
+    unread.last = seq
+  }
   let ended = false
   let iterated = false
-  let unsubscribe = hub.subscribe(
-    conversationId,
-    ({ seq }) => {
-      if (unread.last === -1) unread.after = seq - 1
-      unread.last = seq
-    },
-    'entries',
-  )
-  const result = start()
+  let reader: 'none' | 'reading' | 'gone' = 'none'
+  let fed = false
+  let unsubscribe = hub.subscribe(conversationId, noteUnread, 'entries')
+  const stopReading = () => {
+    reader = 'gone'
+  }
+  const feed: FeedHandle = (event) => {
+    if (!fed) unsubscribe()
+    if (!fed) unsubscribe = reader === 'none' ? () => {} : stopReading
+    fed = true
+    if (reader === 'reading') queue.push(event)
+    else if (reader === 'none' && event.type === 'entry') noteUnread(event)
+  }
+  const result = start(feed)
   const end = (failure?: unknown) => {
     ended = true
     unsubscribe()
@@ -61,7 +74,9 @@ export function openTurnHandle(
     result,
     [Symbol.asyncIterator]() {
       unsubscribe()
-      if (!ended) {
+      reader = 'reading'
+      if (fed) unsubscribe = stopReading
+      else if (!ended) {
         if (!iterated) for (const published of hub.inFlight(conversationId)) push(published)
         iterated = true
         unsubscribe = hub.subscribe(conversationId, push)

@@ -53,12 +53,13 @@ function dueEvents(waiting: readonly InboxEvent[], turnId: string, stopped = fal
 }
 
 /** Whether this turn may read an event. A steer is for one turn only. Any other event is read by the first turn that finds it. */
-function isForTurn(event: InboxEvent, turnId: string): boolean {
+function isForTurn(event: Pick<InboxEvent, 'kind' | 'target_turn_id'>, turnId: string): boolean {
   return event.kind !== 'steer' || event.target_turn_id === undefined || event.target_turn_id === turnId
 }
 
 /** Whether the event aborts the running model call or tool of the turn. */
-export const interruptsTurn = (event: InboxEvent, turnId: string): boolean => event.kind === 'steer' && isForTurn(event, turnId)
+export const interruptsTurn = (event: Pick<InboxEvent, 'kind' | 'target_turn_id'>, turnId: string): boolean =>
+  event.kind === 'steer' && isForTurn(event, turnId)
 
 const isStop = (event: InboxEvent): boolean => event.kind === 'steer' && event.text.trim() === ''
 

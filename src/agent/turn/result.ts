@@ -1,8 +1,8 @@
-import type { TurnCost, TurnUsage } from '../../core/cost/turn-usage.ts'
+import { costOfTurn, noSums, type TurnCost, type TurnUsage } from '../../core/cost/turn-usage.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 import { citablePhrases, citedSources, withExistingCitations } from './closing.ts'
@@ -111,6 +111,18 @@ export function answerFields({ answer, followups }: Pick<FinalDecision, 'answer'
 /** The times of a turn. `endedAt` is undefined if the turn has not ended. */
 export const timesOf = (startedAt: string, endedAt: string | undefined): Pick<TurnTimings, 'startedAt' | 'endedAt' | 'totalMs'> =>
   endedAt === undefined ? { startedAt, totalMs: 0 } : { startedAt, endedAt, totalMs: Date.parse(endedAt) - Date.parse(startedAt) }
+
+/** The result for a message to a conversation that another process runs, if this agent is closed before the message is answered. */
+export const cancelledBeforeAnswer = (turnId: string): TurnResult => ({
+  turnId,
+  ...endFields('cancelled' as const, false),
+  ...answerFields({ answer: '', followups: [] }, emptyTimeline()),
+  files: [],
+  usage: noSums().usage,
+  cost: costOfTurn(noSums(), undefined),
+  rounds: 0,
+  timings: { ...timesOf('', undefined), modelMs: 0, toolMs: 0 },
+})
 
 /** The result of a turn that stays open, because the agent is being closed or another process has claimed the conversation. */
 export function cancelledResult({ turnId, conversation: { ledger, spending }, times }: Turn): TurnResult {

@@ -1,4 +1,5 @@
 import type { SourceRow } from '../../core/sources/source.ts'
+import type { Change } from '../../core/timeline/change.ts'
 import type { CommandContext } from '../context.ts'
 import { timelineIfExists } from '../conversation-client.ts'
 import { describeError } from '../errors.ts'
@@ -70,12 +71,15 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
   for await (const event of chat.session.conversation.follow(after, signal)) {
     printer.print(event)
     if (event.type !== 'entry') continue
-    if (event.change.type === 'turn.opened') chat.running = true
+    if (turnChanges.has(event.change.type)) chat.running = true
     if (event.change.type !== 'turn.closed') continue
     Object.assign(chat, { running: false, interrupted: false })
     onIdle()
   }
 }
+
+/** Entries with these changes show that a turn is running. Another process may run it, so its beginning may be an earlier entry. */
+const turnChanges: ReadonlySet<string> = new Set<Change['type']>(['turn.opened', 'blocks.appended', 'response.received'])
 
 const historyTurns = 3
 
@@ -96,6 +100,6 @@ async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   const { open_turn } = await session.conversations.get(id)
   chat.running = open_turn !== null && session.remote
   if (open_turn !== null && !session.remote) {
-    screen.printLine(style.dim('the last turn is unfinished: it is resumed with your next message'))
+    screen.printLine(style.dim('the last turn is unfinished: another process runs it, or it is resumed with your next message'))
   }
 }

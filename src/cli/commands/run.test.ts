@@ -88,7 +88,7 @@ it('says which process uses a busy conversation, until when, and what to do', as
   const store = await openStore({ data: join(line.folder, 'data') })
   const { expiresAt } = await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 4711 })
   await store.close()
-  expect(await line.run('run', 'second', '--conversation', 'c1')).toMatchObject({
+  expect(await line.run('rename', 'c1', 'Mine')).toMatchObject({
     exitCode: 1,
     text: `conversation.busy: conversation c1 is in use by process 4711 on elsewhere until ${expiresAt}, or longer if it goes on working: try again then, or end it first; if it is a chat, close it; if it is a server, use it with --server <address>`,
   })

@@ -60,8 +60,9 @@ async function run(
     )
   })
   try {
+    const onJoined = () => void (quiet || json || terminal.errors.write('a turn is running: it reads the message, or the next turn does\n'))
     const print = json ? jsonPrinter(context) : turnPrinter(context, quiet === true)
-    const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
+    const turn = await Promise.race([submitAndFollow(session, text, files, { print, onJoined }, abort.signal), session.conversation.broken])
     if (turn?.exitReason === 'unpriced') terminal.errors.write(`\n${unpricedAdvice}\n`)
     if (json) printLine(terminal, JSON.stringify(await resultLine(turn, session)))
     else if (!quiet && isStored(settings)) {
@@ -80,25 +81,32 @@ async function run(
 }
 
 /**
- * Sends a message and prints the events until its turn ends. Resolves to the turn. Resolves to undefined if the signal is aborted first.
+ * Sends a message and prints the events until the turn ends that has read the message. Resolves to the turn. Resolves to undefined if the
+ * signal is aborted first, or if the message was withdrawn. `onJoined` is called when a turn was already running, maybe in another process.
  */
 async function submitAndFollow(
   { conversation }: Session,
   text: string,
   files: Parameters<Session['conversation']['submit']>[1],
-  print: (event: TurnEvent) => void,
+  { print, onJoined }: { readonly print: (event: TurnEvent) => void; readonly onJoined: () => void },
   signal: AbortSignal,
 ): Promise<TurnView | undefined> {
   const after = await conversation.lastSeq()
   const events = conversation.follow(after, signal)
-  const turnId = await conversation.submit(text, files)
+  const { eventId, joined } = await conversation.submit(text, files)
+  if (joined) onJoined()
   let view: ConversationView = emptyView
+  let turnId: string | undefined
   for await (const event of events) {
     view = foldEvent(view, event)
     print(event)
-    if (event.type === 'entry' && event.change.type === 'turn.closed' && event.change.turn_id === turnId) {
-      return view.turns.find(({ id }) => id === turnId)
+    if (event.type !== 'entry') continue
+    const { change } = event
+    if (change.type === 'event.folded' && change.event_ids.includes(eventId)) {
+      if (change.turn_id === null) return undefined
+      turnId = change.turn_id
     }
+    if (change.type === 'turn.closed' && change.turn_id === turnId) return view.turns.find(({ id }) => id === turnId)
   }
   return undefined
 }

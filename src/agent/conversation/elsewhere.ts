@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../../core/failure.ts'
+import { isKnownEvent } from '../../core/timeline/timeline.ts'
+import type { ConversationInfo, OfferOutcome, Owner } from '../../ports/store.ts'
+import type { AgentContext } from '../agent-context.ts'
+import { isMissing } from '../deletion.ts'
+import { isBusy, isLost, releaseClaim } from './claim.ts'
+import type { RunningConversation } from './context.ts'
+import type { Inbox, NewEvent } from './inbox.ts'
+import type { DeliveryResult } from './running.ts'
+import { missingConversation } from './start-reason.ts'
+
+/** How often an agent looks whether the process that runs a conversation has ended, while a message of this agent waits there. */
+const TAKE_OVER_MS = 1_000
+
+/** How long `steer` waits until the other process has taken the steer, and how often it looks. */
+const STEER_WAIT_MS = 10_000
+const STEER_POLL_MS = 50
+
+interface LocalConversations {
+  /** Whether the conversation is running in this process, or must not be started. */
+  isActive(conversationId: string): boolean
+  /** Claims the conversation and continues its unfinished work. */
+  start(conversationId: string): Promise<RunningConversation | undefined>
+}
+
+/**
+ * Sends events to conversations that other processes run. An event is offered: it is stored at once, and the other process takes it. If that
+ * process ends before the event is answered, this process continues the conversation:
+ *
+ *   this process    offers, then tries to claim
+ *   the other one   takes offers while it runs, releases its claim, then looks for offers again
+ *
+ * So an offer that comes while the other process ends is seen by one of the two.
+ */
+export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalConversations) {
+  const { store, onProblem } = agent // these stay the same as long as the agent lives
+  const closed = new AbortController()
+  const watched = new Set<string>()
+
+  /** Continues the conversation in this process as soon as no other process runs it, until it has no work left. */
+  async function takeOverWhenFree(conversationId: string): Promise<void> {
+    if (watched.has(conversationId)) return
+    watched.add(conversationId)
+    try {
+      while (!closed.signal.aborted && hasWork(await store.head(conversationId))) {
+        if (!local.isActive(conversationId)) await tryToStart(conversationId)
+        await sleep(TAKE_OVER_MS, undefined, { ref: false, signal: closed.signal })
+      }
+    } catch (error) {
+      if (!closed.signal.aborted) onProblem({ where: 'offers', error })
+    } finally {
+      watched.delete(conversationId)
+    }
+  }
+
+  async function tryToStart(conversationId: string): Promise<void> {
+    try {
+      const running = await local.start(conversationId)
+      running?.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
+    } catch (error) {
+      if (!isBusy(error) && !isLost(error)) throw error
+    }
+  }
+
+  /** Whether another living process has the claim. If not, the conversation is left as it is. */
+  async function isHeldElsewhere(conversationId: string): Promise<boolean> {
+    try {
+      await releaseClaim(agent, await store.claim(conversationId, owner))
+      return false
+    } catch (error) {
+      if (isBusy(error)) return true
+      throw error
+    }
+  }
+
+  /** Waits until the offer is taken. An offer that is not taken in time is read when its turn goes on. */
+  async function untilTaken(conversationId: string, eventId: string): Promise<OfferOutcome | undefined> {
+    for (let waited = 0; waited < STEER_WAIT_MS && !closed.signal.aborted; waited += STEER_POLL_MS) {
+      const outcome = await store.findOffer(conversationId, eventId)
+      if (outcome !== 'open') return outcome ?? 'refused' // undefined: the conversation was deleted
+      await sleep(STEER_POLL_MS)
+    }
+    return undefined
+  }
+
+  return {
+    /** Offers an event to the process that runs the conversation. */
+    async offer(conversationId: string, event: NewEvent): Promise<DeliveryResult> {
+      const saved = await store.loadVisible(conversationId)
+      if (!saved) throw missingConversation(conversationId)
+      const { timeline, lastSeq } = saved
+      const offered = { event, lastSeq, openTurn: timeline.openTurn?.turn_id ?? null }
+      if (isKnownEvent(timeline, event.event_id)) return { running: undefined, offered, known: true }
+      const answer = await store.offer(conversationId, event)
+      void takeOverWhenFree(conversationId)
+      return { running: undefined, offered, ...(answer === 'known' && { known: true }) }
+    },
+
+    /** Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended. */
+    async steer(conversationId: string, event: NewEvent): ReturnType<Inbox['accept']> {
+      const openTurn = (await store.head(conversationId))?.openTurn
+      if (openTurn === undefined || openTurn === null) return false
+      if (event.target_turn_id !== undefined && event.target_turn_id !== openTurn) return false
+      if (!(await isHeldElsewhere(conversationId))) return false
+      try {
+        if ((await store.offer(conversationId, { ...event, target_turn_id: openTurn })) === 'known') return 'known'
+      } catch (error) {
+        if (isMissing(error)) return false
+        throw error
+      }
+      const outcome = await untilTaken(conversationId, event.event_id)
+      return outcome === 'refused' ? false : (outcome ?? 'accepted')
+    },
+
+    /** Called when this process has released the claim of a conversation. Continues the conversation if an offer came too late for it. */
+    resumeIfOffered(conversationId: string): void {
+      if (closed.signal.aborted) return
+      store.head(conversationId).then(
+        (head) => {
+          if (head && head.offers > 0) void takeOverWhenFree(conversationId)
+        },
+        (error: unknown) => {
+          if (!closed.signal.aborted && !isClosedStore(error)) onProblem({ where: 'offers', error })
+        },
+      )
+    },
+
+    close: () => closed.abort(),
+  }
+}
+
+const isClosedStore = (error: unknown) => error instanceof Failure && error.code === 'store.closed'
+
+/** Whether a process must go on with the conversation. A turn that waits for a person or a late result needs no process. */
+function hasWork(head: ConversationInfo | undefined): boolean {
+  if (head === undefined || head.offers > 0) return head !== undefined
+  return head.waits.length === 0 && (head.openTurn !== null || head.waiting.length > 0)
+}

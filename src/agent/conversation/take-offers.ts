@@ -1,0 +1,79 @@
+import { Failure } from '../../core/failure.ts'
+import { isObject } from '../../core/json.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ConversationStore, OfferedEvent } from '../../ports/store.ts'
+import { cancelMessage } from './cancel-message.ts'
+import type { Inbox } from './inbox.ts'
+import type { Ledger } from './ledger.ts'
+
+interface OfferedTo {
+  readonly conversationId: string
+  readonly store: Pick<ConversationStore, 'readOffers'>
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly inbox: Inbox
+}
+
+/**
+ * Makes a function that takes the offers of a conversation which this process has claimed, in their order. The events then are in the inbox,
+ * as if a caller in this process had sent them. If the inbox is closed meanwhile, the other offers stay for the next owner.
+ */
+export function createOfferTaker(conversation: OfferedTo): () => Promise<void> {
+  let taking: Promise<void> | undefined
+  let again = false
+  const takeAll = async () => {
+    do {
+      again = false
+      await takeOffers(conversation)
+    } while (again)
+  }
+  return () => {
+    again = true // an offer may have come after the last read
+    taking ??= takeAll().finally(() => {
+      taking = undefined
+    })
+    return taking
+  }
+}
+
+async function takeOffers(conversation: OfferedTo): Promise<void> {
+  const { conversationId, store, inbox } = conversation
+  while (!inbox.closed) {
+    const offers = await store.readOffers(conversationId)
+    if (offers.length === 0) return
+    for (const offer of offers) await takeOffer(conversation, offer)
+  }
+}
+
+async function takeOffer(conversation: OfferedTo, event: OfferedEvent): Promise<void> {
+  const { inbox, ledger } = conversation
+  try {
+    if (event.kind === 'withdrawal') await takeWithdrawal(conversation, event)
+    else await inbox.accept(event, 'offered')
+  } catch (error) {
+    if (!isRejectedEvent(error)) throw error
+    await ledger.commit([], () => [{ eventId: event.event_id, outcome: 'refused' }]) // otherwise it would keep back all later offers
+  }
+}
+
+/** Takes a message back, as `cancelMessage` describes. */
+async function takeWithdrawal({ inbox, ledger, clock }: OfferedTo, event: OfferedEvent): Promise<void> {
+  const eventId = withdrawnEvent(event)
+  const cancelled = eventId === undefined ? 'read' : await cancelMessage(inbox, eventId, clock, event.event_id)
+  if (cancelled === 'read' && !inbox.closed) await ledger.commit([], () => [{ eventId: event.event_id, outcome: 'refused' }])
+}
+
+/** The id of the message that a withdrawal takes back. */
+const withdrawnEvent = ({ payload }: OfferedEvent): string | undefined =>
+  isObject(payload) && typeof payload.event_id === 'string' ? payload.event_id : undefined
+
+/** The event that asks the owner of a conversation to take a message back. */
+export const withdrawalOf = (eventId: string, clock: Clock): OfferedEvent => ({
+  event_id: `withdraw-${eventId}`,
+  kind: 'withdrawal',
+  ts: clock.now(),
+  text: '',
+  payload: { event_id: eventId },
+})
+
+const isRejectedEvent = (error: unknown) => error instanceof Failure && (error.code === 'change.invalid' || error.code === 'blob.missing')

@@ -1,0 +1,114 @@
+import type { PriceOf } from '../../core/cost/price.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ConversationStore } from '../../ports/store.ts'
+import type { Problem } from '../agent-context.ts'
+import { cancelledError } from '../conversation/cancel-message.ts'
+import type { OfferedMessage } from '../conversation/running.ts'
+import { missingConversation } from '../conversation/start-reason.ts'
+import { withdrawalOf } from '../conversation/take-offers.ts'
+import { readStoredResult } from '../stored-result.ts'
+import { cancelledBeforeAnswer, type ExitReason, type TurnResult } from '../turn/result.ts'
+import type { EventHub } from './event-hub.ts'
+import { follow } from './follow.ts'
+import type { FeedHandle } from './turn-handle.ts'
+
+/** A message that was offered to the process which runs the conversation, and the options of its `run`. */
+interface FollowedMessage {
+  readonly conversationId: string
+  readonly offered: OfferedMessage
+  readonly signal: AbortSignal | undefined
+  readonly feed: FeedHandle
+}
+
+interface FollowParts {
+  readonly store: ConversationStore
+  readonly clock: Clock
+  readonly hub: EventHub
+  readonly agentClosed: AbortSignal
+  readonly priceOf: PriceOf | undefined
+  onProblem(problem: Problem): void
+}
+
+/** How often `findOffer` is called for a withdrawal. Its outcome is in no entry if the message was already read. */
+const WITHDRAWAL_POLL_MS = 100
+
+/**
+ * Follows the journal of a conversation that another process runs, until the turn that has read the message is closed. The result is made of
+ * the entries, so it does not matter which process runs the turn, and whether another one continues it. If the signal aborts, the message is
+ * taken back, as `RunOptions.signal` describes.
+ */
+export async function followTurn(message: FollowedMessage, parts: FollowParts): Promise<TurnResult> {
+  const { conversationId, offered, signal, feed } = message
+  const { store, hub, agentClosed, onProblem } = parts
+  const leave = new AbortController()
+  const refused = Promise.withResolvers<never>()
+  refused.promise.catch(() => {}) // without a handler, a rejection that comes after the answer would end the process
+  const onAbort = () => {
+    withdraw(message, parts, leave.signal).then(
+      (outcome) => outcome === 'refused' && refused.reject(cancelledError('read', signal?.reason)),
+      (error: unknown) => onProblem({ where: 'stop', error }),
+    )
+  }
+  if (signal?.aborted) onAbort()
+  else signal?.addEventListener('abort', onAbort, { once: true })
+  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS)
+  try {
+    const events = follow(conversationId, { after: offered.lastSeq, signal: leave.signal }, hub, store, agentClosed)
+    const answer = await Promise.race([awaitAnswer(events, offered.event.event_id, feed), refused.promise])
+    if (answer.kind === 'withdrawn') throw cancelledError('withdrawn', signal?.reason)
+    if (answer.kind === 'ended' && !agentClosed.aborted) throw missingConversation(conversationId)
+    return await resultOf(answer, conversationId, parts)
+  } finally {
+    clearInterval(keepAlive)
+    leave.abort()
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Watching a store does not keep the process running. A caller that awaits an answer wants the process to go on, so a timer keeps it. */
+const KEEP_ALIVE_MS = 60_000
+
+/** The result of the turn, as the journal has it. A turn that is still open, because the agent was closed, counts as cancelled. */
+async function resultOf({ kind, turnId }: Answer, conversationId: string, { store, priceOf }: FollowParts): Promise<TurnResult> {
+  if (turnId === undefined || kind !== 'answered') return cancelledBeforeAnswer(turnId ?? '')
+  const saved = await store.loadVisible(conversationId)
+  const stored = saved && (await readStoredResult(store, conversationId, turnId, saved.timeline, priceOf))
+  if (!stored) throw missingConversation(conversationId)
+  const exitReason = stored.exitReason as ExitReason // only Daybook writes it
+  return { ...stored, exitReason, timings: { ...stored.timings, modelMs: 0, toolMs: 0 } }
+}
+
+/** Asks the process that runs the conversation to take the message back. Resolves when that process has done so or has refused it. */
+async function withdraw({ conversationId, offered }: FollowedMessage, { store, clock }: FollowParts, over: AbortSignal) {
+  const withdrawal = withdrawalOf(offered.event.event_id, clock)
+  await store.offer(conversationId, withdrawal)
+  for (;;) {
+    const outcome = await store.findOffer(conversationId, withdrawal.event_id)
+    if (outcome !== 'open' || over.aborted) return outcome
+    await new Promise((resolve) => setTimeout(resolve, WITHDRAWAL_POLL_MS))
+  }
+}
+
+/** How the wait for an answer ended. `ended`: there are no more events, because the agent was closed or the conversation was deleted. */
+interface Answer {
+  readonly kind: 'answered' | 'withdrawn' | 'ended'
+  /** The turn that has read the message. Undefined when no turn has read it. */
+  readonly turnId: string | undefined
+}
+
+/** Reads events until the turn that has read the message `eventId` is closed. */
+async function awaitAnswer(events: AsyncIterable<TurnEvent>, eventId: string, feed: FeedHandle): Promise<Answer> {
+  let turnId: string | undefined
+  for await (const event of events) {
+    feed(event)
+    if (event.type !== 'entry') continue
+    const { change } = event
+    if (change.type === 'event.folded' && change.event_ids.includes(eventId)) {
+      if (change.turn_id === null) return { kind: 'withdrawn', turnId }
+      turnId = change.turn_id
+    }
+    if (change.type === 'turn.closed' && change.turn_id === turnId) return { kind: 'answered', turnId }
+  }
+  return { kind: 'ended', turnId }
+}
