@@ -1,7 +1,7 @@
 import { Failure } from '../../core/failure.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
-import { createReaderThreads } from './reader-threads.ts'
+import { createReaderThreads, threadFile } from './reader-threads.ts'
 
 /** A reader that works in threads of its own. `close` ends the threads, and documents that are not read yet fail with `reader_closed`. */
 export interface PdfReader extends DocumentReader {
@@ -15,7 +15,13 @@ export interface PdfReader extends DocumentReader {
  * `reader_closed` as `details.reason`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads = 2 } = {}): PdfReader {
-  const readers = createReaderThreads<PdfRequest, PdfResponse>({ file: threadFile(), timeoutMs, idleMs, threads, failure: unreadable })
+  const readers = createReaderThreads<PdfRequest, PdfResponse>({
+    file: threadFile(import.meta.url, 'pdf-thread'),
+    timeoutMs,
+    idleMs,
+    threads,
+    failure: unreadable,
+  })
   return {
     async pdf(bytes, { maxPages = 500, user = '' } = {}) {
       // `bytes` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
@@ -26,14 +32,6 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads =
     close: readers.close,
   }
 }
-
-/** The file that runs in a thread. In the build, the code of this module may be in `adapters/documents/` or in `chunks/`. */
-const threadFile = (): URL =>
-  new URL(
-    import.meta.url.endsWith('.ts')
-      ? import.meta.url.replace(/pdf\.ts$/, 'pdf-thread.ts')
-      : import.meta.url.replace(/\/(?:adapters\/documents|chunks)\/[^/]+$/, '/adapters/documents/pdf-thread.js'),
-  )
 
 const unreadable = (reason: string, message: string) =>
   new Failure('document.unreadable', `the PDF can not be read: ${message}`, { details: { reason } })

@@ -89,3 +89,12 @@ function sendRequest<Request, Response>(thread: Worker, request: Request, { time
     thread.off('message', resolve).off('error', onExit).off('exit', onExit)
   })
 }
+
+/**
+ * The file of a thread, which stands in the folder of the module at `moduleUrl`. In the build, the code of that module may be in a folder
+ * of `adapters/documents/` or in `chunks/`, and `path` is the place of the thread below `adapters/documents/`.
+ */
+export function threadFile(moduleUrl: string, path: string): URL {
+  if (moduleUrl.endsWith('.ts')) return new URL(`./${path.slice(path.lastIndexOf('/') + 1)}.ts`, moduleUrl)
+  return new URL(moduleUrl.replace(/\/(?:adapters\/documents(?:\/[a-z]{1,20})?|chunks)\/[^/]+$/, `/adapters/documents/${path}.js`))
+}

@@ -8,12 +8,13 @@ import { type OfficeImage, parseImage } from './office/images.ts'
 import { renderPptx } from './office/pptx.ts'
 import { findMentions } from './structure/mentions.ts'
 import { unrenderable } from './structure/packages.ts'
+import { createTypstRenderer, typstPackage } from './typst/typst-renderer.ts'
 
 /** Options of `createDocumentRenderer`. */
 export interface RendererOptions {
   /**
    * The browser that makes PDF and PNG files: a path, or the name of a program. By default Chromium or Chrome is used, if the system has
-   * it. With false, no browser is started.
+   * it. With false, no browser is started, and PDF files are made without one.
    */
   readonly browser?: string | false
   readonly limits?: Partial<BrowserLimits>
@@ -28,16 +29,21 @@ const packages: { readonly [K in DocumentKind]: string } = {
 }
 
 /**
- * Makes documents: Word documents and presentations with packages, PDF and PNG files with a browser. The kinds for which the machine lacks
- * something are not in `kinds`.
+ * Makes documents: Word documents and presentations with packages, PDF and PNG files with a browser. Without a browser, PDF files are made
+ * with Typst. The kinds for which the machine lacks something are not in `kinds`.
  */
 export function createDocumentRenderer({ browser: wanted, limits }: RendererOptions = {}): DocumentRenderer {
   const readers = ['markdown-it', 'htmlparser2', 'fflate'].every(isInstalled)
   const executable = wanted === false ? undefined : findBrowser(wanted)
-  const isPossible = (kind: DocumentKind) =>
-    readers && isInstalled(packages[kind]) && (kind === 'docx' || kind === 'pptx' || executable !== undefined)
+  const hasTypst = isInstalled(typstPackage)
+  const isPossible = (kind: DocumentKind) => {
+    if (kind === 'pdf' && hasTypst) return readers
+    return readers && isInstalled(packages[kind]) && (kind === 'docx' || kind === 'pptx' || executable !== undefined)
+  }
   const kinds = new Set<DocumentKind>((['pdf', 'png', 'docx', 'pptx'] as const).filter(isPossible))
-  const browser = executable === undefined ? undefined : createBrowserRenderer(executable, { ...defaultBrowserLimits, ...limits })
+  const allLimits = { ...defaultBrowserLimits, ...limits }
+  const browser = executable === undefined || !isInstalled('playwright-core') ? undefined : createBrowserRenderer(executable, allLimits)
+  const typst = browser === undefined && hasTypst ? createTypstRenderer(allLimits) : undefined
   let closed = false
 
   /** Draws a diagram for a Word document or a presentation. Undefined when there is no browser, or the diagram has an error. */
@@ -68,6 +74,9 @@ export function createDocumentRenderer({ browser: wanted, limits }: RendererOpti
         case 'pptx':
           return renderPptx(request, drawDiagram(request))
         case 'pdf':
+          if (typst) return typst.render(request)
+          if (!browser) throw unrenderable('unavailable', missingBrowser(request.kind))
+          return browser.render(request)
         case 'png':
           if (!browser) throw unrenderable('unavailable', missingBrowser(request.kind))
           return browser.render(request)
@@ -77,7 +86,7 @@ export function createDocumentRenderer({ browser: wanted, limits }: RendererOpti
     },
     async close() {
       closed = true
-      await browser?.close()
+      await Promise.all([browser?.close(), typst?.close()])
     },
   }
 }

@@ -178,8 +178,9 @@ const usefulPackages: ReadonlySet<string> = new Set(['numpy', 'pandas', 'matplot
 async function checkDocuments(settings: Settings): Promise<Check> {
   const { kinds } = openRenderer(settings)
   const missing = (['pdf', 'png', 'docx', 'pptx'] as const).filter((kind) => !kinds.has(kind))
-  const found = kinds.size === 0 ? 'none can be made' : `${[...kinds].join(', ')} can be made`
-  const advice = `${missing.join(', ')} can not: PDF and PNG need Chromium (apt-get install chromium), the others the packages above`
+  const simple = kinds.has('pdf') && !kinds.has('png') ? ' (pdf without a browser)' : ''
+  const found = kinds.size === 0 ? 'none can be made' : `${[...kinds].join(', ')} can be made${simple}`
+  const advice = `${missing.join(', ')} can not: PNG and PDF with styles need Chromium (apt-get install chromium), the others the packages above`
   return { name: 'documents', ok: missing.length === 0, required: false, found, advice }
 }
 

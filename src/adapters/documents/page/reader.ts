@@ -1,6 +1,6 @@
 import { Failure } from '../../../core/failure.ts'
 import type { PageReader } from '../../../ports/web.ts'
-import { createReaderThreads } from '../reader-threads.ts'
+import { createReaderThreads, threadFile } from '../reader-threads.ts'
 import type { PageRequest, PageResponse } from './page-thread.ts'
 
 /** A reader that works in threads of its own. `close` ends the threads, and pages that are not read yet fail. */
@@ -15,7 +15,13 @@ export interface ThreadedPageReader extends PageReader {
  */
 export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads = 2 } = {}): ThreadedPageReader {
   const failure = (_reason: string, message: string) => unreadable(message)
-  const readers = createReaderThreads<PageRequest, PageResponse>({ file: threadFile(), timeoutMs, idleMs, threads, failure })
+  const readers = createReaderThreads<PageRequest, PageResponse>({
+    file: threadFile(import.meta.url, 'page/page-thread'),
+    timeoutMs,
+    idleMs,
+    threads,
+    failure,
+  })
   return {
     async read(html, { url, charset, user = '' }) {
       // `html` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
@@ -26,13 +32,5 @@ export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads =
     close: readers.close,
   }
 }
-
-/** The file that runs in a thread. In the build, the code of this module may be in `adapters/documents/…` or in `chunks/`. */
-const threadFile = (): URL =>
-  new URL(
-    import.meta.url.endsWith('.ts')
-      ? import.meta.url.replace(/reader\.ts$/, 'page-thread.ts')
-      : import.meta.url.replace(/\/(?:adapters\/documents(?:\/page)?|chunks)\/[^/]+$/, '/adapters/documents/page/page-thread.js'),
-  )
 
 const unreadable = (message: string) => new Failure('document.unreadable', `the page can not be read: ${message}`)
