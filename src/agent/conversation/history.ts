@@ -1,5 +1,6 @@
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
+import { isCallOf } from '../../tools/call-id.ts'
 import type { Records } from '../../tools/tool.ts'
 
 type RecordStore = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
@@ -13,7 +14,7 @@ export function recordsOf(store: RecordStore, conversationId: string): Records {
     turnLog: (turnId) => store.readTurnLog(conversationId, turnId),
     async response(callId) {
       for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
-        if (change.type === 'response.received' && change.call_id === callId) return change
+        if (change.type === 'response.received' && isCallOf(change.call_id, callId)) return change
       }
       return undefined
     },

@@ -1,7 +1,7 @@
-import { maxCalls } from '../../core/decision/decision.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { hashText } from '../../core/hash.ts'
 import type { Dialect } from '../../core/model-event.ts'
+import { maxCalls } from '../../core/stream/deciding-keys.ts'
 import type { SystemFingerprint } from '../../core/timeline/change.ts'
 import type { RequestTool } from '../../ports/model.ts'
 import { catalogText, withoutMissingTools } from '../../tools/catalog.ts'

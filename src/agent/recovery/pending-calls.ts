@@ -1,15 +1,14 @@
 import { type Block, type BlockOrigin, readToolCall } from '../../core/block/index.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
-import { callsOf } from '../../core/decision/decision.ts'
 import { parseRecordedResponse } from '../../core/decision/native-response.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import type { CallFinished, Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { callWithId } from '../../tools/call-id.ts'
 import { failed } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
-import { callIdAt } from '../model-call/call-id.ts'
 import type { Progress } from '../turn/round.ts'
 import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
@@ -95,7 +94,7 @@ function parseRecordedCall({ settings, toolbox }: TurnServices, changes: readonl
   const recorded = parseRecordedResponse(response, { finishReason, maxTokens: settings.decision.maxTokens })
   const reading = readDecision(recorded, { tools: toolbox.signatures })
   if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
-  const requested = callsOf(reading.decision).find((_, index) => callIdAt(first, index) === origin.callId)
+  const requested = callWithId(reading.decision, first, origin.callId)
   const checked = requested && checkCall(requested, toolbox.signatures)
   const tool = requested && toolbox.find(requested.toolId)
   return tool && checked?.ok ? { origin, tool, params: checked.params, code: requested.code, notes: reading.decision.notes } : undefined

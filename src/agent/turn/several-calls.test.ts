@@ -7,8 +7,9 @@ import { type Block, isResultMetadata } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
+import { callIdAt } from '../../tools/call-id.ts'
 import { defineTool } from '../../tools/define.ts'
-import { callIdAt } from '../model-call/call-id.ts'
+import { succeeded } from '../../tools/outcome.ts'
 import { replay } from '../replay/replay.ts'
 
 const blocksOfType = async (harness: Harness, type: Block['type']) =>
@@ -175,6 +176,57 @@ describe('several calls in one response', () => {
       event.type === 'status' && event.status.startsWith('tool.') ? [`${event.status} ${event.tool_id}`] : [],
     )
     expect(statuses).toEqual(['tool.started par.a', 'tool.started par.b', 'tool.ended par.b', 'tool.ended par.a'])
+  })
+
+  it('can be read with their complete parameters', async () => {
+    const { tools, finish } = createParallelTools(['a', 'b'])
+    const long = 'word '.repeat(1_000)
+    const path: { b?: string } = {}
+    const harness = createHarness({
+      replies: [
+        reply.calls([
+          ['par.a', { word: 'short' }],
+          ['par.b', { word: long }],
+        ]),
+        () => reply.call('react.read', { paths: [path.b] }),
+        reply.answer('Done.'),
+      ],
+      tools,
+    })
+    const turn = harness.say('Go.')
+    for (const name of ['a', 'b']) await finish(name)
+    await expect.poll(async () => (await blocksOfType(harness, 'react.tool.call')).length).toBeGreaterThan(1)
+    path.b = (await blocksOfType(harness, 'react.tool.call'))[1]?.path ?? ''
+    await turn
+    expect(blocksOf(await harness.timeline()).some(({ text }) => text?.includes(`"word":"${long}"`))).toBe(true)
+  })
+
+  it('number the sources of each result in the order of the calls', async () => {
+    const search = (name: string, wait: Promise<void>) =>
+      defineTool({
+        id: `web.${name}`,
+        description: 'Finds a page.',
+        params: z.object({}),
+        parallel: true,
+        async run() {
+          await wait
+          return succeeded({ output: `Found [[S:1]] by ${name}.`, sources: [{ sid: 1, url: `https://${name}.example/`, title: name }] })
+        },
+      })
+    const first = Promise.withResolvers<void>()
+    const harness = createHarness({
+      replies: [reply.calls([['web.slow'], ['web.fast']]), reply.answer('Done.')],
+      tools: [search('slow', first.promise), search('fast', Promise.resolve())],
+    })
+    const turn = harness.say('Go.')
+    await expect.poll(() => finishedIn(harness)).toHaveLength(1)
+    first.resolve()
+    await turn
+    const texts = blocksOf(await harness.timeline())
+      .filter(isResult)
+      .map(({ text }) => text)
+    expect(texts).toEqual(['Found [[S:1]] by slow.', 'Found [[S:2]] by fast.'])
+    expect((await harness.timeline()).sources.rows).toMatchObject([{ title: 'slow' }, { title: 'fast' }])
   })
 
   it('in a list of one call are an ordinary call', async () => {

@@ -124,8 +124,12 @@ export interface LiveRound {
   readonly iteration: number
   /** How often the model call was repeated. A new attempt replaces the text of the attempt before. */
   readonly attempt: number
+  /** What the agent does now. While one of several tools still runs, it is `tool.started`. */
   readonly status: TurnStatus | undefined
+  /** The tool that was started last and still runs. Undefined when no tool runs. */
   readonly toolId: string | undefined
+  /** The calls whose tools run now. A response can have several calls. */
+  readonly running: readonly { readonly callId: string; readonly toolId: string }[]
   readonly error: ServiceError | undefined
   readonly lanes: readonly LiveLane[]
 }

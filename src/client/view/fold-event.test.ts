@@ -56,6 +56,25 @@ describe('a view of a conversation', () => {
     ])
   })
 
+  it('shows every tool that runs, until each of them has ended', () => {
+    const status = (status: 'tool.started' | 'tool.ended', call_id: string): TurnEvent => ({
+      type: 'status',
+      turn_id: 't1',
+      iteration: 0,
+      status,
+      tool_id: `par.${call_id}`,
+      call_id,
+    })
+    const events = [status('tool.started', 'a'), status('tool.started', 'b'), status('tool.ended', 'b'), status('tool.ended', 'a')]
+    const views = events.map((_, index) => fold(events.slice(0, index + 1)).live)
+    expect(views.map((live) => [live?.status, live?.toolId, live?.running.map(({ callId }) => callId).join('')])).toEqual([
+      ['tool.started', 'par.a', 'a'],
+      ['tool.started', 'par.b', 'ab'],
+      ['tool.started', 'par.a', 'a'],
+      ['tool.ended', undefined, ''],
+    ])
+  })
+
   it('is the same with live events or without, and when entries are repeated', async () => {
     const events = await eventsOf(replies, ['One.', 'Two.'])
     const entries = events.filter(({ type }) => type === 'entry')

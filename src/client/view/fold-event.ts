@@ -94,8 +94,17 @@ function changeTurn(view: ConversationView, id: string, ts: string, change: (tur
 function applyLiveEvent(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
   const round = roundOf(live, event)
   if (event.type === 'lane.delta') return { ...round, lanes: withDelta(round.lanes, event) }
-  const { status, tool_id: toolId, error } = event
-  return { ...round, status, toolId: status === 'tool.ended' ? undefined : toolId, error }
+  const { status, error } = event
+  const running = runningAfter(round.running, event)
+  const last = running.at(-1)
+  return { ...round, status: status === 'tool.ended' && last ? 'tool.started' : status, toolId: last?.toolId, running, error }
+}
+
+/** The calls whose tools run after a status. A status without a call, such as `deciding`, means that no tool runs. */
+function runningAfter(running: LiveRound['running'], { status, tool_id: toolId, call_id: callId }: StatusEvent): LiveRound['running'] {
+  if (toolId === undefined || callId === undefined) return []
+  const others = running.filter((call) => call.callId !== callId)
+  return status === 'tool.started' ? [...others, { callId, toolId }] : others
 }
 
 function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
@@ -104,7 +113,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
   const same = live?.turnId === turnId && live.iteration === iteration
   if (same && (attempt === undefined || attempt === live.attempt)) return live
   const status = same ? live.status : undefined
-  return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, error: undefined, lanes: [] }
+  return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, running: [], error: undefined, lanes: [] }
 }
 
 /**

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
-import { isEmptyCall } from '../stream/deciding-keys.ts'
+import { isEmptyCall, maxCalls } from '../stream/deciding-keys.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-read.ts'
@@ -111,9 +111,6 @@ export interface CallDecision extends RequestedCall {
   /** The calls after the first one, in order. Undefined when the response has one call. */
   readonly further?: readonly RequestedCall[]
 }
-
-/** How many calls one response may have. A response with more is rejected. */
-export const maxCalls = 16
 
 /** All calls of a decision, in order. */
 export const callsOf = (decision: CallDecision): readonly RequestedCall[] => [decision, ...(decision.further ?? [])]

@@ -1,6 +1,7 @@
 import { isObject } from '../json.ts'
 import { createJsonCollector } from './json-collector.ts'
 import type { JsonPath } from './json-event.ts'
+import { parseModelJson } from './json-parse.ts'
 import { createJsonReader } from './json-reader.ts'
 
 /**
@@ -44,6 +45,9 @@ export function conflictingKeys(text: string): readonly string[] {
   return [...conflicts]
 }
 
+/** How many calls one response may have. A response with more is rejected. */
+export const maxCalls = 16
+
 /** Whether a list `tool_calls` has a call. A value that is not a list, such as a single call, counts as a call. */
 export const hasCallList = (calls: unknown): boolean =>
   Array.isArray(calls) ? calls.some((call) => !isEmptyCall(call)) : !isEmptyCall(calls)
@@ -55,4 +59,13 @@ export function isEmptyCall(call: unknown): boolean {
   const { tool_id: toolId, params = null } = call
   const named = typeof toolId === 'string' && toolId.trim() !== ''
   return !named && (params === null || (isObject(params) && Object.keys(params).length === 0))
+}
+
+/** Whether the calls of an action with a list of calls are accepted. */
+export function hasAcceptedCalls(action: string): boolean {
+  const parsed = parseModelJson(action)
+  const { tool_call: call, tool_calls: list } = parsed.ok && isObject(parsed.value) ? parsed.value : {}
+  if (!hasCallList(list)) return true
+  const isNamed = (each: unknown) => isObject(each) && typeof each.tool_id === 'string' && each.tool_id.trim() !== ''
+  return isEmptyCall(call) && Array.isArray(list) && list.length <= maxCalls && list.every(isNamed)
 }

@@ -1,17 +1,141 @@
 import type { CitationFormat } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
-import { headLength, type LaneStyle } from './lane.ts'
+import {
+  type CreateReplacer,
+  createHeldLane,
+  createLazyLane,
+  type EmitDelta,
+  type HeldLane,
+  headLength,
+  type LaneEnd,
+  type LaneStyle,
+} from './lane.ts'
+
+/** What the lanes of a call have to know about its action. */
+export interface ActionState {
+  /** The value of the field `action`, trimmed and in lower case. Undefined until its string is complete. */
+  action: string | undefined
+  /** True when the whole action has been read. */
+  ended: boolean
+  /** True when the action will be rejected. Then nothing more is shown. */
+  refused: boolean
+  /** True after a second `tool_call`, `tool_calls` or `params`. Then content that begins later is not shown. */
+  restarted: boolean
+}
+
+export interface CallLaneSettings {
+  readonly replacer: CreateReplacer
+  /**
+   * Whether an existing file is internal. The lane that shows a patch of such a file is marked as internal, because a patch repeats lines
+   * of the file.
+   */
+  readonly isInternalFile?: (path: string) => boolean
+  /**
+   * Set for a call in the dialect `native`. Its parameters may have any order, an exec tool has its program as a parameter, and the notes
+   * are the text of the response.
+   */
+  readonly native?: { notes(): string }
+}
+
+/** Shows the content that one tool call writes, for example a file. A call has at most one content. */
+export interface CallLanes {
+  /** The id of the tool, trimmed. Undefined until its string is complete. */
+  toolId: string | undefined
+  /** All parameters. Undefined until they are complete. */
+  params: JsonValue | undefined
+  /** The parameters of an exec tool that have been read so far. */
+  readonly program: { contract?: JsonValue; prog_name?: JsonValue }
+  /** Creates the lane of the content. Undefined when the content can not be shown. A repeated key gets a new lane. */
+  begin(field: string): HeldLane | undefined
+  /** Stores a complete parameter. */
+  storeParam(name: string, value: JsonValue): void
+  /** Called when the string of the content has ended. The lane stays open until `finish`. */
+  endString(ending: LaneEnd): void
+  /** Shows or drops content that the lane still keeps. Called when more of the action is known. */
+  reconsider(): void
+  /** Drops content that is not shown yet. */
+  drop(): void
+  /** Ends the lane, as aborted if the action is rejected. */
+  finish(rejected: boolean): void
+}
+
+/** The content that a call writes. `params` are the parameters that came before it. */
+interface Content {
+  readonly field: string
+  readonly lane: HeldLane
+  readonly params: Readonly<ContentParams>
+  ending: LaneEnd | undefined
+}
+
+export function createCallLanes({ replacer, isInternalFile, native }: CallLaneSettings, emit: EmitDelta, state: ActionState): CallLanes {
+  const params: ContentParams = { path: undefined, channel: undefined, format: undefined }
+  let content: Content | undefined
+
+  const self: CallLanes = {
+    toolId: undefined,
+    params: undefined,
+    program: {},
+    begin(field) {
+      if (state.refused || state.restarted) return undefined
+      endContent('aborted')
+      // with any order, parameters that follow the content count, too
+      content = { field, lane: createHeldLane(), params: native ? params : { ...params }, ending: undefined }
+      self.reconsider()
+      return content.lane
+    },
+    storeParam(name, value) {
+      if (name === 'path' || name === 'channel' || name === 'format') params[name] = value
+      else if (name === 'contract' || name === 'prog_name') self.program[name] = value
+      if (name !== 'content' || self.toolId !== 'react.write' || typeof value !== 'object' || value === null) return
+      self.begin(name)?.write(JSON.stringify(value, null, 2)) // `react.write` writes the same text
+      self.endString('whole')
+    },
+    endString(ending) {
+      if (content) content.ending = ending
+    },
+    reconsider() {
+      if (content?.lane.state !== 'held') return
+      const { field, lane, ending } = content
+      const verdict = decideContent({
+        anyOrder: native !== undefined,
+        action: state.action,
+        toolId: self.toolId,
+        field,
+        params: content.params,
+        channelFollows: params.channel !== undefined,
+        actionEnded: state.ended,
+        head: lane.head,
+        whole: ending === 'whole',
+      })
+      if (verdict === 'drop') lane.drop()
+      else if (verdict !== 'wait') {
+        const internal = self.toolId === 'react.patch' && isInternalFile?.(String(content.params.path))
+        const style = internal ? ({ ...verdict.style, internal } as const) : verdict.style
+        lane.release(createLazyLane(style, () => replacer(verdict.citations), emit))
+      }
+    },
+    drop: () => content?.lane.drop(),
+    finish: (rejected) => endContent(rejected ? 'aborted' : (content?.ending ?? 'aborted')),
+  }
+  return self
+
+  function endContent(ending: LaneEnd) {
+    if (content?.lane.state === 'open') content.lane.end(ending)
+    else content?.lane.drop()
+    content = undefined
+  }
+}
 
 /** The parameters of a tool call that decide where and how its content is shown. A parameter is undefined until it has been read. */
-export interface ContentParams {
+interface ContentParams {
   path: JsonValue | undefined
   channel: JsonValue | undefined
   format: JsonValue | undefined
 }
 
 /** The current state of a tool call whose content the user may see while the model writes it. */
-export interface ContentState {
+interface ContentState {
   /** True when `path` and `channel` may come after the content. The content then waits for them. */
   readonly anyOrder: boolean
   readonly action: string | undefined
@@ -30,7 +154,7 @@ export interface ContentState {
   readonly whole: boolean
 }
 
-export type ContentVerdict = 'wait' | 'drop' | { readonly style: LaneStyle; readonly citations: CitationFormat }
+type ContentVerdict = 'wait' | 'drop' | { readonly style: LaneStyle; readonly citations: CitationFormat }
 
 /** The parameter of a tool that is shown while the model writes it. Undefined when the tool has no such parameter. */
 function contentField(toolId: string): 'content' | 'patch' | undefined {
@@ -43,7 +167,7 @@ function contentField(toolId: string): 'content' | 'patch' | undefined {
  * internal and is not a reference. The path and the channel must come before the content, because they decide where it is shown. A call in
  * which they come later is rejected.
  */
-export function decideContent(state: ContentState): ContentVerdict {
+function decideContent(state: ContentState): ContentVerdict {
   if (state.action !== undefined && state.action !== 'call_tool') return 'drop'
   if (state.toolId !== undefined && contentField(state.toolId) !== state.field) return 'drop'
   if (state.head.startsWith('ref:')) return 'drop'

@@ -377,3 +377,59 @@ function randomPieces(text: string, run: number): readonly string[] {
   }
   return pieces
 }
+
+describe('a list of calls', () => {
+  const write = (path: string, content: string, more: object = {}) => ({
+    tool_id: 'react.write',
+    params: { path, channel: 'canvas', content, kind: 'file', ...more },
+  })
+  const list = (tool_calls: readonly object[], more: object = {}) =>
+    JSON.stringify({ action: 'call_tool', notes: 'Both.', tool_calls, ...more })
+  const notes = { lane: 'timeline_text timeline_text.react.decision.2', format: 'markdown', text: 'Both.', end: 'whole' }
+  const canvas = (path: string, text: string, end = 'whole') => ({ lane: `canvas ${path}`, format: 'markdown', text, end })
+  const lanes = (...response: readonly string[]) => {
+    const whole = lanesOf(show(...response).all)
+    expect(lanesOf(showCut(response, 'whole', (text) => text.split('')).all)).toEqual(whole)
+    return whole
+  }
+
+  it('shows the content of each call while the model writes it', () => {
+    const calls = [write('a.md', 'First.'), { tool_id: 'weather.today', params: { content: 'no' } }, write('b.md', 'Second.')]
+    expect(lanes('action', list(calls))).toEqual([notes, canvas('a.md', 'First.'), canvas('b.md', 'Second.')])
+  })
+
+  it('does not show internal content of one call', () => {
+    const calls = [write('a.md', 'First.', { channel: 'internal' }), write('b.md', 'Second.')]
+    expect(lanes('action', list(calls))).toEqual([notes, canvas('b.md', 'Second.')])
+  })
+
+  it.each([
+    ['there is a call in `tool_call`, too', list([write('a.md', 'First.')], { tool_call: write('b.md', 'Second.') })],
+    ['a call has no tool', list([write('a.md', 'First.'), { params: { x: 1 } }])],
+    ['a call is no object', list([write('a.md', 'First.'), 'weather.today' as unknown as object])],
+    ['there are too many calls', list(Array.from({ length: 17 }, (_, index) => write(`${index}.md`, 'First.')))],
+    ['a key has two values', list([write('a.md', 'First.')]).replace('"kind":"file"', '"kind":"file","kind":"display"')],
+  ])('ends all content as aborted when the action is rejected: %s', (_, body) => {
+    const shown = lanes('action', body).filter(({ lane }) => lane.startsWith('canvas'))
+    expect(shown.length).toBeGreaterThan(0)
+    expect(shown.filter(({ end }) => end !== 'aborted')).toEqual([])
+  })
+
+  it('with a program ends its content as aborted', () => {
+    expect(lanes('action', list([write('a.md', 'First.'), write('b.md', 'Second.')]), 'code', 'print(1)')).toEqual([
+      notes,
+      canvas('a.md', 'First.', 'aborted'),
+      canvas('b.md', 'Second.', 'aborted'),
+    ])
+  })
+
+  it('with one call of an exec tool shows its program', () => {
+    const exec = { tool_id: 'exec_tools.execute_code_python', params: { contract: [{ filename: 'files/a.md', description: 'a' }] } }
+    const body = JSON.stringify({ action: 'call_tool', tool_calls: [exec] })
+    expect(show('action', body, 'code', 'print(1)').all.some(({ text }) => text.includes('print(1)'))).toBe(true)
+  })
+
+  it.each(['null', '[]', '[{}]', '[null]'])('without a call is ignored: %s', (empty) => {
+    expect(lanes('action', `{"action":"complete","tool_calls":${empty}}`, 'answer', 'yes')).toEqual([answerLane('yes')])
+  })
+})

@@ -297,11 +297,15 @@ const noBlocks: readonly Block[] = []
 
 /**
  * Whether an entry contains blocks of a decision, which clients may have shown live. A client then replaces the live output of the round by
- * the entry. An entry with a response is not such an entry, because the blocks of the decision come later. After an interrupted response,
+ * the entry. An entry with a response is not such an entry, because the blocks of the decision come later. An entry with a result is not
+ * either, because other calls of the decision may still be running. After an interrupted response,
  * the live output stays until the next round begins or the turn ends. If the turn was stopped, its last blocks contain the part of the
  * answer that was shown.
  */
-export const endsLiveOutput = (change: Change): boolean => change.type === 'blocks.appended' && change.blocks.some(isOfDecision)
+export const endsLiveOutput = (change: Change): boolean =>
+  change.type === 'blocks.appended' && change.blocks.some(isOfDecision) && !change.blocks.some(isResult)
+
+const isResult = ({ type }: Block): boolean => type === 'react.tool.result'
 
 const isOfDecision = ({ type, meta }: Block): boolean => (type === 'react.notice' ? meta?.rel === 'call' : decisionTypes.has(type))
 

@@ -9,6 +9,7 @@ import { selectSources } from '../../core/sources/pool.ts'
 import type { IncomingSource, SourceRow } from '../../core/sources/source.ts'
 import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
+import { callWithId } from '../call-id.ts'
 import type { Call } from '../tool.ts'
 
 /** The content at a logical path. `window.ts` and `reveal.ts` decide how much of it the model sees. */
@@ -104,7 +105,9 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
   const finishReason = response.finish_reason === 'length' ? 'length' : 'stop'
   const reading = readDecision(parseRecordedResponse(response, { finishReason, maxTokens: 0 }), {})
   if (!reading.ok || reading.decision.action !== 'call_tool') return block.text ?? ''
-  return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: reading.decision.params, ts: shown.ts })
+  const requested = callWithId(reading.decision, response.call_id, shown.tool_call_id)
+  if (!requested) return block.text ?? ''
+  return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: requested.params, ts: shown.ts })
 }
 
 /** The path that is reported to the model as the place where a block is visible. For a block of a tool call, it is the path of the call. */
