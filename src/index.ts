@@ -76,7 +76,19 @@ export type { ReadOptions } from './tools/react/read.ts'
 export type { KnowledgeHit, KnowledgeQuery, KnowledgeSearch } from './tools/react/search-knowledge.ts'
 export type { Knowledge, KnowledgeItem, Skill, Skills } from './tools/read/knowledge.ts'
 export type { ReadLimits } from './tools/read/window.ts'
-export type { Call, ExecReport, MadeArtifact, Outcome, Parameter, Records, Strategy, Tool, ToolError, VisiblePrompt } from './tools/tool.ts'
+export type {
+  Call,
+  ExecReport,
+  LookUp,
+  MadeArtifact,
+  Outcome,
+  Parameter,
+  Records,
+  Strategy,
+  Tool,
+  ToolError,
+  VisiblePrompt,
+} from './tools/tool.ts'
 export { createWebTools, type WebToolOptions } from './tools/web/index.ts'
 export type { PageParts } from './tools/web/page.ts'
 export type { Refiner } from './tools/web/refine.ts'

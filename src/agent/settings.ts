@@ -64,6 +64,8 @@ export interface AgentSettings {
    * How often a repeatable tool is started for one call. If the process died each time, the call fails with `gave_up` and the turn goes on.
    */
   readonly maxCallAttempts: number
+  /** How many milliseconds `lookUp` of a tool may take. */
+  readonly lookUpTimeoutMs: number
   /** The pause before each retry of a failed model call, in milliseconds. There are as many retries as pauses. */
   readonly retryDelaysMs: readonly number[]
   /**
@@ -136,6 +138,7 @@ export const defaultAgentSettings: AgentSettings = {
   stopGraceMs: 2_000,
   maxResultBytes: 1_048_576,
   maxCallAttempts: 5,
+  lookUpTimeoutMs: 10_000,
   retryDelaysMs: [1_000, 4_000],
   contextTokens: 80_000,
   keepRecentTurns: 6,
@@ -186,6 +189,7 @@ const rules: OptionRules<AgentSettings> = {
   stopGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
   maxResultBytes: optional(wholeNumberFrom(1_000)),
   maxCallAttempts: optional(wholeNumberFrom(1)),
+  lookUpTimeoutMs: optional(numberFrom(1, MAX_TIMER_MS)),
   // half of the longest time, because jitter may make a pause longer
   retryDelaysMs: optional(listOf('milliseconds', numberFrom(0, Math.floor(MAX_TIMER_MS / 2)))),
   contextTokens: optional(numberFrom(1)),

@@ -17,7 +17,7 @@ import {
 import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
 import { isThenable, messageForModel } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
-import type { Call, Outcome, Parameter, Strategy, Tool } from './tool.ts'
+import type { Call, LookUp, Outcome, Parameter, Strategy, Tool } from './tool.ts'
 
 /** The argument of `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchemaV1> {
@@ -57,6 +57,14 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   readonly callableFromCode?: boolean
   readonly returns?: string
   readonly constraints?: readonly string[]
+  /** True when the tool changes nothing but the timeline, such as a search. The report of effects leaves out its calls. */
+  readonly readOnly?: boolean
+  /**
+   * Finds out what became of a call that was running when the process died. Returns `'not-done'` if the call has had no effect: then `run`
+   * is called. Returns `'unknown'` if this can not be found out. Any other value is the result of the call, as `run` would return it. If the
+   * function throws or takes longer than the setting `lookUpTimeoutMs`, this counts as `'unknown'`.
+   */
+  lookUp?(idempotencyKey: string, params: OutputOf<Schema>, signal: AbortSignal): Returned
   /** Runs one call of the tool. Returns the result or a promise of it. */
   run(params: OutputOf<Schema>, call: Call): Returned
 }
@@ -92,9 +100,11 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     timeoutMs: definition.timeoutMs,
     exec: definition.exec ?? false,
     ...(definition.callableFromCode && { callableFromCode: true }),
+    ...(definition.readOnly && { readOnly: true }),
     returns: definition.returns,
     constraints: definition.constraints ?? [],
     ...(definition.parameters === undefined && { takesText: (at: readonly string[]) => takesText(jsonSchemaOf(schema), at) }),
+    ...(definition.lookUp && { lookUp: (key, params, signal) => lookUpValidated(definition, key, params, signal) }),
     run(params, call) {
       const validation = schema['~standard'].validate(params)
       return isThenable(validation)
@@ -127,6 +137,8 @@ const definitionRule = group('an object that describes a tool', {
   timeoutMs: optional(expects('greater than 0 and at most 24 days', isTimerDuration)),
   exec: optional(flag),
   callableFromCode: optional(flag),
+  readOnly: optional(flag),
+  lookUp: optional(callback),
   returns: optional(text),
   constraints: optional(listOf('texts', text)),
   run: callback,
@@ -154,6 +166,18 @@ function runValidated<Schema extends StandardSchemaV1>(
   if (validation.issues) return failed('invalid_params', invalidParamsMessage(definition.id, validation.issues))
   const returned = definition.run(validation.value as OutputOf<Schema>, call)
   return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
+}
+
+async function lookUpValidated<Schema extends StandardSchemaV1>(
+  definition: ToolDefinition<Schema>,
+  key: string,
+  params: unknown,
+  signal: AbortSignal,
+): Promise<LookUp> {
+  const validation = await definition.params['~standard'].validate(params)
+  if (validation.issues) return 'not-done' // `run` refuses these parameters, too
+  const found: unknown = await definition.lookUp?.(key, validation.value as OutputOf<Schema>, signal)
+  return found === 'not-done' || found === 'unknown' ? found : outcomeOf(found)
 }
 
 /**

@@ -43,6 +43,11 @@ export interface Tool {
    * context files, such as `timeline.json`, are written before the tool runs.
    */
   readonly exec: boolean
+  /**
+   * True when the tool changes nothing but the timeline. The report of effects leaves out its calls. By default every tool may have an
+   * effect.
+   */
+  readonly readOnly?: boolean
   /** True when programs of exec tools may call this tool. */
   readonly callableFromCode?: boolean
   /**
@@ -52,9 +57,21 @@ export interface Tool {
   takesText?(at: readonly string[]): boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]
+  /**
+   * Finds out what became of a call that was running when the process died. It is called before anything else is done about the call.
+   * `idempotencyKey` is the one that `run` got. See `LookUp`.
+   */
+  lookUp?(idempotencyKey: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): LookUp | Promise<LookUp>
   /** Runs the tool. A tool that need not wait can return the outcome without a promise. */
   run(params: Readonly<Record<string, unknown>>, call: Call): Outcome | Promise<Outcome>
 }
+
+/**
+ * What `lookUp` found: the outcome of the call, `not-done` if the call has had no effect and will have none, or `unknown`. A call that was
+ * not done is run. For `unknown`, the call is repeated if the tool is repeatable, and otherwise the model is told that the outcome is
+ * unknown.
+ */
+export type LookUp = Outcome | 'not-done' | 'unknown'
 
 /** A parameter as the list of tools in the system text shows it. */
 export interface Parameter extends SignatureParameter {

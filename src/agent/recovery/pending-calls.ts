@@ -5,6 +5,7 @@ import { readDecision } from '../../core/decision/read.ts'
 import type { CallFinished, Change, ResponseReceived } from '../../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { callWithId } from '../../tools/call-id.ts'
+import type { Invocation } from '../../tools/invoke.ts'
 import { failed } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
@@ -13,6 +14,7 @@ import type { Progress } from '../turn/round.ts'
 import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
+import { lookUpCall } from './look-up.ts'
 
 /** The calls of the last round that have no result, in order. */
 export function callsWithoutResult(timeline: Timeline, turnId: string): readonly Block[] {
@@ -25,11 +27,16 @@ export function callsWithoutResult(timeline: Timeline, turnId: string): readonly
 }
 
 /**
- * Settles the calls of a round during which the process died, each by itself:
+ * Settles the calls of a round during which the process died, each by itself. The first rule that fits is used:
  *
- *   the journal has its outcome (`call.finished`)    the outcome is used
- *   its tool is repeatable                           the tool runs again, but not if the process has died too often during this call
- *   otherwise                                        the model is told that the outcome is unknown
+ *   the journal has its outcome (`call.finished`)   the outcome is used
+ *   its tool had not started                        the tool runs
+ *   its tool has `lookUp`, which knows the outcome  this outcome is used
+ *   `lookUp` says that the call was not done        the tool runs
+ *   its tool is repeatable                          the tool runs again
+ *   otherwise                                       the model is told that the outcome is unknown
+ *
+ * If the process has died too often during a call, the tool does not run again, and the model is told so.
  */
 export async function settlePendingCalls(
   turn: Turn,
@@ -37,12 +44,20 @@ export async function settlePendingCalls(
   blocks: readonly Block[],
   changes: readonly Change[],
 ): Promise<Progress> {
+  const group = blocks[0]?.meta?.group
   const calls: PendingCall[] = []
-  for (const block of blocks) calls.push(await pendingCall(turn, progress, block, changes))
+  for (const block of blocks) calls.push(await pendingCall(turn, progress, block, changes, block.meta?.group === group))
   return settleCalls(turn, progress, calls)
 }
 
-async function pendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<PendingCall> {
+/** `started` is true when the tool may have run. The groups of calls run one after the other, so the tools of a later group have not. */
+async function pendingCall(
+  turn: Turn,
+  progress: Progress,
+  block: Block,
+  changes: readonly Change[],
+  started: boolean,
+): Promise<PendingCall> {
   const { turnId, agent, conversation } = turn
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
@@ -51,23 +66,32 @@ async function pendingCall(turn: Turn, progress: Progress, block: Block, changes
 
   const finished = changes.find((change): change is CallFinished => change.type === 'call.finished' && change.call_id === origin.callId)
   if (finished) return known((await restoreOutcome(finished.outcome, conversation.blobs)) ?? unknownOutcome(toolId))
-  // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
-  // before.
-  const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
-  if (!checked || !mayRepeat) return known(unknownOutcome(toolId))
+  if (!checked) return known(started ? unknownOutcome(toolId) : notStarted(toolId))
+  const seen = timelineAtDecision(conversation.ledger.timeline, origin)
+  const runnable = runnableCall(turn, checked, seen)
+  if (!started) return runnable
   const attempts = 1 + changes.filter((change) => change.type === 'call.repeated' && change.call_id === origin.callId).length
-  if (attempts >= agent.settings.maxCallAttempts) return known(gaveUp(toolId, attempts))
 
-  const runnable = runnableCall(turn, checked, timelineAtDecision(conversation.ledger.timeline, origin))
-  return {
-    ...runnable,
-    async settle(before, entered) {
-      await conversation.ledger.commit([{ type: 'call.repeated', turn_id: turnId, call_id: origin.callId, ts: agent.clock.now() }])
-      const running = runnable.settle(before, entered)
-      return running instanceof Promise ? running : { outcome: running, stopped: false, abandoned: false }
-    },
+  async function run(before: Progress, entered: Timeline | undefined): Promise<Invocation> {
+    if (attempts >= agent.settings.maxCallAttempts) return invocationOf(gaveUp(toolId, attempts))
+    await conversation.ledger.commit([{ type: 'call.repeated', turn_id: turnId, call_id: origin.callId, ts: agent.clock.now() }])
+    return invocationOf(await runnable.settle(before, entered))
   }
+
+  async function settle(before: Progress, entered: Timeline | undefined): Promise<Invocation> {
+    const found = checked?.tool.lookUp ? await lookUpCall(turn, before, checked, seen) : 'unknown'
+    if (typeof found === 'object') return invocationOf(found)
+    if (found === 'not-done') return run(before, entered)
+    // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
+    // before.
+    const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
+    return mayRepeat ? run(before, entered) : invocationOf(unknownOutcome(toolId))
+  }
+  return { ...runnable, settle }
 }
+
+const invocationOf = (settled: Outcome | Invocation): Invocation =>
+  'outcome' in settled ? settled : { outcome: settled, stopped: false, abandoned: false }
 
 /** The timeline that the model saw when it made the calls of a round. It has no blocks of that round. */
 function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {
@@ -114,6 +138,10 @@ const unknownOutcome = (toolId: string): Outcome =>
       ],
     },
   )
+
+/** The outcome of a call that never ran, and whose tool does not exist any more. */
+const notStarted = (toolId: string): Outcome =>
+  failed('tool_cancelled', `The process stopped before ${toolId} was started, and now the call is not possible any more: it had no effect.`)
 
 /** The outcome of a repeatable call during which the process died `attempts` times. The tool or its result may be the reason. */
 const gaveUp = (toolId: string, attempts: number): Outcome =>

@@ -45,17 +45,19 @@ export async function runSeveralCalls(
   const shown: ShownCall[] = []
   const finished: CallFinished[] = []
   const calls: PendingCall[] = []
+  let group = 0
   for (const { requested, origin: ofCall, checked } of checks) {
     const { code } = requested
     const notices = calls.length === 0 ? warnings : []
     if (checked.ok) {
       const tool = agent.toolbox.find(requested.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
       const accepted: CheckedCall = { origin: ofCall, tool, params: checked.params, code, notes: decision.notes }
-      shown.push({ ...accepted, toolId: tool.id, warnings: [...notices, ...checked.warnings] })
+      if (calls.length > 0 && !(tool.parallel && calls.at(-1)?.parallel)) group++
+      shown.push({ ...accepted, toolId: tool.id, warnings: [...notices, ...checked.warnings], group })
       calls.push(runnableCall(turn, accepted, seen))
     } else {
       const outcome = refusedOutcome(checked.violation)
-      shown.push(refusedCall(ofCall, requested, notices))
+      shown.push({ ...refusedCall(ofCall, requested, notices), group })
       finished.push(await finishedChange(turn, ofCall, outcome))
       calls.push({ origin: ofCall, toolId: snippet(requested.toolId), parallel: true, settle: () => outcome })
     }

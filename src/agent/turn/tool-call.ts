@@ -4,18 +4,15 @@ import {
   decisionNotesBlock,
   type Notice,
   noticeBlock,
-  planAckBlock,
-  planBlock,
   toolCallBlock,
   toolCodeBlock,
-  type Visibility,
 } from '../../core/block/index.ts'
 import { afterAcceptedRound, afterToolRefusal, remainingRounds } from '../../core/budget.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { type PlanAcks, readRoundAcks } from '../../core/plan/plans.ts'
+import { ackDrafts, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { isInternalFile } from '../../core/timeline/artifacts.ts'
+import { visibilityOfFile } from '../../core/timeline/artifacts.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts'
@@ -32,7 +29,7 @@ import {
   withParsedSources,
   withPoolNumbers,
 } from '../../tools/source-numbers.ts'
-import type { Outcome, Tool } from '../../tools/tool.ts'
+import type { Call, Outcome, Tool } from '../../tools/tool.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
@@ -53,7 +50,12 @@ export interface CheckedCall {
 }
 
 /** A call as its block shows it. `params` are all parameters of the call. They are shortened for the block. */
-export type ShownCall = Pick<CheckedCall, 'origin' | 'params' | 'code'> & { readonly toolId: string; readonly warnings: readonly Notice[] }
+export interface ShownCall extends Pick<CheckedCall, 'origin' | 'params' | 'code'> {
+  readonly toolId: string
+  readonly warnings: readonly Notice[]
+  /** The calls of a response with the same group run at the same time. Undefined when the response has one call. */
+  readonly group?: number
+}
 
 /**
  * Commits the response and its calls before a tool runs. If the journal has a call without a result, the process died while the tool ran.
@@ -140,22 +142,11 @@ function callDrafts(
   return drafts
 }
 
-function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings }: ShownCall, timeline: Timeline): void {
+function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings, group }: ShownCall, timeline: Timeline): void {
   if (code !== undefined) drafts.push(toolCodeBlock(origin, code))
-  const visibility = visibilityOfPatch(toolId, params, timeline)
-  drafts.push(toolCallBlock(origin, { toolId, params: displayParams(toolId, params, origin), visibility }))
+  const visibility = toolId === 'react.patch' ? visibilityOfFile(timeline, params.path) : undefined
+  drafts.push(toolCallBlock(origin, { toolId, params: displayParams(toolId, params, origin), visibility, group }))
   for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
-}
-
-/** Whether users may see the file that a patch changes. Undefined for every other call. */
-function visibilityOfPatch(toolId: string, { path }: JsonObject, timeline: Timeline): Visibility | undefined {
-  if (toolId !== 'react.patch') return undefined
-  return typeof path === 'string' && !isInternalFile(timeline, path) ? 'external' : 'internal'
-}
-
-function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanAcks): readonly Draft[] {
-  if (!plan) return []
-  return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }
 
 /**
@@ -164,14 +155,27 @@ function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanA
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
-  { origin, tool, params, code }: CheckedCall,
+  checked: CheckedCall,
   seen: Timeline,
   { signal }: Activity,
 ): Invocation | Promise<Invocation> {
-  const { turnId, agent, conversation, workspace } = turn
+  const { tool, params } = checked
+  const contracted = tool.exec ? withContract(withContext(turn.workspace, tool)) : tool
+  const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
+  return invoke(prepared, params, callOf(turn, progress, checked, seen, signal), turn.agent.settings)
+}
+
+/** What the tool of a call gets besides its parameters. */
+export function callOf(
+  { turnId, agent, conversation, workspace }: Turn,
+  progress: Pick<Progress, 'hasHidden'>,
+  { origin, tool, code }: CheckedCall,
+  seen: Timeline,
+  signal: AbortSignal,
+): Call {
   const { conversationId, scope, records, renderers } = conversation
   const slice = () => renderers.renderer.slice(seen, turnId)
-  const call = {
+  return {
     conversationId,
     origin,
     toolId: tool.id,
@@ -193,9 +197,6 @@ function invokeTool(
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
   }
-  const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
-  const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
-  return invoke(prepared, params, call, agent.settings)
 }
 
 interface NumberedOutcome {

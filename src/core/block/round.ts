@@ -27,12 +27,20 @@ export interface ToolCall {
 
 /**
  * The block of a tool call. `visibility` is set if the call patches a file, and it is the visibility of this file. If the file is internal,
- * users do not see the parameters of the call, because a patch repeats lines of the file.
+ * users do not see the parameters of the call, because a patch repeats lines of the file. `group` is set if the response has several calls:
+ * calls with the same group run at the same time, and a group starts when the results of all earlier groups are in the journal.
  */
 export function toolCallBlock(
   origin: BlockOrigin,
-  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json }; readonly visibility?: Visibility | undefined },
+  call: {
+    readonly toolId: string
+    readonly params: { readonly [name: string]: Json }
+    readonly visibility?: Visibility | undefined
+    readonly group?: number | undefined
+  },
 ): Draft<'react.tool.call'> {
+  const { visibility, group } = call
+  const meta = { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId }
   const body = { tool_id: call.toolId, tool_call_id: origin.callId, params: call.params, ts: origin.ts }
   return {
     type: 'react.tool.call',
@@ -45,9 +53,9 @@ export function toolCallBlock(
     tool_id: call.toolId,
     text: JSON.stringify(body),
     meta:
-      call.visibility === undefined
-        ? { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId }
-        : { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId, visibility: call.visibility },
+      visibility === undefined && group === undefined
+        ? meta
+        : { ...meta, ...(visibility !== undefined && { visibility }), ...(group !== undefined && { group }) },
   }
 }
 

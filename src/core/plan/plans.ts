@@ -1,6 +1,6 @@
-import type { Block } from '../block/block.ts'
-import { type Plan, readPlan, type StepStatus } from '../block/plan.ts'
-import type { Notice } from '../block/round.ts'
+import type { Block, Draft } from '../block/block.ts'
+import { type Plan, planAckBlock, planBlock, readPlan, type StepStatus } from '../block/plan.ts'
+import type { BlockOrigin, Notice } from '../block/round.ts'
 import { warning } from '../decision/violations.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
@@ -163,4 +163,10 @@ function unknownStep(steps: readonly number[], plan: Plan): Notice {
     `The notes mark step ${steps.slice(0, 8).join(', ')}, but the current plan has steps 1 to ${count}. The mark was ignored, everything else in this round was done. Mark only steps that [OPEN PLANS] lists for the current plan.`,
     { plan_id: plan.plan_id, steps: steps.slice(0, 8), step_count: count },
   )
+}
+
+/** The blocks of the steps whose progress the notes report. Empty when no step has changed. */
+export function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanAcks): readonly Draft[] {
+  if (!plan) return []
+  return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }

@@ -1,4 +1,4 @@
-import { type ArtifactKind, type BlobRef, type Block, type BlockType, callIdOf, type Meta } from '../block/block.ts'
+import { type ArtifactKind, type BlobRef, type Block, type BlockType, callIdOf, type Meta, type Visibility } from '../block/block.ts'
 import { type Digest, readDigest, readToolCall } from '../block/round.ts'
 import { isObject, parseJson } from '../json.ts'
 import { canonicalPath, parsePathUnchecked } from '../path/logical.ts'
@@ -129,3 +129,7 @@ const toolIdOfBlock = (block: Block | undefined) => (block ? readToolCall(block)
 function firstWins(objects: readonly object[]): Meta & Partial<Digest> {
   return Object.assign({}, ...[...objects].reverse())
 }
+
+/** Whether users may see the file at a path. A value that is not a path counts as internal. */
+export const visibilityOfFile = (timeline: Timeline, path: unknown): Visibility =>
+  typeof path === 'string' && !isInternalFile(timeline, path) ? 'external' : 'internal'
