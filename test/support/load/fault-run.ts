@@ -153,15 +153,16 @@ function effectsIn(folder: string): ReadonlyMap<string, number> {
   return counts
 }
 
-interface Killable {
+/** A server process that can be killed. */
+export interface Killable {
   readonly url: string
   /** Kills the process, and starts a new one on the same port. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-async function startKillable(folder: string): Promise<Killable> {
-  let { child, url } = await start(folder, '0')
+export async function startKillable(folder: string, delayMs = 0): Promise<Killable> {
+  let { child, url } = await start(folder, '0', delayMs)
   const { port } = new URL(url)
   const kill = async () => {
     const exited = once(child, 'exit')
@@ -172,14 +173,14 @@ async function startKillable(folder: string): Promise<Killable> {
     url,
     async restart() {
       await kill()
-      ;({ child, url } = await start(folder, port))
+      ;({ child, url } = await start(folder, port, delayMs))
     },
     stop: kill,
   }
 }
 
-async function start(folder: string, port: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const child = fork(script, [folder, port])
+async function start(folder: string, port: string, delayMs: number): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const child = fork(script, [folder, port, String(delayMs)])
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return { child, url }
 }

@@ -10,6 +10,8 @@ export interface LoadClient {
    * when the server has accepted it. When `giveUp` returns true, a refused message is not sent again.
    */
   send(conversationId: string, messageId: string, text: string, giveUp?: () => boolean): Promise<Acceptance>
+  /** Sends a steer, as often as `send` would. An empty text stops the turn. */
+  steer(conversationId: string, messageId: string, text: string): Promise<void>
   /** Follows a conversation. Call the returned function to leave. */
   follow(conversationId: string, options: FollowOptions): () => void
   close(): void
@@ -57,8 +59,6 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
         if (closed) throw response
         if (!survivesLoss) onError(`${path}: ${response.message}`)
         await sleep(RECONNECT_MS)
-      } else if (response.status === 409 && response.text.includes('conversation.busy')) {
-        await sleep(RECONNECT_MS) // another server runs a turn of this conversation
       } else if (response.status === 503 && response.retryAfter > 0) {
         refusals++
         if (giveUp()) return { ms: undefined, refusals }
@@ -80,6 +80,10 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
 
     send: (conversationId, messageId, text, giveUp) =>
       post(`/v1/conversations/${conversationId}/turns`, { text }, { 'idempotency-key': messageId }, giveUp),
+
+    async steer(conversationId, messageId, text) {
+      await post(`/v1/conversations/${conversationId}/turns`, { text, mode: 'steer' }, { 'idempotency-key': messageId })
+    },
 
     follow(conversationId, { onEvent, onOpen }) {
       let left = false

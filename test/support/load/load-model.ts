@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ModelEvent } from '../../../src/core/model-event.ts'
 import type { Model, ModelRequest } from '../../../src/ports/model.ts'
@@ -14,17 +15,18 @@ const MESSAGE = /Please note ([\w-]+)\./g
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 
 /**
- * A model without delay. It calls the tool once for each message and then answers. It has no state, but reads in the prompt what was done,
+ * A model that waits `delayMs` before each response. It calls the tool once for each message and then answers. It has no state, but reads in the prompt what was done,
  * so any process can continue a turn.
  */
-export const loadModel: Model = {
+export const loadModel = (delayMs: number): Model => ({
   name: 'load',
   window: 1_000_000,
-  async *stream(request): AsyncGenerator<ModelEvent> {
+  async *stream(request, signal): AsyncGenerator<ModelEvent> {
+    if (delayMs > 0) await sleep(delayMs, undefined, { signal })
     yield { type: 'text.delta', text: request.role === 'gate' ? title : decisionOn(request) }
     yield { type: 'finish', finishReason: 'stop', modelName: 'load', usage }
   },
-}
+})
 
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Notes"}</channel:output>'
 

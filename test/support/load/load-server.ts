@@ -1,7 +1,7 @@
 /**
- * A server in its own process, for load tests and for tests that kill it. Its model has no delay.
+ * A server in its own process, for load tests and for tests that kill it. Its model waits `delayMs` before each response, by default 0.
  *
- *   node load-server.ts <folder> <port>
+ *   node load-server.ts <folder> <port> <delayMs>
  *
  * It sends `{ url }` to its parent when it is ready. Each message from its parent ends a measurement, which is the response, and begins the
  * next one. It ends when its parent ends.
@@ -27,12 +27,12 @@ export interface Measurement {
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-const [folder = '', port = '0'] = process.argv.slice(2)
+const [folder = '', port = '0', delayMs = '0'] = process.argv.slice(2)
 const clock = createSystemClock()
 const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
 const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
 const metrics = createMetrics(metricsHelp)
-const agent = createAgentFrom({ model: loadModel, tools: [noteTool(join(folder, 'effects'))], store, clock, ...observe(metrics) })
+const agent = createAgentFrom({ model: loadModel(Number(delayMs)), tools: [noteTool(join(folder, 'effects'))], store, clock, ...observe(metrics) })
 // in local mode all clients are one user, so the limits per user must not stop them
 const noUserLimits = { requestsPerMinute: 1e9, turnsPerMinute: 1e9, runningTurns: 1e6, followersPerUser: 1e6 }
 const server = await serve({
