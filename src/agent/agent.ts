@@ -118,6 +118,11 @@ export interface Agent {
    * try again.
    */
   recover(options?: RecoverOptions): Promise<Recovery>
+  /**
+   * From now on, continues every conversation for which another process stores an event while no process runs it, such as the message of
+   * `daybook send`. A server does so. Returns a function that ends this.
+   */
+  continueOffered(): () => void
   /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
   drain(withinMs: number): Promise<void>
   /** Interrupts the running turns. They stay open in the journal, so that `recover` of a later process can resume them. */
@@ -273,6 +278,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     }),
     follow: (conversationId, options = {}) => follow(conversationId, checked.follow(options), hub, store, closed.signal),
     recover: async (options = {}) => recoverAll(store, conversations, clock, checked.recover(options), deletion.finish),
+    continueOffered: conversations.continueOffered,
     drain: async (withinMs) => conversations.drain(checked.drain({ withinMs }).withinMs),
     async close() {
       await conversations.close()

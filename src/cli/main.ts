@@ -18,6 +18,7 @@ import { listCommand } from './commands/list.ts'
 import { renameCommand } from './commands/rename.ts'
 import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
+import { sendCommand, steerCommand, stopCommand } from './commands/send.ts'
 import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
 import { upgradeCommand } from './commands/upgrade.ts'
@@ -64,6 +65,9 @@ export async function main(
   const commands = [
     chatCommand(context),
     runCommand(context, exit),
+    sendCommand(context),
+    steerCommand(context, exit),
+    stopCommand(context, exit),
     serveCommand(context),
     devCommand(context),
     initCommand(context),

@@ -50,7 +50,8 @@ function startWithFakeTime(recover: (skip: (conversationId: string, until: numbe
   const begin = Date.parse(clock.now())
   const lines: string[] = []
   const attempts: number[] = []
-  const agent: Pick<Agent, 'recover'> = {
+  const agent: Pick<Agent, 'recover' | 'continueOffered'> = {
+    continueOffered: () => () => {},
     async recover({ onSkipped } = {}) {
       attempts.push((Date.parse(clock.now()) - begin) / 1000)
       await recover((conversationId, until) => onSkipped?.({ conversationId, until: new Date(begin + until * 1000).toISOString() }))

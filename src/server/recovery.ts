@@ -16,9 +16,10 @@ const minPauseMs = 100
 
 /**
  * Resumes unfinished turns now, and again at intervals. A conversation is skipped if another process has its claim. Then the next attempt
- * is made when the first lease of the skipped conversations ends. The returned function stops the attempts.
+ * is made when the first lease of the skipped conversations ends. Also continues conversations for which other processes store events. The
+ * returned function ends all this.
  */
-export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () => string): () => void {
+export function startRecovery(agent: Pick<Agent, 'recover' | 'continueOffered'>, log: Log, now: () => string): () => void {
   const logSkipped = createSkipLog(log)
   let timer: NodeJS.Timeout | undefined
   let nextAt = Number.POSITIVE_INFINITY
@@ -42,9 +43,11 @@ export function startRecovery(agent: Pick<Agent, 'recover'>, log: Log, now: () =
     agent.recover({ onSkipped }).catch((error: unknown) => log('error', 'recover.failed', { error }))
   }
 
+  const stopContinuing = agent.continueOffered()
   attempt()
   return () => {
     stopped = true
+    stopContinuing()
     clearTimeout(timer)
   }
 }

@@ -1,9 +1,11 @@
+import { rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
-import { newServerFolder, runDaybook, startCommandServer, startServer, stopServers } from '../support/crash/start-server.ts'
-import { steps } from '../support/crash/step-model.ts'
+import { newServerFolder, runDaybook, startCommandServer, startServer, stopServers, tryDaybook } from '../support/crash/start-server.ts'
+import { holdFile, steps } from '../support/crash/step-model.ts'
 
 const leaving: AbortController[] = []
 afterEach(async () => {
@@ -163,5 +165,68 @@ it('`daybook run` on the folder of a server: followers of the server get every e
   expect(stream.ids).toEqual(upTo(last))
   expect(last).toBeGreaterThan(10)
 }, 60_000)
+
+describe('a terminal and a server on one folder', () => {
+  const inFolder = (folder: string) => ['--data', folder, '--model', 'offline'] as const
+  const openTurn = async (client: Client) => (await client.conversations.get('c1')).open_turn
+  const messagesIn = async (client: Client) =>
+    (await client.timeline('c1')).blocks.flatMap(({ type, text }) => (type.startsWith('user.') ? [text] : []))
+
+  /** A server that runs a turn in `c1`. The model answers after `release` was called. */
+  async function busyServer() {
+    const folder = newServerFolder()
+    const hold = join(folder, holdFile)
+    writeFileSync(hold, '')
+    const server = await startServer(folder)
+    const client = createClient({ baseUrl: server.url })
+    await client.conversations.create({ id: 'c1', title: 'Work' })
+    await client.send('c1', 'Do all of it.')
+    await expect.poll(() => openTurn(client), waiting).not.toBe(null)
+    return { folder, client, stream: listen(server.url, 'native'), release: () => rmSync(hold) }
+  }
+
+  it('`daybook run` joins the turn that the server runs, and prints its answer', async () => {
+    const { folder, client, stream, release } = await busyServer()
+    const printed = runDaybook('run', 'Me, too.', '--conversation', 'c1', '--quiet', ...inFolder(folder))
+    await expect.poll(() => stream.has('Me, too.'), waiting).toBe(true) // the server has taken the message
+    release()
+    expect((await printed).trim()).toBe(answer)
+    expect(await messagesIn(client)).toEqual(['Do all of it.', 'Me, too.'])
+  }, 60_000)
+
+  it('`daybook steer`, `stop` and `send` reach the turn that the server runs, and `send` a server that runs none', async () => {
+    const { folder, client, release } = await busyServer()
+    expect(await tryDaybook('steer', 'c1', 'Other steps, please.', ...inFolder(folder))).toEqual({ code: 0, output: 'steered c1\n' })
+    expect(await tryDaybook('stop', 'c1', ...inFolder(folder))).toEqual({ code: 0, output: 'stopped c1\n' })
+    await expect.poll(() => openTurn(client), waiting).toBe(null)
+    expect(await tryDaybook('stop', 'c1', ...inFolder(folder))).toEqual({ code: 1, output: '' })
+    await runDaybook('send', 'c1', 'Once more.', ...inFolder(folder))
+    await expect.poll(() => openTurn(client), waiting).not.toBe(null) // the server looks for offers also when it runs nothing
+    await runDaybook('send', 'c1', 'And that.', ...inFolder(folder))
+    release()
+    await expect.poll(() => openTurn(client), waiting).toBe(null)
+    expect(await messagesIn(client)).toEqual(['Do all of it.', 'Other steps, please.', '', 'Once more.', 'And that.'])
+    expect((await tryDaybook('send', 'unknown', 'Hello?', ...inFolder(folder))).code).toBe(1)
+  }, 60_000)
+
+  it('messages, steers and stops over HTTP reach the turn that `daybook run` runs', async () => {
+    const folder = newServerFolder()
+    const server = await startServer(folder)
+    const client = createClient({ baseUrl: server.url })
+    await client.conversations.create({ id: 'c1', title: 'Work' })
+    const agent = join(import.meta.dirname, '../support/crash/step-agent.ts')
+    const stream = listen(server.url, 'native')
+    const running = tryDaybook('run', 'Do all of it.', '--conversation', 'c1', '--quiet', '--data', folder, '--agent', agent)
+    await expect.poll(() => openTurn(client), waiting).not.toBe(null)
+    expect(await client.send('c1', 'Me, too.', { idempotencyKey: 'mine' })).toMatchObject({ status: 'followup_accepted' })
+    expect(await client.send('c1', 'Me, too.', { idempotencyKey: 'mine' })).toMatchObject({ status: 'already_accepted' })
+    expect(await client.send('c1', 'Quickly.', { mode: 'steer' })).toMatchObject({ status: 'steer_accepted' })
+    expect(await client.stop('c1')).toEqual({ stopped: true })
+    expect((await running).code).toBe(0)
+    const last = await untilAllEntries(server.url, stream)
+    expect(stream.ids).toEqual(upTo(last))
+    expect((await messagesIn(client)).slice(0, 3)).toEqual(['Do all of it.', 'Me, too.', 'Quickly.'])
+  }, 60_000)
+})
 
 type Client = ReturnType<typeof createClient>

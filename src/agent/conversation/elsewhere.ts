@@ -126,6 +126,13 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       )
     },
 
+    /** Continues a conversation that has offers, unless another process runs it. */
+    continueIfFree(conversationId: string): void {
+      tryToStart(conversationId).catch((error: unknown) => {
+        if (!closed.signal.aborted) onProblem({ where: 'offers', error })
+      })
+    },
+
     close: () => closed.abort(),
   }
 }

@@ -46,10 +46,10 @@ export function openLedger(
     try {
       if (broken) throw broken.error
       const made = typeof changes === 'function' ? changes(self.timeline) : changes // if the function throws, nothing has been written
-      const taken = takes?.() ?? []
-      if (made.length === 0 && taken.length === 0) return
+      const taken = takes?.()
+      if (made.length === 0 && !taken?.length) return
       try {
-        entries = await (taken.length === 0 ? store.append(claim, made) : store.append(claim, made, { takes: taken }))
+        entries = await (taken ? store.append(claim, made, { takes: taken }) : store.append(claim, made))
       } catch (error) {
         if (!isInvalidChange(error)) broken = { error }
         throw error

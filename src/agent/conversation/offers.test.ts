@@ -216,6 +216,19 @@ describe('a conversation that another agent runs', () => {
     expect([await store.findOffer('c1', 'e1'), await store.findOffer('c1', 'e2')]).toEqual(['accepted', 'refused'])
   })
 
+  it('an agent that continues offers answers a message for which no process runs, until it ends this', async () => {
+    const { store, clock, owner, other } = twoAgents([reply.answer('One.')], [reply.answer('Two.')])
+    await owner.run('c1', 'First.').result
+    const end = other.continueOffered()
+    await store.offer('c1', { event_id: 'e1', kind: 'followup', ts: clock.now(), text: 'Second.' })
+    await expect.poll(() => dialogue(store)).toEqual(['First.', 'One.', 'Second.', 'Two.'])
+    await other.drain(5_000)
+    end()
+    await store.offer('c1', { event_id: 'e2', kind: 'followup', ts: clock.now(), text: 'Third.' })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await store.head('c1')).toMatchObject({ offers: 1 })
+  })
+
   it('a message with a file keeps its bytes until it is answered', async () => {
     const one = pausedReply(reply.answer('One.'))
     const { store, owner, other } = twoAgents([one.reply, reply.answer('Both.')])

@@ -25,6 +25,10 @@ export interface RunningConversations {
    * Starts the conversation. Undefined when the conversation is already running, or when there is no turn to run and no event to journal.
    */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
+  /**
+   * From now on, starts every conversation for which an event is offered while no process runs it. Returns a function that ends this.
+   */
+  continueOffered(): () => void
   find(conversationId: string): Promise<RunningConversation | undefined>
   /**
    * Stops the conversation if it is running, then runs `work`. Until `work` has ended, the conversation can not be started: messages and
@@ -68,15 +72,14 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     start: (conversationId) => start(conversationId, { kind: 'unfinished' }),
   })
   let unwatchOffers: (() => void) | undefined
+  let continuesOffered = false
 
   function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
     const starting = closed ? Promise.reject(agentClosed()) : startWatched(conversationId, reason)
     active.set(conversationId, starting)
     const remove = () => {
       active.delete(conversationId)
-      if (active.size > 0) return
-      unwatchOffers?.()
-      unwatchOffers = undefined
+      unwatchIfIdle()
     }
     const onFinished = () => {
       remove()
@@ -88,12 +91,23 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
 
   /** Starts a conversation. Before that, begins to watch for offers, so that no offer is missed. */
   async function startWatched(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
-    unwatchOffers ??= store.watchOffers({ onOffered, onError: (error) => onProblem({ where: 'offers', error }) })
+    watchOffers()
     return startConversation(agent(), owner, conversationId, reason)
+  }
+
+  function watchOffers(): void {
+    unwatchOffers ??= store.watchOffers({ onOffered, onError: (error) => onProblem({ where: 'offers', error }) })
+  }
+
+  function unwatchIfIdle(): void {
+    if (active.size > 0 || continuesOffered) return
+    unwatchOffers?.()
+    unwatchOffers = undefined
   }
 
   function onOffered(conversationId: string): void {
     const starting = active.get(conversationId)
+    if (!starting && continuesOffered && !excluded.has(conversationId)) elsewhere.continueIfFree(conversationId)
     starting?.then((running) => running && takeOffers(running)).catch(() => {}) // the caller that started the conversation gets the error
   }
 
@@ -148,6 +162,14 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       return excluded.has(conversationId) || closed ? false : elsewhere.steer(conversationId, event)
     },
     deliverOrStart,
+    continueOffered() {
+      continuesOffered = true
+      watchOffers()
+      return () => {
+        continuesOffered = false
+        unwatchIfIdle()
+      }
+    },
     start: async (conversationId, reason) =>
       active.has(conversationId) || excluded.has(conversationId) ? undefined : start(conversationId, reason),
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
@@ -166,6 +188,8 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     },
     async close() {
       closed = true
+      continuesOffered = false
+      unwatchIfIdle()
       elsewhere.close()
       const reason = new DOMException('The agent is closing.', 'AbortError')
       const started = await Promise.allSettled(active.values())

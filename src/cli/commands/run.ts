@@ -35,6 +35,9 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   ])
 }
 
+/** Another process may run the turn. Then nothing but this timer keeps the process running until the answer is there. */
+const KEEP_ALIVE_MS = 60_000
+
 const unpricedAdvice = 'remove the limit budget.money (DAYBOOK_BUDGET_MONEY), or choose a model whose price is known'
 
 async function run(
@@ -51,6 +54,7 @@ async function run(
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   const session = await openSession(settings, { conversation, onProblem })
   const abort = new AbortController()
+  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS)
   let endSignal: EndSignal | undefined
   const stopListening = terminal.onSignal((signal) => {
     endSignal = signal
@@ -77,6 +81,7 @@ async function run(
     stopListening()
     abort.abort()
     await session.close()
+    clearInterval(keepAlive)
   }
 }
 

@@ -52,16 +52,22 @@ export function startServer(folder: string, options: ServerProcessOptions = {}):
 export const startCommandServer = (folder: string): Promise<ServerProcess> =>
   untilListening([daybook, 'serve', '--data', folder, '--port', '0', '--model', 'offline'], /^daybook is at (http:\S+)$/)
 
-/** Runs a `daybook` command in its own process and returns what it printed. */
+/** Runs a `daybook` command in its own process and returns what it printed on its standard output. */
 export async function runDaybook(...args: readonly string[]): Promise<string> {
+  const { code, output } = await tryDaybook(...args)
+  if (code !== 0) throw new Error(`daybook ${args.join(' ')} ended with ${code}`)
+  return output
+}
+
+/** Runs a `daybook` command in its own process and returns its exit code and what it printed on its standard output. */
+export async function tryDaybook(...args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [daybook, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
   const exited = once(child, 'exit')
   let output = ''
   for await (const chunk of child.stdout) output += chunk
-  const [code] = await exited
-  if (code !== 0) throw new Error(`daybook ${args.join(' ')} ended with ${code}`)
-  return output
+  const [code] = (await exited) as [number | null]
+  return { code, output }
 }
 
 const daybook = join(import.meta.dirname, '../../../bin/daybook.js')

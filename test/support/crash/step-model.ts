@@ -1,5 +1,6 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Model } from '../../../src/ports/model.ts'
 import { reply, scriptedModel } from '../../../src/testing/scripted-model.ts'
@@ -18,6 +19,9 @@ export const stepTool = (): Tool =>
     run: ({ step }) => ({ ok: true, ret: { done: `step-${step}-is-done` } }),
   })
 
+/** While this file is in the folder, the model does not answer. */
+export const holdFile = 'hold'
+
 /**
  * A slow model that calls one step after another and then answers. It has no state, but reads in the prompt which steps are done. It writes
  * each call to a file, so that a repeated call can be detected.
@@ -32,9 +36,10 @@ export function stepModel(folder: string, delayMs: number): Model {
   return {
     name: 'steps',
     window: 200_000,
-    stream: (request, signal) => {
+    async *stream(request, signal) {
+      while (existsSync(join(folder, holdFile)) && !signal.aborted) await sleep(20)
       const prompt = request.parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-      return scriptedModel([() => modelReply(prompt)]).stream(request, signal)
+      yield* scriptedModel([() => modelReply(prompt)]).stream(request, signal)
     },
   }
 }

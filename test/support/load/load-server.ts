@@ -32,7 +32,13 @@ const clock = createSystemClock()
 const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
 const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
 const metrics = createMetrics(metricsHelp)
-const agent = createAgentFrom({ model: loadModel(Number(delayMs)), tools: [noteTool(join(folder, 'effects'))], store, clock, ...observe(metrics) })
+const agent = createAgentFrom({
+  model: loadModel(Number(delayMs)),
+  tools: [noteTool(join(folder, 'effects'))],
+  store,
+  clock,
+  ...observe(metrics),
+})
 // in local mode all clients are one user, so the limits per user must not stop them
 const noUserLimits = { requestsPerMinute: 1e9, turnsPerMinute: 1e9, runningTurns: 1e6, followersPerUser: 1e6 }
 const server = await serve({
