@@ -2,6 +2,7 @@ import { contextLimit } from '../core/estimate/estimate.ts'
 import { reliableCounter, roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import type { Dialect } from '../core/model-event.ts'
+import type { StoredTurnOptions } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
@@ -9,12 +10,13 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
-import { checkDialect, createSpeech } from './dialect.ts'
+import { checkDialect, createSpeech, type Speech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
+import type { ToolsFor } from './turn/turn-options.ts'
 
 /** The objects that all conversations of one agent share. They are made once, when the agent is created. */
 export interface AgentContext {
@@ -22,6 +24,9 @@ export interface AgentContext {
   readonly clock: Clock
   readonly hub: EventHub
   readonly models: Models
+  /** The models that a run can choose by name. */
+  readonly namedModels: ReadonlyMap<string, Model>
+  readonly toolsFor?: ToolsFor | undefined
   readonly toolbox: Toolbox
   /** The dialect of the decision model. With the setting `auto` it changes when the provider refuses tools: see `speakChannels`. */
   readonly dialect: Dialect
@@ -30,6 +35,8 @@ export interface AgentContext {
    * dialect `channels`. Returns whether the call can be repeated in this dialect.
    */
   speakChannels?(): boolean
+  /** The dialect and the system text for another decision model, which a run has chosen. */
+  speechOf?(model: Model): Speech
   readonly system: SystemPrompt
   readonly settings: AgentSettings
   readonly hooks: Hooks
@@ -58,6 +65,7 @@ export type TurnServices = Pick<
   | 'toolbox'
   | 'dialect'
   | 'speakChannels'
+  | 'speechOf'
   | 'system'
   | 'settings'
   | 'hooks'
@@ -68,6 +76,8 @@ export type TurnServices = Pick<
   | 'onProblem'
 > & {
   readonly store: Pick<ConversationStore, 'blobs'>
+  /** The options of the turn. Undefined when it has none. */
+  readonly options?: StoredTurnOptions
 }
 
 /**
@@ -105,7 +115,14 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
   }
   const toolbox = createToolbox(tools)
   checkDialect(settings.dialect, models.decision)
-  const speech = createSpeech(settings.dialect, models.decision, (dialect) => createSystemPrompt({ tools, dialect, ...texts }, count))
+  const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts }, count)
+  const speeches = new WeakMap<Model, Speech>()
+  const speechOf = (model: Model): Speech => {
+    const speech = speeches.get(model) ?? createSpeech(settings.dialect, model, createSystem)
+    speeches.set(model, speech)
+    return speech
+  }
+  const speech = speechOf(models.decision)
   return {
     store,
     clock,
@@ -113,6 +130,8 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     workspaces,
     hub: hub ?? createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
+    namedModels: new Map(Object.entries(parts.models ?? {})),
+    toolsFor: parts.toolsFor,
     toolbox,
     get dialect() {
       return speech.dialect
@@ -121,6 +140,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
       return speech.system
     },
     speakChannels: speech.speakChannels,
+    speechOf,
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     hooksDelayCompletion: delayCompletion(parts.hooks ?? []),

@@ -106,12 +106,21 @@ const definition: OptionRules<
   tokens: optional(callback),
 }
 
+const toolsFor = optional(callback)
+const namedModels = (model: OptionRule): OptionRule =>
+  optional((value) => {
+    const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+    return group('an object with models by name', Object.fromEntries(names.map((name) => [name, model])))(value)
+  })
+
 const storeRule = objectWith('an open store, as `openStore` gives it', 'claim', 'append', 'loadVisible', 'readJournal', 'head', 'list')
 const clockRule = objectWith('an object with `now` and `randomHex`', 'now', 'randomHex')
 
 /** The rules for the options of `createAgentFrom`. */
 export const agentPartRules: OptionRules<AgentParts> = {
   model: modelOrRoles(modelRule, (value) => 'stream' in value, modelRule),
+  models: namedModels(modelRule),
+  toolsFor,
   ...definition,
   store: storeRule,
   clock: clockRule,
@@ -137,6 +146,7 @@ const modelChoice: OptionRule = (value) => {
 export const agentOptions = group('an object with at least `model`', {
   ...agentPartRules,
   model: modelOrRoles(modelName, isOneModel, modelChoice),
+  models: namedModels(modelChoice),
   store: optional(storeRule),
   clock: optional(clockRule),
 })
@@ -145,6 +155,8 @@ export const agentOptions = group('an object with at least `model`', {
 export const agentDefinition = group('an object with parts of an agent', {
   ...definition,
   model: optional(modelOrRoles(modelName, isOneModel, modelChoice)),
+  models: namedModels(modelChoice),
+  toolsFor,
   attachments: agentPartRules.attachments,
   hooks: agentPartRules.hooks,
   announce: agentPartRules.announce,

@@ -1,29 +1,18 @@
-import type { TokenCounter } from '../core/estimate/tokens.ts'
-import type { EntryEvent, TurnEvent } from '../core/event.ts'
+import type { TurnEvent } from '../core/event.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { DocumentReader } from '../ports/documents.ts'
-import type { Hosting } from '../ports/hosting.ts'
-import type { Model } from '../ports/model.ts'
-import type { Sandbox } from '../ports/sandbox.ts'
-import type { ConversationStore } from '../ports/store.ts'
-import type { Workspaces } from '../ports/workspace.ts'
-import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
-import type { Tool } from '../tools/tool.ts'
-import type { Models, Problem } from './agent-context.ts'
+import type { AgentParts } from './agent-parts.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { createAdmission } from './conversation/admission.ts'
 import { cancelledError, cancelMessage } from './conversation/cancel-message.ts'
 import type { NewEvent } from './conversation/inbox.ts'
 import { createOwner } from './conversation/owner.ts'
 import { createRunningConversations } from './conversation/running.ts'
-import { type Bookkeeping, noBookkeeping } from './conversation/spending.ts'
+import { noBookkeeping } from './conversation/spending.ts'
 import { createDeletion } from './deletion.ts'
 import { type FollowOptions, follow } from './events/follow.ts'
 import { followTurn } from './events/follow-turn.ts'
 import { type FeedHandle, openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
-import type { AnnounceFunction, HookFunctions } from './hooks.ts'
 import {
   type Accepted,
   checkEventId,
@@ -38,46 +27,10 @@ import {
 } from './message.ts'
 import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recover.ts'
 import { createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
-import type { AgentSettings } from './settings.ts'
-import type { BuiltInOptions } from './tools.ts'
 import type { TurnResult } from './turn/result.ts'
+import { type TurnOptions, turnOptions } from './turn/turn-options.ts'
 
-/** The parts that an agent is made of: models, store, tools, texts, settings and callbacks. */
-export interface AgentParts {
-  /** One model for all roles, or a model for each role. A role without a model uses the model for `decision`. */
-  readonly model: Model | (Pick<Models, 'decision'> & Partial<Models>)
-  readonly store: ConversationStore
-  readonly clock: Clock
-  /** Without workspaces the agent has no files, and tools that need files return an error. */
-  readonly workspaces?: Workspaces
-  /** Without hosting, files are created and stored, but users get no links to them. */
-  readonly hosting?: Hosting
-  /** Reads PDFs. Without it, uploaded PDFs are not checked, and the agent can not read their text. */
-  readonly documents?: DocumentReader
-  /** Runs the programs that the model writes. Without a sandbox the agent has no exec tools, and no program runs. */
-  readonly sandbox?: Sandbox
-  /** Limits for uploaded files, and functions that scan or summarise uploaded files. */
-  readonly attachments?: AttachmentPolicy
-  readonly tools?: readonly Tool[]
-  /**
-   * The memory, knowledge and skills that the built-in tools read and search. The built-in tools can read the timeline without any option.
-   */
-  readonly builtIn?: Omit<BuiltInOptions, 'contextTokens' | 'documents'>
-  readonly instructions?: string
-  readonly customisation?: string
-  readonly settings?: Partial<AgentSettings>
-  readonly hooks?: readonly Partial<HookFunctions>[]
-  /** Adds sections to the announce, which is at the end of every prompt that asks for a decision. The sections are not part of the timeline and are never cached. */
-  readonly announce?: AnnounceFunction
-  /** Prices and cache rules of the providers. Usage reports read them. */
-  readonly bookkeeping?: Bookkeeping
-  /** Counts the tokens of a text. Without it, or when it throws, tokens are estimated. */
-  readonly tokens?: TokenCounter
-  /** Called for every journal entry of every conversation, for example to collect metrics. */
-  readonly onEntry?: (conversationId: string, event: EntryEvent) => void
-  /** Called for failures that no caller sees, such as an error thrown by a hook or a listener. */
-  readonly onProblem?: (problem: Problem) => void
-}
+export type { AgentParts }
 
 /** An agent. It has any number of conversations. Each conversation has at most one running turn. */
 export interface Agent {
@@ -163,7 +116,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     conversationId: string,
     text: string,
     uploads: readonly Upload[],
-    { eventId, signal }: EventOptions & { readonly signal?: AbortSignal } = {},
+    { eventId, signal, options }: EventOptions & { readonly signal?: AbortSignal; readonly options?: TurnOptions | undefined } = {},
   ) {
     checkText('conversationId', conversationId)
     checkText('text', text)
@@ -171,7 +124,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     const { attachments, releaseBlobs, done } = admitting instanceof Promise ? await admitting : admitting
     try {
       signal?.throwIfAborted()
-      const input = { text, attachments, ...(eventId !== undefined && { eventId }) }
+      const input = { text, attachments, ...(eventId !== undefined && { eventId }), ...(options && { options }) }
       return { ...(await conversations.deliverOrStart(conversationId, { kind: 'message', input })), releaseBlobs }
     } catch (error) {
       await releaseBlobs()
@@ -182,9 +135,13 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   }
 
   async function runTurn(conversationId: string, text: string, options: RunOptions, feed: FeedHandle): Promise<TurnResult> {
-    const { attachments = [], signal } = checked.run(options)
+    const { attachments = [], signal, ...choices } = checked.run(options)
+    const ofTurn = turnOptions('run', choices, current().context)
     signal?.throwIfAborted()
-    const { running, acceptedEvent, offered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, signal && { signal })
+    const { running, acceptedEvent, offered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, {
+      ...(signal && { signal }),
+      options: ofTurn,
+    })
     if (offered) {
       const { priceOf } = current().context.settings
       return followTurn({ conversationId, offered, signal, feed }, { store, clock, hub, agentClosed: closed.signal, priceOf, onProblem })
@@ -219,9 +176,12 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     run: (conversationId, text, options = {}) =>
       openTurnHandle(conversationId, (feed) => runTurn(conversationId, text, options, feed), hub, store),
     async send(conversationId, text, options = {}) {
-      const { attachments = [], eventId = clock.randomHex(12) } = checked.send(options)
+      const { attachments = [], eventId = clock.randomHex(12), ...choices } = checked.send(options)
       checkEventId(eventId)
-      const { running, acceptedEvent, offered, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, { eventId })
+      const { running, acceptedEvent, offered, known, releaseBlobs } = await deliverMessage(conversationId, text, attachments, {
+        eventId,
+        options: turnOptions('send', choices, current().context),
+      })
       // If the event id was used before, this message is not in the journal, and its blobs are removed. `releaseBlobs` keeps the blobs of a
       // followup that was just accepted, because an entry refers to them.
       if (acceptedEvent || !running) await releaseBlobs()

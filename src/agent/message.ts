@@ -18,9 +18,10 @@ import type { Upload } from '../tools/attachments/upload.ts'
 import type { SteerMode } from './conversation/inbox.ts'
 import type { FollowOptions } from './events/follow.ts'
 import type { RecoverOptions } from './recovery/recover.ts'
+import { maxInstructions, type TurnChoices } from './turn/turn-options.ts'
 
 /** Options of `Agent.run`. */
-export interface RunOptions {
+export interface RunOptions extends TurnChoices {
   /** If one file is rejected, the message fails with `attachment.rejected`, and nothing of the message is stored. */
   readonly attachments?: readonly Upload[]
   /**
@@ -44,7 +45,7 @@ export interface EventOptions {
 }
 
 /** Options of `Agent.send`. */
-export interface SendOptions extends EventOptions {
+export interface SendOptions extends EventOptions, TurnChoices {
   /** If one file is rejected, the message fails with `attachment.rejected`, and nothing of the message is stored. */
   readonly attachments?: readonly Upload[]
 }
@@ -101,6 +102,16 @@ const attachments = optional(listOf('files', group('a file such as { name, conte
 const signal = optional(objectWith('an AbortSignal', 'addEventListener', 'throwIfAborted'))
 const eventId = optional(textRule)
 
+const model = group('a model', { stream: callback, name: textRule, window: numberFrom(1) }, 'other names allowed')
+const choices: OptionRules<TurnChoices> = {
+  model: optional((value) => (typeof value === 'string' ? undefined : model(value))),
+  maxRounds: optional(wholeNumberFrom(1)),
+  instructions: optional(
+    expects(`a text of at most ${maxInstructions} characters`, (value) => typeof value === 'string' && value.length <= maxInstructions),
+  ),
+  tools: optional(listOf('ids of tools', textRule)),
+}
+
 const feedback: OptionRules<FeedbackOptions> = {
   turnId: textRule,
   reaction: optional(oneOf('ok', 'not_ok', 'neutral')),
@@ -119,8 +130,8 @@ const check =
 
 /** Checks the options that callers pass to the methods of an agent. If an option has no rule, the compiler reports an error. */
 export const checked = {
-  run: check<RunOptions>('run', { attachments, signal }),
-  send: check<SendOptions>('send', { attachments, eventId }),
+  run: check<RunOptions>('run', { attachments, signal, ...choices }),
+  send: check<SendOptions>('send', { attachments, eventId, ...choices }),
   steer: check<SteerOptions>('steer', { mode: optional(oneOf('redirect', 'wrap_up')), turnId: optional(textRule), eventId }),
   notify: check<NotifyOptions>('notify', { source: optional(textRule), reactive: optional(flag), eventId }),
   feedback: check<FeedbackOptions>('feedback', feedback, 'an object with `turnId`'),

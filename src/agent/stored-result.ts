@@ -57,6 +57,7 @@ export async function readStoredResult(
     cost: costOfTurn(sums, priceOf),
     rounds,
     timings: timesOf(opened.ts, closed?.ts),
+    ...(opened.options && { options: opened.options }),
   }
 }
 

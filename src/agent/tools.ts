@@ -23,6 +23,8 @@ export interface Toolbox {
   find(id: string): Tool | undefined
   /** Whether there is a tool with exactly this id. Texts for the model mention a tool only if it exists. */
   readonly has: (id: string) => boolean
+  /** Whether this tool can be called in the turn. Undefined: all tools can. */
+  readonly offers?: (id: string) => boolean
   /** The signatures with which a call is checked before the tool runs. */
   readonly signatures: ToolSignatures
 }

@@ -8,7 +8,7 @@ import type {
   NewConversation,
 } from '../core/api/conversation.ts'
 import type { CostView, PromptView } from '../core/api/report.ts'
-import type { FeedbackBody, StopAccepted, TurnAccepted, TurnSubmission } from '../core/api/turn.ts'
+import type { FeedbackBody, StopAccepted, TurnAccepted, TurnOptionsBody, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { TurnEvent } from '../core/event.ts'
 import {
@@ -17,6 +17,7 @@ import {
   expects,
   filledText,
   group,
+  InvalidOption,
   listOf,
   numberFrom,
   type OptionRules,
@@ -45,6 +46,8 @@ export interface SendOptions {
    * A key for one message. If a request fails, send the message again with the same key. The server accepts only one message for each key.
    */
   readonly idempotencyKey?: string
+  /** Options of the turn that the message starts, for example `{ model: 'fast' }`. They can not be sent together with files or a steer. */
+  readonly options?: TurnOptionsBody
 }
 
 /** Options of `Client.feedback`. */
@@ -70,6 +73,7 @@ const sendRules: OptionRules<SendOptions> = {
   mode: optional(oneOf('followup', 'steer', 'wrap_up')),
   files: optional(listOf('files', file)),
   idempotencyKey: optional(textRule),
+  options: optional(group('an object with options', { model: optional(textRule), tools: optional(listOf('ids of tools', textRule)) })),
 }
 
 const feedbackRules: OptionRules<FeedbackOptions> = { turnId: filledText, reaction: optional(textRule) }
@@ -117,9 +121,10 @@ export function createClient(options: ClientOptions) {
      */
     async send(conversationId: string, text: string, options: SendOptions = {}): Promise<TurnAccepted> {
       checkOptions('client.send', options, group('an object with options', sendRules))
-      const { files = [], mode = 'followup', idempotencyKey } = options
+      const { files = [], mode = 'followup', idempotencyKey, options: ofTurn } = options
+      if (ofTurn && files.length > 0) throw new InvalidOption('client.send', 'options', '`options` can not be sent together with `files`')
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-      const body = files.length === 0 ? { json: { text, mode } } : { form: formOf(text, mode, files) }
+      const body = files.length === 0 ? { json: { text, mode, ...(ofTurn && { options: ofTurn }) } } : { form: formOf(text, mode, files) }
       return repeatWhileOverloaded(() => read(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),

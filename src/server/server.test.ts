@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { pausedTool, weather } from '../../test/support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-fixture.ts'
-import { type Reply, reply } from '../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../testing/scripted-model.ts'
 
 afterEach(closeServers)
 
@@ -26,6 +26,27 @@ describe('a server', () => {
     await expect(client.turnResult(id, 'turn_none')).rejects.toMatchObject({ status: 404, code: 'turn.missing' })
     expect(await client.sources(id)).toEqual({ sources: [] })
     expect(await client.files(id)).toEqual({ files: [] })
+  })
+
+  it('accepts options of a turn, and refuses those that clients must not choose', async () => {
+    const { client, agent } = await openServer({
+      replies: [reply.answer('Usual.')],
+      tools: [weather()],
+      models: { fast: scriptedModel([reply.answer('Fast.')]) },
+    })
+    await client.conversations.create({ id: 'c1' })
+    const { turn_id } = await client.send('c1', 'Hi.', { options: { model: 'fast', tools: ['weather.today'] } })
+    await viewWhen(client, 'c1', answered)
+    await expect.poll(() => [...agent.running]).toEqual([])
+    expect(await client.turnResult('c1', turn_id ?? '')).toMatchObject({ answer: 'Fast.' })
+    const refused = (options: object) =>
+      expect(client.send('c1', 'Hi.', { options: options as never })).rejects.toMatchObject({
+        name: expect.stringMatching(/InvalidOption|RequestRefused/),
+      })
+    await refused({ model: 'slow' })
+    await refused({ tools: ['mail.send'] })
+    await refused({ instructions: 'Obey me.' })
+    await expect(client.send('c1', 'Hi.', { mode: 'steer', options: { model: 'fast' } })).rejects.toMatchObject({ status: 400 })
   })
 
   it('creates, lists, renames, forks, exports, imports and deletes conversations', async () => {

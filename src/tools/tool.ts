@@ -106,6 +106,8 @@ export interface Call {
   readonly code: string | undefined
   /** The dialect of the model. Messages about a missing program depend on it. Default: `channels`. */
   readonly dialect?: Dialect
+  /** Whether a tool can be called in this turn. Undefined: all tools can. */
+  readonly offers?: (toolId: string) => boolean
   /** The tenant, project and user that own the conversation. */
   readonly scope: Scope
   /** Reads the whole journal of this conversation, including blocks that are no longer visible. */

@@ -29,8 +29,12 @@ import { checkNode, memoryFolders, openHosting, openStore, openStoreToRead, open
 import { openWebTools } from './web-tools.ts'
 
 /** Options of `createAgent`. Only `model` is required. */
-export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'clock'>, Partial<Pick<AgentParts, 'store' | 'clock'>> {
+export interface AgentOptions
+  extends Omit<AgentParts, 'model' | 'models' | 'store' | 'clock'>,
+    Partial<Pick<AgentParts, 'store' | 'clock'>> {
   readonly model: ModelChoice | ModelChoices
+  /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
+  readonly models?: Readonly<Record<string, ModelChoice>>
 }
 
 /**
@@ -46,7 +50,18 @@ export function createAgent(options: AgentOptions): Agent {
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, ...memoryFolders })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
-  const parts = { bookkeeping, ...options, model, store, clock, documents, workspaces, settings }
+  const { models: _named, ...given } = options
+  const parts = {
+    bookkeeping,
+    ...given,
+    model,
+    ...namedModels(options.models, { reader: documents }),
+    store,
+    clock,
+    documents,
+    workspaces,
+    settings,
+  }
   if (options.builtIn?.rendering !== undefined) return createAgentFrom(parts)
   const rendering = createDocumentRenderer()
   return closingRenderer(createAgentFrom({ ...parts, builtIn: { ...options.builtIn, rendering } }), rendering)
@@ -89,6 +104,11 @@ function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): 
     ...(gate !== undefined && { gate: modelFrom(gate, options) }),
     ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
   }
+}
+
+function namedModels(choices: AgentOptions['models'], options: NamedModelOptions): Pick<AgentParts, 'models'> {
+  if (!choices) return {}
+  return { models: Object.fromEntries(Object.entries(choices).map(([name, choice]) => [name, modelFrom(choice, options)])) }
 }
 
 /**
@@ -143,7 +163,7 @@ export async function openAgent(
 
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
-    const { model: _, settings: own, ...definition } = definitionOf(settings)
+    const { model: _, models, settings: own, ...definition } = definitionOf(settings)
     const model = modelOf(settings.model, documents)
     const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
     closers.push(() => web.close())
@@ -152,6 +172,7 @@ export async function openAgent(
       ...options,
       tools: web.tools,
       model,
+      ...namedModels(models, { reader: documents }),
       builtIn: { rendering, ...definition.builtIn },
       ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
       settings: { exitGraceMs, ...agentSettings(settings, own) },

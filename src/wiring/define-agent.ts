@@ -12,10 +12,12 @@ export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in
 export interface AgentDefinition
   extends Pick<
     AgentParts,
-    'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens' | 'attachments' | 'hooks' | 'announce'
+    'tools' | 'toolsFor' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens' | 'attachments' | 'hooks' | 'announce'
   > {
   /** A setting `model` from a flag, the environment or the configuration file wins over this model. */
   readonly model?: ModelChoice | ModelChoices
+  /** Models that a single run can choose by name. */
+  readonly models?: Readonly<Record<string, ModelChoice>>
 }
 
 /**

@@ -9,6 +9,7 @@ import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/result.ts'
 import type { TurnStart } from '../turn/start.ts'
 import { runTurn, type Turn } from '../turn/turn.ts'
+import { optionsForTurn, reportLostOptions, servicesFor, withOptions } from '../turn/turn-options.ts'
 import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
 import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
 import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
@@ -252,8 +253,11 @@ async function runOneTurn(
   if (resumed) restoreSpending(spending, (await conversation.entriesOfTurn(turnId)).changes, turnId)
   const workspace = workspaces.forTurn(turnId, { resumed })
   if (resumed) await workspace.resume()
-  const turn: Turn = { turnId, agent, conversation, workspace, times: { modelMs: 0, toolMs: 0 } }
-  const result = await runTurn(turn, start, feedbacks).catch((error: unknown) => {
+  const options = await optionsForTurn(conversation, turnId, start)
+  const services = servicesFor(agent, options, (name) => agent.namedModels.get(name))
+  const turn: Turn = { turnId, agent: services, conversation, workspace, times: { modelMs: 0, toolMs: 0 } }
+  if (resumed && options) await reportLostOptions(turn, options.stored, agent.namedModels)
+  const result = await runTurn(turn, withOptions(start, options), feedbacks).catch((error: unknown) => {
     if (!isLost(error)) throw error
     abort.abort(error)
     return cancelledResult(turn) // another process runs the turn now, or has deleted the conversation

@@ -29,6 +29,7 @@ function createContext(replies: readonly string[]) {
     workspaces: undefined,
     hub,
     models: { decision: model, gate: model, compaction: model },
+    namedModels: new Map(),
     toolbox: createToolbox([weather()]),
     dialect: 'channels',
     system: { text: '', tokens: () => 0, fingerprint: { hash: 0, tools: 0, size: 0 } },

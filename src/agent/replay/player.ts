@@ -4,6 +4,7 @@ import type { Dialect } from '../../core/model-event.ts'
 import { type Change, changeTime, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
+import { isAboutLostOptions } from '../turn/turn-options.ts'
 import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
 import { isSkipped, type Recording } from './recording.ts'
@@ -68,7 +69,7 @@ export function createPlayer(
   let calls: readonly string[] = [] // the calls without a result, in order
 
   const isArrival = (entry: Entry | undefined) =>
-    entry !== undefined && (entry.change.type === 'event.accepted' || withdrawals.has(entry.seq))
+    entry !== undefined && (entry.change.type === 'event.accepted' || withdrawals.has(entry.seq) || isAboutLostOptions(entry.change))
   const nextIndex = () => {
     let index = cursor
     while (isArrival(entries[index])) index++
@@ -84,8 +85,10 @@ export function createPlayer(
     cursor = end
     return taken
   }
-  // the cast is safe, because `isArrival` is true for each of these entries
-  const dueEvents = () => entries.slice(cursor, nextIndex()).map(({ change }) => change as Arrival)
+  const dueEvents = () =>
+    entries.slice(cursor, nextIndex()).flatMap(({ change }) => {
+      return change.type === 'event.accepted' || change.type === 'event.folded' ? [change satisfies Arrival] : []
+    })
 
   /** Takes the next events from the recording, if they arrived while no model call and no tool call was running. */
   function takeIdleEvents(): readonly Entry[] {
@@ -232,7 +235,9 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number, withdr
 function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySet<number>): number {
   const accepted = new Set(arrivals.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : [])))
   const last = arrivals.findLastIndex(
-    ({ seq, change }) => withdrawals.has(seq) && change.type === 'event.folded' && change.event_ids.some((id) => !accepted.has(id)),
+    ({ seq, change }) =>
+      (withdrawals.has(seq) && change.type === 'event.folded' && change.event_ids.some((id) => !accepted.has(id))) ||
+      isAboutLostOptions(change),
   )
   return last + 1
 }

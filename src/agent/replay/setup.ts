@@ -23,6 +23,7 @@ import { createSystemPrompt, type SystemPrompt } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
 import { allTools, builtInTools, createToolbox, execTools } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
+import { servicesFor } from '../turn/turn-options.ts'
 import { comparePrompt } from './compare.ts'
 import { createPlayer, type Player } from './player.ts'
 import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from './recorded-world.ts'
@@ -80,7 +81,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const events = createInbox(ledger, turnId, stop.signal)
   const inbox = recordedInbox(events, player)
   const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, endTime: () => events.limitTime(0) })
-  const agent: TurnServices = {
+  const services: TurnServices = {
     models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
     // a turn may have responses of both dialects, if another process has resumed it
@@ -102,6 +103,8 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     onProblem: () => {},
     store: { blobs: readOnlyBlobs(recorded.blobs) },
   }
+  const options = recording.start.openTurn?.options
+  const agent = servicesFor(services, options && { stored: options }, () => undefined) // every model is replaced by the recording
   const conversation: ConversationContext = {
     conversationId,
     scope: parseConversationKey(conversationId).scope,

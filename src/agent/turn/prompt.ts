@@ -6,7 +6,7 @@ import { cachePoints } from '../../core/render/cache-points.ts'
 import type { Prompt } from '../../core/render/render.ts'
 import type { SourcesTail } from '../../core/render/sources-tail.ts'
 import type { Part, Slice } from '../../core/render/types.ts'
-import type { PromptRecord, ReachedLimit } from '../../core/timeline/change.ts'
+import type { PromptRecord, ReachedLimit, StoredTurnOptions } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Renderers } from '../conversation/renderers.ts'
@@ -119,7 +119,7 @@ function promptRecord(
 }
 
 function announceFacts(
-  { settings, toolbox }: TurnServices,
+  { settings, toolbox, options }: TurnServices,
   progress: Progress,
   timeline: Timeline,
   utc: string,
@@ -139,21 +139,40 @@ function announceFacts(
     feedbacks,
     events,
     workspace,
-    constraints: constraintsOf(progress, toolbox, wrapUp),
+    constraints: constraintsOf(progress, toolbox, options, wrapUp),
+    instructions: options?.instructions,
     extra: sections,
   }
 }
 
-function constraintsOf(progress: Progress, { has }: Toolbox, wrapUp: ReachedLimit | undefined): readonly string[] | undefined {
+function constraintsOf(
+  progress: Progress,
+  { has, offers = has }: Toolbox,
+  options: StoredTurnOptions | undefined,
+  wrapUp: ReachedLimit | undefined,
+): readonly string[] | undefined {
   if (wrapUp) return ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.']
-  if (!progress.wrapUp) return undefined
+  const offered = options?.tools && offeredTools(options.tools)
+  if (!progress.wrapUp) return offered
   const { rounds, tools } = progress.wrapUp
   const left = rounds === 1 ? '1 round' : `${rounds} rounds`
-  const allowed = tools.filter(has)
+  const allowed = tools.filter((id) => has(id) && offers(id))
   return [
+    ...(offered ?? []),
     `The user asked you to wrap up: ${left} left, ${allowed.length === 0 ? 'without tools' : `only ${allowed.join(', ')}`}; then answer.`,
   ]
 }
+
+/** A long list takes several lines, because a line of the announce is cut at its limit. */
+function offeredTools(ids: readonly string[]): readonly string[] {
+  if (ids.length === 0) return ['No tool can be called in this turn.']
+  const [first = [], ...more] = Array.from({ length: Math.ceil(ids.length / TOOLS_PER_LINE) }, (_, line) =>
+    ids.slice(line * TOOLS_PER_LINE, (line + 1) * TOOLS_PER_LINE),
+  )
+  return [`Only these tools can be called in this turn: ${first.join(', ')}`, ...more.map((line) => `and ${line.join(', ')}`)]
+}
+
+const TOOLS_PER_LINE = 8
 
 let lastTime = { text: '', milliseconds: Number.NaN }
 

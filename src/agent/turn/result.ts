@@ -2,6 +2,7 @@ import { costOfTurn, noSums, type TurnCost, type TurnUsage } from '../../core/co
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
+import type { StoredTurnOptions } from '../../core/timeline/change.ts'
 import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
@@ -43,6 +44,8 @@ export interface TurnResult {
   /** How many decisions the model was asked for, including those that were rejected or interrupted. 0 when the turn has not ended. */
   readonly rounds: number
   readonly timings: TurnTimings
+  /** The options that held in this turn. A message that a running turn has read got the options of that turn. Missing when there were none. */
+  readonly options?: StoredTurnOptions
   /** The object that the model wrote in the channel `usage` of its answer. It has no relation to the tokens that the provider billed. */
   readonly writtenUsage?: JsonObject
   readonly error?: Error
@@ -68,7 +71,7 @@ const truncatedReasons: ReadonlySet<string> = new Set<ExitReason>(['max_iteratio
 
 /** The result of a turn that has just been closed. */
 export function turnResult(
-  { turnId, conversation, times }: Turn,
+  { turnId, agent, conversation, times }: Turn,
   { iteration, budget }: Progress,
   decision: FinalDecision,
   exitReason: ExitReason,
@@ -85,6 +88,7 @@ export function turnResult(
     cost: conversation.spending.cost(turnId),
     rounds: iteration,
     timings: { ...timesOf(new Date(budget.startedAt).toISOString(), timeline.lastTs), ...times },
+    ...(agent.options && { options: agent.options }),
     ...(decision.usage && { writtenUsage: decision.usage }),
     ...(error && { error }),
   }

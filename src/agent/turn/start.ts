@@ -9,6 +9,7 @@ import { clarificationResolved } from './incoming-events.ts'
 import { openProgress, type RoundResult } from './round.ts'
 import { startWithTitle } from './title.ts'
 import type { Turn } from './turn.ts'
+import type { TurnOptions } from './turn-options.ts'
 
 /**
  * Why a turn runs. `message`: the user sent a message. `unfinished`: a process died before it closed the turn, and this process resumes it.
@@ -23,6 +24,7 @@ export interface TurnInput {
    * is ignored.
    */
   readonly eventId?: string
+  readonly options?: TurnOptions
 }
 
 /** Opens or resumes the turn. For a new turn, the user's message is committed first, so that it can not be lost. */
@@ -65,13 +67,15 @@ function hostAttachments(turn: Turn, { attachments, eventId }: TurnInput, ts: st
 }
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: TurnInput, { sources }: AgentSettings): readonly Change[] {
-  const { text, attachments, eventId } = input
+  const { text, attachments, eventId, options } = input
   const drafts: Draft[] = [...missingTurnHeader(timeline, turnId, ts), userPromptBlock(turnId, ts, text, eventId)]
   if (attachments.length > 0) drafts.push(...attachmentDrafts(attachments, turnId, ts))
   drafts.push(...clarificationResolved(timeline, turnId, ts))
 
   const changes: Change[] = eventId === undefined ? [] : [...acceptIfNew(timeline, eventId, text, ts)]
-  changes.push({ type: 'turn.opened', turn_id: turnId, ts })
+  changes.push(
+    options ? { type: 'turn.opened', turn_id: turnId, ts, options: options.stored } : { type: 'turn.opened', turn_id: turnId, ts },
+  )
   if (eventId !== undefined) changes.push({ type: 'event.folded', ts, event_ids: [eventId], turn_id: turnId })
   changes.push({ type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
   if (attachments.length > 0) changes.push(...attachedSources(attachments, { turnId, ts }, timeline, sources))

@@ -196,6 +196,7 @@ export function callOf(
     workspace: workspace.open,
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
+    ...(agent.toolbox.offers && { offers: agent.toolbox.offers }),
   }
 }
 

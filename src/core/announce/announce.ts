@@ -4,6 +4,7 @@ import type { Estimator } from '../estimate/estimate.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { stepMark } from '../render/blocks/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
+import { guardHeadings } from '../render/headings.ts'
 import { clip, joinLines, oneLine } from '../render/text.ts'
 import { type AnnouncedWorkspace, workspaceSection } from './workspace-section.ts'
 
@@ -22,6 +23,8 @@ export interface Announce {
   readonly workspace?: AnnouncedWorkspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
   readonly constraints?: readonly string[] | undefined
+  /** Instructions for this turn only, from the application. They are never cut. */
+  readonly instructions?: string | undefined
   /** Sections that the host application writes. They stand after all other sections. */
   readonly extra?: readonly AnnounceSection[] | undefined
 }
@@ -38,6 +41,7 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   if (workspace) text += `\n\n${workspaceSection(workspace, limits)}`
   if (feedbacks?.length) text += `\n\n${feedbackSection(feedbacks, limits)}`
   if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
+  if (value.instructions !== undefined) text += `\n\n[INSTRUCTIONS FOR THIS TURN]\n${guardHeadings(indented(value.instructions))}`
   for (const section of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${applicationSection(section, limits)}`
   return text
 }
@@ -48,10 +52,13 @@ export interface AnnounceSection {
   readonly text: string
 }
 
-/** The section of the host application. Each line of its text is indented, so that no line can look like a heading such as `[BUDGET]`. */
+/** The section of the host application. */
 function applicationSection({ title, text }: AnnounceSection, limits: Caps): Section {
-  return `[APPLICATION: ${oneLine(title, limits.id).replace(/[[\]]/g, '')}]\n${clip(`  ${text.replaceAll('\n', '\n  ')}`, limits.announceExtra)}`
+  return `[APPLICATION: ${oneLine(title, limits.id).replace(/[[\]]/g, '')}]\n${clip(indented(text), limits.announceExtra)}`
 }
+
+/** The text with each line indented, so that no line can look like a heading such as `[BUDGET]`. */
+const indented = (text: string): string => `  ${text.replaceAll('\n', '\n  ')}`
 
 function box(title: string): string {
   const width = Math.max(shortestEdge.length, title.length + 2)

@@ -18,12 +18,23 @@ export const UploadBody = z.strictObject({
 export type UploadBody = z.infer<typeof UploadBody>
 
 /**
+ * Options that hold for the turn which the message starts. `model` is a name from the option `models` of the agent. `tools` are the ids of
+ * the tools that can be called. Other options of a run are not accepted, because clients could exceed limits of the operator with them.
+ */
+export const TurnOptionsBody = z.strictObject({
+  model: z.string().max(200).optional(),
+  tools: z.array(z.string().max(200)).max(1_000).optional(),
+})
+export type TurnOptionsBody = z.infer<typeof TurnOptionsBody>
+
+/**
  * The JSON body of a new message. A message can also be sent as a multipart body with the fields `text`, `mode` and any number of `files`.
  */
 export const TurnSubmission = z.strictObject({
   text: z.string().max(1_000_000).default(''),
   mode: SubmitMode.default('followup'),
   attachments: z.array(UploadBody).max(20).default([]),
+  options: TurnOptionsBody.optional(),
 })
 export type TurnSubmission = z.input<typeof TurnSubmission>
 

@@ -39,6 +39,7 @@ export function checkCall(decision: RequestedCall, tools: ToolSignatures, respon
   const { toolId, code } = decision
   const signature = tools.find(toolId)
   if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, response.liveOutput().showedContent()))
+  if (signature.notOffered) return refuse(notOffered(toolId, tools.ids, response.liveOutput().showedContent()))
   if (signature.onlyInCode) return refuse(notCallableDirectly(toolId, response.liveOutput().showedContent()))
   if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, response.liveOutput().showedContent()))
   const params = toParams(decision.params, signature)
@@ -151,6 +152,15 @@ function notCallableDirectly(toolId: string, shown: boolean): Notice {
   return violation('tool_not_allowed_in_react', {
     problem: `"${snippet(toolId)}" exists only inside programs; it can not be called from an action.`,
     next: 'Call an exec tool and use it in the `code` channel, or choose a tool of the catalogue that can be called directly.',
+    shown,
+    extra: { tool_id: snippet(toolId) },
+  })
+}
+
+function notOffered(toolId: string, ids: readonly string[], shown: boolean): Notice {
+  return violation('tool_not_offered', {
+    problem: `"${snippet(toolId)}" can not be called in this turn.`,
+    next: ids.length === 0 ? 'No tool can be called in this turn: answer.' : `These can: ${ids.join(', ')}.`,
     shown,
     extra: { tool_id: snippet(toolId) },
   })

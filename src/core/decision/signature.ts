@@ -27,6 +27,8 @@ export interface ToolSignature {
   readonly exec?: true
   /** Set for tools that only programs can call. The model can not call them with `call_tool`. */
   readonly onlyInCode?: true
+  /** Set for tools that the agent has but that can not be called in this turn. */
+  readonly notOffered?: true
   readonly strategy: 'exploration' | 'exploitation' | 'neutral'
 }
 

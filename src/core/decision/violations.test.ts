@@ -16,6 +16,9 @@ const call = (toolId: string, params: unknown, code = '') =>
 const write = (...entries: readonly (readonly [string, unknown])[]) => call('react.write', Object.fromEntries(entries))
 const plan = (params: { readonly [key: string]: string }) => call('react.plan', params)
 
+const mail = { id: 'mail.send', parameters: [], order: 'soft', strategy: 'neutral', notOffered: true } as const
+const tools = { ids: someTools.ids, find: (id: string) => (id === mail.id ? mail : someTools.find(id)) }
+
 /** For each code, the shortest response that breaks the rule. If a code is missing, the file does not compile. */
 const provocations: { readonly [C in Code]: ParsedResponse } = {
   decision_preamble_before_first_channel: responseOf([['thinking', 'x']], { preamble: 'Sure, ' }),
@@ -44,6 +47,7 @@ const provocations: { readonly [C in Code]: ParsedResponse } = {
   content_not_third: write(['path', 'a'], ['channel', 'canvas'], ['kind', 'file'], ['content', 'x']),
   kind_not_fourth: write(['path', 'a'], ['channel', 'canvas'], ['content', 'x'], ['scratchpad', true], ['kind', 'file']),
   tool_not_allowed_in_react: call('ctx_tools.fetch_ctx', { path: 'x' }),
+  tool_not_offered: call('mail.send', {}),
   tool_call_invalid: call('react.nothing', {}),
   tool_signature_red: call('react.read', {}),
   plan_mode: plan({ mode: 'burn' }),
@@ -65,7 +69,7 @@ function firstViolation(response: ParsedResponse) {
     const change = changePlan(emptyTimeline(), decision.params as { [key: string]: string }, { turnId: 't1', ts: '', newId: 'p1' })
     return change.ok ? undefined : change.violation
   }
-  const checked = checkCall(decision, someTools)
+  const checked = checkCall(decision, tools)
   return checked.ok ? undefined : checked.violation
 }
 

@@ -34,6 +34,7 @@ export const callViolations = [
   'content_not_third',
   'kind_not_fourth',
   'tool_not_allowed_in_react',
+  'tool_not_offered',
   'tool_call_invalid',
   'tool_signature_red',
 ] as const

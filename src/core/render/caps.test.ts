@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
+import { maxInstructions } from '../../agent/turn/turn-options.ts'
 import { minute } from '../../testing/blocks.ts'
 import { type Announce, composeAnnounce } from '../announce/announce.ts'
 import { type Block, type BlockType, blockTypes, type HiddenReason } from '../block/index.ts'
@@ -247,6 +248,7 @@ describe('everything that enters a prompt has a cap', () => {
       caps.feedbacks * (caps.announceLine + 60),
     ],
     constraints: [long, list],
+    instructions: [much.slice(0, maxInstructions), 2 * maxInstructions + 100], // `run` refuses a longer text
     extra: [long.map(() => ({ title: much, text: much })), caps.announceExtras * (caps.announceExtra + caps.id + 100)],
   }
 

@@ -69,6 +69,7 @@ const announceOf = (said: string): string => {
     },
     feedbacks: [{ turnId: said, ts: said, origin: 'user', text: said }],
     constraints: [said],
+    instructions: said,
     extra: [{ title: said, text: said }],
   }
   return composeAnnounce(value)

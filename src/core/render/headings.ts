@@ -39,6 +39,7 @@ const blockHeadings = [
   'WORKSPACE\\]',
   'CONSTRAINTS\\]',
   'APPLICATION:',
+  'INSTRUCTIONS FOR THIS TURN\\]',
   'HOW YOU ',
   '(?:START|END) OF CUSTOMISATION',
   'AVAILABLE \\w+ TOOLS',

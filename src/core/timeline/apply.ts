@@ -44,8 +44,10 @@ function transition(timeline: Timeline, change: Change): Timeline {
       return editBlocks(timeline, change.ids, hideBlock(change, firstInOrder(timeline, change.ids)))
     case 'blocks.revealed':
       return editBlocks(timeline, change.ids, revealBlock)
-    case 'turn.opened':
-      return { ...timeline, openTurn: { turn_id: change.turn_id, ts: change.ts } }
+    case 'turn.opened': {
+      const { turn_id, ts, options } = change
+      return { ...timeline, openTurn: options ? { turn_id, ts, options } : { turn_id, ts } }
+    }
     case 'turn.closed':
       return timeline.openTurn?.turn_id === change.turn_id ? omitField(timeline, 'openTurn') : timeline
     case 'turn.waiting':

@@ -45,6 +45,21 @@ export interface TurnOpened {
   readonly type: 'turn.opened'
   readonly turn_id: string
   readonly ts: string
+  /** Missing when the turn has no options of its own. */
+  readonly options?: StoredTurnOptions
+}
+
+/** Options that hold for one turn in place of those of the agent. They are stored, so that a process that resumes the turn keeps them. */
+export interface StoredTurnOptions {
+  /** The name of a model in the option `models` of the agent. */
+  readonly model?: string
+  readonly max_rounds?: number
+  /** Instructions for this turn. They are in the announce of each prompt. */
+  readonly instructions?: string
+  /** The ids of the tools that can be called. */
+  readonly tools?: readonly string[]
+  /** The names of options that could not be stored, such as a model without a name. They end with the process. */
+  readonly unstored?: readonly string[]
 }
 
 /** A turn has ended. */

@@ -1,7 +1,7 @@
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
-import { type Change, waitKinds } from './change.ts'
+import { type Change, type StoredTurnOptions, waitKinds } from './change.ts'
 import { parsePayload } from './payload.ts'
 
 /**
@@ -95,8 +95,16 @@ const wait = object({
   running: optional(only(true)),
 })
 
+const turnOptions = object({
+  model: optional(text),
+  max_rounds: optional(integer),
+  instructions: optional(text),
+  tools: optional(texts),
+  unstored: optional(texts),
+})
+
 const changeChecks: { readonly [Type in Change['type']]: Check } = {
-  'turn.opened': object({ turn_id: text, ts: text }),
+  'turn.opened': object({ turn_id: text, ts: text, options: optional(turnOptions) }),
   'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
   'turn.waiting': object({ turn_id: text, ts: text, waits: list(wait), active: optional(only(true)) }),
   'turn.resumed': object({ turn_id: text, ts: text, wait_ids: texts }),
@@ -135,6 +143,10 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'feedback.seen': object({ ts: text, until: text }),
   'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }
+
+/** The options of a turn in the payload of an event. Undefined when there are none or they are invalid. */
+export const parseTurnOptions = (value: unknown): StoredTurnOptions | undefined =>
+  value !== undefined && turnOptions(value) === undefined ? (value as StoredTurnOptions) : undefined
 
 /**
  * Checks a change from a journal. Unknown fields are kept, because a later release of Daybook may have written them. A change of an unknown

@@ -3,7 +3,7 @@ import { turnHeaderBlock } from '../block/index.ts'
 import { readDigest } from '../block/round.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
-import type { InboxEvent, ResponseReceived, Wait } from './change.ts'
+import type { InboxEvent, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'
 
 /**
  * The current state of a conversation: the visible blocks, and facts such as the title and the open turn. A timeline is never modified.
@@ -40,6 +40,7 @@ export interface Timeline {
 export interface OpenTurn {
   readonly turn_id: string
   readonly ts: string
+  readonly options?: StoredTurnOptions
   /** What the turn waits for. Undefined when it waits for nothing. */
   readonly waits?: readonly Wait[]
   /** Since when the turn does nothing but wait. Undefined while it goes on. */

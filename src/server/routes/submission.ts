@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { type SubmitMode, TurnSubmission } from '../../core/api/turn.ts'
+import { type SubmitMode, type TurnOptionsBody, TurnSubmission } from '../../core/api/turn.ts'
 import { cutAt } from '../../core/cut.ts'
 import type { Env } from '../handler.ts'
 import { bodyBytes } from '../limits/body.ts'
@@ -10,6 +10,7 @@ import { invalidRequest, RequestProblem } from '../problem.ts'
 interface SubmittedMessage {
   readonly text: string
   readonly mode: z.infer<typeof SubmitMode>
+  readonly options?: TurnOptionsBody
   readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
 }
 
@@ -31,7 +32,8 @@ function requireContent(message: SubmittedMessage): SubmittedMessage {
 function fromJson(body: unknown): SubmittedMessage {
   const parsed = TurnSubmission.safeParse(body)
   if (!parsed.success) throw invalidRequest(parsed.error.issues)
-  const { text, mode, attachments } = parsed.data
+  const { text, mode, attachments, options } = parsed.data
+  if (options && mode !== 'followup') throw invalidRequest([{ path: ['options'], message: 'a steer can not have options' }])
   const files = attachments.map(({ name, mime, base64 }, index) => {
     const content = Buffer.from(base64, 'base64')
     if (content.toString('base64') !== base64) {
@@ -39,7 +41,7 @@ function fromJson(body: unknown): SubmittedMessage {
     }
     return { name, content, ...(mime !== undefined && { mime }) }
   })
-  return { text, mode, attachments: files }
+  return { text, mode, attachments: files, ...(options && { options }) }
 }
 
 const maxFiles = 20

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Accepted } from '../../agent/message.ts'
 import { FeedbackBody, StopAccepted, SubmitMode, TurnAccepted, TurnSubmission } from '../../core/api/turn.ts'
+import { InvalidOption } from '../../core/options.ts'
 import { isId } from '../../core/path/safety.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
@@ -36,8 +37,13 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
     }
     const release = quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
-      const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId })
+      const { model, tools } = message.options ?? {}
+      const options = { ...(model !== undefined && { model }), ...(tools && { tools }) }
+      const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId, ...options })
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
+    } catch (error) {
+      if (error instanceof InvalidOption) throw invalidRequest([{ path: ['options', error.option], message: error.message }])
+      throw error
     } finally {
       release()
     }

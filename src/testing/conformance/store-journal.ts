@@ -112,6 +112,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // not a timestamp
         ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
+        ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 't1', options: { tools: 'a.b' } }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
         // this SID is too large for the logical path of a source
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }],
@@ -248,6 +249,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
     it('keeps the open turn, the inbox and the last response across a compaction', async () => {
       const { store } = await create()
       const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(2), text: 'and Rome?' }
+      const options = { model: 'strong', max_rounds: 3, instructions: 'Be brief. '.repeat(1_000), tools: ['a.b'], unstored: ['model'] }
       const response = {
         type: 'response.received' as const,
         turn_id: 't1',
@@ -257,14 +259,14 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         finish_reason: 'stop',
       }
       await writeConversation(store, 'c1', [
-        { type: 'turn.opened', turn_id: 't1', ts: minute(1) },
+        { type: 'turn.opened', turn_id: 't1', ts: minute(1), options },
         { type: 'event.accepted', event },
         { ...response, raw: 'r'.repeat(20_000), prompt: { cache_ttl_seconds: 300 } },
         appended([call('c1')]),
         compacted('b_1', 2),
       ])
       expect(await visibleTimeline(store, 'c1')).toMatchObject({
-        openTurn: { turn_id: 't1', ts: minute(1) },
+        openTurn: { turn_id: 't1', ts: minute(1), options },
         inbox: [event],
         knownEvents: ['e1'],
         lastResponse: { ...response, prompt: { cache_ttl_seconds: 300 } },

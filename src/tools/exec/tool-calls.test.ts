@@ -54,6 +54,16 @@ describe('a tool that a program calls', () => {
     expect(found.map((answer) => (answer as { ret: { best: string } }).ret.best)).toEqual(['[[S:1]]', '[[S:4]]', '[[S:7]]'])
   })
 
+  it('is refused if the turn does not offer it', async () => {
+    const { call, workspace } = await toolFixture([])
+    const limits = { stopGraceMs: 50, maxResultBytes: 1_000_000 }
+    const callable = [tool('a.good', () => succeeded({})), tool('a.bad', () => succeeded({}))]
+    const offering = { ...call, offers: (id: string) => id === 'a.good' }
+    const { answer } = createAnswers(offering, workspace, { sandbox: scriptedSandbox({}), callable, readers: {}, limits })
+    expect(await answer({ kind: 'tool_call', toolId: 'a.good', params: {} })).toMatchObject({ ok: true })
+    await expect(answer({ kind: 'tool_call', toolId: 'a.bad', params: {} })).rejects.toThrow('Only these can: a.good.')
+  })
+
   it('tools 18.83: is refused with an exception if it is not on the list, and is not run', async () => {
     let ran = 0
     const { callTool, answers } = await answersFor([codeSearch()])

@@ -28,8 +28,9 @@ export async function callToolFromCode(
   { toolId, params, reason }: Extract<SandboxRequest, { kind: 'tool_call' }>,
   number: number,
   call: Call,
-  { callable, limits }: ExecOptions,
+  { callable: all, limits }: ExecOptions,
 ): Promise<CodeCall> {
+  const callable = call.offers ? all.filter(({ id }) => call.offers?.(id)) : all
   const about = { tool_id: toolId.slice(0, 200), ...(reason !== undefined && { reason: reason.slice(0, 400) }) }
   const refuse = (code: string, message: string): CodeCall => ({
     answer: new Error(`${code}: ${message}`),

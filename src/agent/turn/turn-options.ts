@@ -1,0 +1,207 @@
+import { systemMessageBlock } from '../../core/block/index.ts'
+import type { ToolSignatures } from '../../core/decision/signature.ts'
+import { isObject } from '../../core/json.ts'
+import { InvalidOption } from '../../core/options.ts'
+import { systemMessagePath } from '../../core/path/build.ts'
+import type { Scope } from '../../core/scope.ts'
+import type { Change, InboxEvent, StoredTurnOptions } from '../../core/timeline/change.ts'
+import { parseTurnOptions } from '../../core/timeline/parse-change.ts'
+import { assignIds, hasPath } from '../../core/timeline/timeline.ts'
+import type { Model } from '../../ports/model.ts'
+import type { AgentContext, TurnServices } from '../agent-context.ts'
+import type { ConversationContext } from '../conversation/context.ts'
+import type { Toolbox } from '../tools.ts'
+import type { TurnStart } from './start.ts'
+import type { Turn } from './turn.ts'
+
+/** Options of `run` and `send` that hold for one turn. They hold for the turn that the message starts, and not if a running turn reads it. */
+export interface TurnChoices {
+  /**
+   * The model for the decisions of this turn: a name from the option `models` of the agent, or a model. A model without a name can not be
+   * stored. If the process dies, the turn goes on with the agent's own model.
+   */
+  readonly model?: string | Model
+  /** How many rounds this turn may have. */
+  readonly maxRounds?: number
+  /** Instructions for this turn, of at most 20,000 characters. They are at the end of each prompt, so the system text stays the same. */
+  readonly instructions?: string
+  /** The ids of the tools that can be called in this turn. The system text still lists all tools. */
+  readonly tools?: readonly string[]
+}
+
+/** The longest `instructions` of a run. */
+export const maxInstructions = 20_000
+
+/** The options of a turn: what the journal has of them, and values that can not be stored. */
+export interface TurnOptions {
+  readonly stored: StoredTurnOptions
+  readonly model?: Model
+}
+
+/** Checks the names in the options of a run. Returns undefined if there are no options. */
+export function turnOptions(
+  where: string,
+  { model, maxRounds, instructions, tools }: TurnChoices,
+  { namedModels, toolbox }: Pick<AgentContext, 'namedModels' | 'toolbox'>,
+): TurnOptions | undefined {
+  if (model === undefined && maxRounds === undefined && instructions === undefined && tools === undefined) return undefined
+  for (const [index, id] of (tools ?? []).entries()) {
+    if (!toolbox.has(id)) throw new InvalidOption(where, `tools[${index}]`, `\`tools[${index}]\` must be the id of a tool, not "${id}"`)
+  }
+  const name = typeof model === 'object' ? [...namedModels].find(([, named]) => named === model)?.[0] : model
+  if (typeof model === 'string' && !namedModels.has(model)) throw unknownModel(where, model, [...namedModels.keys()])
+  return {
+    stored: {
+      ...(name !== undefined && { model: name }),
+      ...(maxRounds !== undefined && { max_rounds: maxRounds }),
+      ...(instructions !== undefined && { instructions }),
+      ...(tools && { tools: inOrder(tools, toolbox) }),
+      ...(model !== undefined && name === undefined && { unstored: ['model'] }),
+    },
+    ...(typeof model === 'object' && { model }),
+  }
+}
+
+function unknownModel(where: string, name: string, known: readonly string[]): InvalidOption {
+  const names = known.length === 0 ? 'The agent has no option `models`' : `Known are ${known.map((each) => `"${each}"`).join(', ')}`
+  return new InvalidOption(where, 'model', `there is no model with the name "${name}". ${names}`)
+}
+
+/** The ids in the order in which the system text lists the tools, so that the same choice always gives the same text. */
+const inOrder = (ids: readonly string[], { tools }: Toolbox): readonly string[] => tools.flatMap(({ id }) => (ids.includes(id) ? [id] : []))
+
+/** The options of a followup that waited in the inbox. They were stored with it. */
+export function optionsIn({ payload }: InboxEvent): TurnOptions | undefined {
+  const stored = isObject(payload) ? parseTurnOptions(payload.options) : undefined
+  return stored && { stored }
+}
+
+/** What `toolsFor` of the application gets about a turn that is about to start. */
+export interface TurnToOffer {
+  readonly conversationId: string
+  /** The tenant, project and user to whom the conversation belongs. */
+  readonly scope: Scope
+  readonly turnId: string
+  readonly text: string
+}
+
+/** Chooses the tools that can be called in a turn. Undefined: all tools. */
+export type ToolsFor = (turn: TurnToOffer) => readonly string[] | undefined | Promise<readonly string[] | undefined>
+
+const TOOLS_FOR_TIMEOUT_MS = 10_000
+
+/**
+ * The options of a turn with the tools that `toolsFor` chooses. If `toolsFor` fails, the turn has no tools, because the application may use
+ * it to withhold tools from a user.
+ */
+async function withToolsFor(
+  { toolsFor, toolbox, onProblem }: AgentContext,
+  turn: TurnToOffer,
+  options: TurnOptions | undefined,
+): Promise<TurnOptions | undefined> {
+  if (!toolsFor) return options
+  const given = options?.stored.tools
+  const chosen = await withinTime(() => toolsFor(turn)).then(checkedIds, (error: unknown) => {
+    onProblem({ where: 'toolsFor', error })
+    return []
+  })
+  if (chosen === undefined) return options
+  const tools = inOrder(given ? chosen.filter((id) => given.includes(id)) : chosen, toolbox)
+  return { ...options, stored: { ...options?.stored, tools } }
+
+  function checkedIds(ids: readonly string[] | undefined): readonly string[] | undefined {
+    if (ids === undefined || (Array.isArray(ids) && ids.every((id) => toolbox.has(id)))) return ids
+    onProblem({ where: 'toolsFor', error: new TypeError('toolsFor must return a list of ids of tools, or undefined') })
+    return Array.isArray(ids) ? ids : []
+  }
+}
+
+async function withinTime<T>(work: () => T | Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`toolsFor took longer than ${TOOLS_FOR_TIMEOUT_MS} ms`)), TOOLS_FOR_TIMEOUT_MS)
+  try {
+    return await Promise.race([work(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The objects that a turn uses, changed by its options. A turn without options uses those of the agent. */
+export function servicesFor(
+  agent: TurnServices,
+  options: TurnOptions | undefined,
+  modelOf: (name: string) => Model | undefined,
+): TurnServices {
+  if (!options) return agent
+  const { model: name, max_rounds: maxRounds, tools } = options.stored
+  const model = options.model ?? (name === undefined ? undefined : modelOf(name))
+  const speech = (model && agent.speechOf?.(model)) ?? agent
+  return {
+    ...agent,
+    get dialect() {
+      return speech.dialect
+    },
+    get system() {
+      return speech.system
+    },
+    ...(speech.speakChannels && { speakChannels: speech.speakChannels }),
+    ...(model && { models: { ...agent.models, decision: model } }),
+    ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
+    ...(tools && { toolbox: offering(agent.toolbox, tools) }),
+    options: options.stored,
+  }
+}
+
+/** A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. */
+function offering(toolbox: Toolbox, ids: readonly string[]): Toolbox {
+  const offers = (id: string) => ids.includes(id)
+  const { find } = toolbox.signatures
+  const signatures: ToolSignatures = {
+    ids,
+    find(id) {
+      const signature = find(id)
+      return signature && !offers(signature.id) ? { ...signature, notOffered: true } : signature
+    },
+  }
+  return { ...toolbox, signatures, offers }
+}
+
+/** The options of a turn that is about to run. A resumed turn has those that were stored when it was opened. */
+export function optionsForTurn(
+  { agent, conversationId, scope, ledger }: ConversationContext & { readonly agent: AgentContext },
+  turnId: string,
+  start: TurnStart,
+): TurnOptions | undefined | Promise<TurnOptions | undefined> {
+  if (start.kind === 'unfinished') {
+    const stored = ledger.timeline.openTurn?.options
+    return stored && { stored }
+  }
+  const { text, options } = start.input
+  return agent.toolsFor ? withToolsFor(agent, { conversationId, turnId, scope, text }, options) : options
+}
+
+export const withOptions = (start: TurnStart, options: TurnOptions | undefined): TurnStart =>
+  start.kind === 'message' && options ? { ...start, input: { ...start.input, options } } : start
+
+const LOST_OPTIONS = 'lost_options'
+
+/**
+ * Tells the model and the operator which options a resumed turn has lost: those that could not be stored, and a model whose name this agent
+ * does not know.
+ */
+export async function reportLostOptions(
+  { turnId, agent, conversation: { ledger } }: Turn,
+  { unstored = [], model }: StoredTurnOptions,
+  namedModels: ReadonlyMap<string, Model>,
+): Promise<void> {
+  const lost = [...unstored, ...(model !== undefined && !namedModels.has(model) ? ['model'] : [])]
+  if (lost.length === 0 || hasPath(ledger.timeline, systemMessagePath(turnId, LOST_OPTIONS))) return
+  const text = `The process that ran this turn ended, and these options of the turn ended with it: ${lost.join(', ')}. The turn goes on with the usual ones.`
+  agent.onProblem({ where: 'options', error: new Error(text) })
+  const drafts = [systemMessageBlock(turnId, agent.clock.now(), { key: LOST_OPTIONS, text, kind: LOST_OPTIONS })]
+  await ledger.commit((timeline) => [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
+}
+
+/** Whether a change tells which options a resumed turn has lost. A replay does not make this change, because no process dies in it. */
+export const isAboutLostOptions = (change: Change): boolean =>
+  change.type === 'blocks.appended' && change.blocks.every(({ type, meta }) => type === 'system.message' && meta?.kind === LOST_OPTIONS)
