@@ -29,16 +29,26 @@ export interface Speech {
  * with `native` and changes to `channels` when a request was refused. It stays there until the process ends.
  */
 export function createSpeech(setting: AgentSettings['dialect'], model: Model, createSystem: (dialect: Dialect) => SystemPrompt): Speech {
-  const dialect = dialectOf(setting, model)
-  const self = {
-    dialect,
-    system: createSystem(dialect),
-    speakChannels(): boolean {
+  const systems = new Map<Dialect, SystemPrompt>()
+  let refusesTools = false
+  const systemOf = (dialect: Dialect): SystemPrompt => {
+    const system = systems.get(dialect) ?? createSystem(dialect)
+    systems.set(dialect, system)
+    return system
+  }
+  const self: Speech = {
+    get dialect() {
+      return refusesTools ? 'channels' : dialectOf(setting, model)
+    },
+    get system() {
+      return systemOf(self.dialect)
+    },
+    speakChannels() {
       if (setting !== 'auto' || self.dialect === 'channels') return false
-      self.dialect = 'channels'
-      self.system = createSystem('channels')
+      refusesTools = true
       return true
     },
   }
+  systemOf(self.dialect) // an invalid tool is reported when the agent is created, not in its first turn
   return self
 }

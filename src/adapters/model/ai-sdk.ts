@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { Part } from '../../core/render/types.ts'
 import type { Model, ModelRequest, RequestTool } from '../../ports/model.ts'
+import { type Omission, omittedParts, sentHashes } from './binary-limits.ts'
 import { createCacheEnds, markOptions, selectMarks } from './cache-marks.ts'
 import { type StartTimer, startSystemTimer } from './idle-timeout.ts'
 import { buildPrompt, nonEmptyParts } from './prompt.ts'
@@ -71,10 +73,17 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
   const maxOutput = options.maxOutput ?? known?.maxOutput ?? Number.POSITIVE_INFINITY
   const cacheEnds = createCacheEnds()
 
-  async function buildCall(request: ModelRequest, parts: readonly Part[], cacheEndKey: string): Promise<LanguageModelV4CallOptions> {
+  const refused = createRefusedBlobs()
+
+  async function buildCall(
+    request: ModelRequest,
+    parts: readonly Part[],
+    omitted: ReadonlyMap<number, Omission>,
+    cacheEndKey: string,
+  ): Promise<LanguageModelV4CallOptions> {
     const marks = selectMarks(parts, markRules, cacheEnds.get(cacheEndKey))
     return {
-      prompt: await buildPrompt(request.system, parts, { rules, marks, mark, read: request.read }),
+      prompt: await buildPrompt(request.system, parts, { omitted, marks, mark, read: request.read }),
       maxOutputTokens: Math.min(request.maxTokens, maxOutput),
       temperature: request.temperature,
       ...(request.tools && request.tools.length > 0 && { tools: request.tools.map(functionTool) }),
@@ -92,21 +101,64 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
       const parts = nonEmptyParts(request.parts)
       const cacheEndKey = `${request.role} ${request.cacheKey}`
       const model = await source.open()
-      const call = await buildCall(request, parts, cacheEndKey)
-      for await (const event of streamCall(model, call, {
-        name,
-        provider,
-        modelId,
-        secrets,
-        longWritesPath: rules.longWritesPath,
-        offersTools: call.tools !== undefined,
-        signal,
-        idleMs: options.stallMs ?? defaultIdleMs,
-        startTimer: options.startTimer ?? startSystemTimer,
-      })) {
-        if (event.type === 'finish') cacheEnds.set(cacheEndKey, lastMarkedPart(parts))
-        yield event
+
+      async function* send(omitted: ReadonlyMap<number, Omission>): AsyncGenerator<ModelEvent> {
+        const call = await buildCall(request, parts, omitted, cacheEndKey)
+        for await (const event of streamCall(model, call, {
+          name,
+          provider,
+          modelId,
+          secrets,
+          longWritesPath: rules.longWritesPath,
+          offersTools: call.tools !== undefined,
+          signal,
+          idleMs: options.stallMs ?? defaultIdleMs,
+          startTimer: options.startTimer ?? startSystemTimer,
+        })) {
+          if (event.type === 'finish') cacheEnds.set(cacheEndKey, lastMarkedPart(parts))
+          yield event
+        }
       }
+
+      const omitted = omittedParts(parts, rules, refused.hashes)
+      const sent = sentHashes(parts, omitted)
+      for await (const event of send(omitted)) {
+        if (event.type !== 'error' || sent.length === 0 || !isRejection(event.error)) {
+          yield event
+          continue
+        }
+        // One of the images may be the reason. Without an answer to the request without images, the first error is reported.
+        const withoutBinaries = omittedParts(parts, rules, new Set([...refused.hashes, ...sent]))
+        const answer = await firstEvent(send(withoutBinaries))
+        if (answer.first.type === 'error') return yield event
+        refused.add(sent)
+        yield answer.first
+        yield* answer.rest
+        return
+      }
+    },
+  }
+}
+
+/** Whether the provider rejected a request for a reason that its images or documents may have. */
+const isRejection = ({ kind, stage }: ServiceError): boolean => kind === 'invalid_request' && stage === 'before_output'
+
+/** The first event of a stream, and the stream after it. A stream of a call has at least one event. */
+async function firstEvent(
+  events: AsyncGenerator<ModelEvent>,
+): Promise<{ readonly first: ModelEvent; readonly rest: AsyncGenerator<ModelEvent> }> {
+  const { value } = await events.next()
+  return { first: value as ModelEvent, rest: events }
+}
+
+/** The images and documents that the provider has refused. Only the latest 1,000 are kept. */
+function createRefusedBlobs(limit = 1_000) {
+  const hashes = new Set<string>()
+  return {
+    hashes: hashes as ReadonlySet<string>,
+    add(added: readonly string[]): void {
+      for (const hash of added) hashes.add(hash)
+      for (const oldest of hashes) if (hashes.size > limit) hashes.delete(oldest)
     },
   }
 }
@@ -118,7 +170,7 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
 const functionTool = ({ name, description, schema }: RequestTool): LanguageModelV4FunctionTool => ({
   type: 'function',
   name,
-  description,
+  description: description.toWellFormed(),
   inputSchema: schema,
 })
 

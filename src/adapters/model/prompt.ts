@@ -1,11 +1,12 @@
 import type { LanguageModelV3Prompt, LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart } from '@ai-sdk/provider'
-import type { BinaryPart, Part } from '../../core/render/types.ts'
+import type { Part } from '../../core/render/types.ts'
 import type { ModelRequest } from '../../ports/model.ts'
+import { type Omission, placeholderText } from './binary-limits.ts'
 import type { MarkOptions } from './cache-marks.ts'
-import type { ProviderRules } from './provider-rules.ts'
 
 interface PromptOptions {
-  readonly rules: Pick<ProviderRules, 'images' | 'documents'>
+  /** The images and documents that are not sent, by index. */
+  readonly omitted: ReadonlyMap<number, Omission>
   /** The indices of the parts that get a cache mark. */
   readonly marks: ReadonlySet<number>
   readonly mark: MarkOptions
@@ -16,7 +17,7 @@ interface PromptOptions {
 export async function buildPrompt(system: string, parts: readonly Part[], options: PromptOptions): Promise<LanguageModelV4Prompt> {
   const content = await Promise.all(
     parts.map(async (part, index) => {
-      const built = await buildPart(part, options)
+      const built = await buildPart(part, options.omitted.get(index), options.read)
       return options.mark && options.marks.has(index) ? { ...built, providerOptions: options.mark } : built
     }),
   )
@@ -25,10 +26,13 @@ export async function buildPrompt(system: string, parts: readonly Part[], option
   return [{ role: 'system', content: system.toWellFormed(), ...(options.mark && { providerOptions: options.mark }) }, user]
 }
 
-async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
+async function buildPart(
+  part: Part,
+  omission: Omission | undefined,
+  read: PromptOptions['read'],
+): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
   if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() } // providers reject half a surrogate pair
-  const accepted = part.type === 'image' ? rules.images : rules.documents
-  if (!accepted.includes(part.media_type)) return { type: 'text', text: placeholderText(part) }
+  if (omission) return { type: 'text', text: placeholderText(part, omission) }
   const data = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64')
   return {
     type: 'file',
@@ -36,12 +40,6 @@ async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<La
     data: { type: 'data', data },
     ...(part.type === 'document' && { filename: 'document.pdf' }), // always the same name, because another name would be a cache miss
   }
-}
-
-/** The text in place of an image or document that the model does not accept. It tells what the model can do instead. */
-function placeholderText({ type, media_type, blob }: BinaryPart): string {
-  const instead = type === 'document' ? 'react.read of its path gives its text, where it has any' : 'say so if the user asks about it'
-  return `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; ${instead}.]\n\n`
 }
 
 /** The parts without empty texts, which some providers reject. If a removed part has a mark, the part before it gets the mark. */

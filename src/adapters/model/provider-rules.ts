@@ -1,6 +1,7 @@
 import type { ProviderCacheRules, RulesOf } from '../../core/cache/rules.ts'
 import { isVersionOf } from '../../core/cost/price.ts'
 import type { Dialect } from '../../core/model-event.ts'
+import type { BinaryLimits } from './binary-limits.ts'
 
 /**
  * Data about a provider: how its models cache prompts, which media types they accept, and the context sizes of known models. Other data is
@@ -14,6 +15,8 @@ export interface ProviderRules {
   readonly images: readonly string[]
   /** The media types of documents that the models accept. A document of another type is replaced by a line of text. */
   readonly documents: readonly string[]
+  /** How many images and documents one request may have, and how large they may be. Others are replaced by a line of text. */
+  readonly binaries: BinaryLimits
   /** The path in the provider's raw usage to the number of tokens that were cached for an hour. */
   readonly longWritesPath?: readonly string[]
   /**
@@ -68,12 +71,16 @@ const million = 1_000_000
 const mebibyte = 1_048_576
 const automaticCache: MarkRules = { models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }
 
+const megabyte = 1_000_000
+
 const anthropic: ProviderRules = {
   optionsName: 'anthropic',
   dialect: 'channels',
   marks: [{ models: /^/, form: 'cache-control', maxMarks: 4, ttlSeconds: [300, 3_600], minimumTokens: 1_024, lookBack: 20 }],
   images: imageTypes,
   documents: pdfTypes,
+  // 5 MiB in base64, and 32 MB for the whole request
+  binaries: { bytes: 3_900_000, totalBytes: 20 * megabyte, count: 100, pixels: 8_000, many: { count: 20, pixels: 2_000 }, pages: 600 },
   longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
   // with this option the provider sends events while the model thinks, so that the idle timeout does not end the call
   callOptions: { includePings: true },
@@ -113,6 +120,7 @@ const openai: ProviderRules = {
   ],
   images: imageTypes,
   documents: pdfTypes,
+  binaries: { bytes: 20 * megabyte, totalBytes: 35 * megabyte, count: 500, pixels: 16_000, pages: 1_000 },
   callOptions: { store: false }, // OpenAI then stores no copy of the conversation
   window: 128_000,
   models: [
@@ -138,6 +146,8 @@ const google: ProviderRules = {
   marks: [{ models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 4_096, lookBack: 0 }],
   images: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
   documents: pdfTypes,
+  // 20 MB for the whole request in base64
+  binaries: { bytes: 14 * megabyte, totalBytes: 14 * megabyte, count: 900, pixels: 16_000, pages: 1_000 },
   window: mebibyte,
   models: [
     { id: 'gemini-4-argon', window: mebibyte, maxOutput: 65_536 },
@@ -159,6 +169,7 @@ const compatible: ProviderRules = {
   marks: [automaticCache],
   images: [],
   documents: [],
+  binaries: { bytes: 10 * megabyte, totalBytes: 20 * megabyte, count: 50, pixels: 8_000, pages: 100 },
   window: 32_768,
   models: [],
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { parseJson } from '../../core/json.ts'
 import { type CacheSimulator, createCacheSimulator } from '../cache-simulator.ts'
+import { requestRules } from '../request-rules/index.ts'
 import { anthropicFormat } from './anthropic.ts'
 import { compatibleFormat } from './compatible.ts'
 import { googleFormat } from './google.ts'
@@ -83,6 +84,9 @@ export async function startFakeProvider(
     const marks = parsed.parts.filter(({ cache }) => cache).length + (parsed.cache !== 'prefix' && parsed.system !== '' ? 1 : 0)
     if (marks > maxMarks)
       return sendError(response, { status: 400, body: { error: { type: 'invalid_request_error', message: tooManyMarks(marks) } } })
+    const problems = requestRules[name](captured.body)
+    if (problems.length > 0)
+      return sendError(response, { status: 400, body: { error: { type: 'invalid_request_error', message: problems.join('; ') } } })
     const scripted = script[next++] ?? { error: 'server_error' as const }
     const result = typeof scripted === 'function' ? scripted(captured) : scripted
     const reply = typeof result === 'string' ? { text: result } : result

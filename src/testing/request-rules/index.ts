@@ -1,0 +1,15 @@
+import { anthropicProblems } from './anthropic.ts'
+import { googleProblems } from './google.ts'
+import { chatProblems, responsesProblems } from './openai.ts'
+
+/**
+ * The written rules of each provider for the body of a request. The fake providers refuse a request that breaks a rule, as the real ones
+ * do. Daybook sends no assistant message, no tool call and no thinking back to a provider. So most of these rules can not be broken, and the
+ * checks are there to notice if that ever changes.
+ */
+export const requestRules = {
+  anthropic: anthropicProblems,
+  openai: responsesProblems,
+  google: googleProblems,
+  compatible: chatProblems,
+} as const
