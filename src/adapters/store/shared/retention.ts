@@ -75,3 +75,14 @@ function removableTurns(entries: readonly TimedEntry[], limits: RemovalLimits): 
 const isVersion = ({ type }: Pick<Block, 'type'>) => type === 'react.workspace.publish'
 
 const isOld = ({ seq, ts }: TimedEntry, { before, frameSeq }: RemovalLimits) => seq < frameSeq && ts < before
+
+/**
+ * A copy of the change with only the fields that retention reads. It leaves out texts, so that the texts of a long journal are never all in
+ * memory.
+ */
+export function outlineOf(change: Change): Change {
+  const blocks = blocksOfChange(change).map(({ id, turn_id, type }) => ({ id, turn_id, type }))
+  const { type } = change
+  const turnId = 'turn_id' in change ? change.turn_id : null
+  return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change
+}

@@ -1,22 +1,21 @@
 import { setImmediate as pause } from 'node:timers/promises'
-import type { Block } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
-import { applyChange } from '../../../core/timeline/apply.ts'
 import type { Change } from '../../../core/timeline/change.ts'
-import { type Frame, frameOf } from '../../../core/timeline/frame.ts'
-import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
+import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Entry, TakenOffer } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
+import { type ConversationRow, claimedRow, infoOf, withInfo } from '../shared/conversation-row.ts'
 import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validate.ts'
+import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/prepare.ts'
 import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
-import { type ConversationRow, type Conversations, claimedRow, infoOf, withInfo } from './conversations.ts'
+import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
+import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
 import { INDEX_BATCH, type Indexer } from './index-entries.ts'
 import type { Offers } from './offers.ts'
-import { ensureBlobs, type PreparedAppend, prepareAppend } from './prepare.ts'
 import type { Reader } from './read.ts'
 import type { JournalWriter } from './rows.ts'
 
@@ -150,27 +149,4 @@ export function createAppender(parts: AppenderParts) {
   }
 
   return { append, importBundle }
-}
-
-/**
- * Data for an append that contains a compaction or an import, read before the transaction. It is outdated if the last entry of the
- * conversation no longer has the number `lastSeq`.
- */
-interface FrameContext {
-  readonly lastSeq: number
-  readonly frame: PlacedFrame
-  /** The blocks that an import repeats, by id, as they were first appended. */
-  readonly knownBlocks: ReadonlyMap<string, Block>
-}
-
-/** A frame, and the index of the change in the append after which the frame was taken. */
-interface PlacedFrame {
-  readonly index: number
-  readonly value: Frame
-}
-
-/** The frame after the last compaction or import in `changes`. `timeline` is the timeline before `changes`. */
-function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame {
-  const index = changes.findLastIndex(startsFrame)
-  return { index, value: frameOf(changes.slice(0, index + 1).reduce(applyChange, timeline)) }
 }

@@ -1,46 +1,8 @@
-import type { Wait } from '../../../core/timeline/change.ts'
 import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
-import { beingDeleted, checkConversationName, type InfoFields } from '../shared/conversation-info.ts'
-import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import { checkConversationName } from '../shared/conversation-info.ts'
+import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
+import { checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database } from './database.ts'
-
-/** A row of the table `conversations`. */
-export interface ConversationRow {
-  readonly key: number
-  readonly id: string
-  readonly title: string | null
-  readonly started_at: string | null
-  readonly last_activity_at: string
-  readonly open_turn: string | null
-  /** The event ids of waiting followups as a JSON list; null when none waits. */
-  readonly waiting: string | null
-  /** How many offers were not taken; null when there are none. Only the functions of `offers.ts` write it. */
-  readonly offers: number | null
-  /** What the open turn waits for, as a JSON list; null when it waits for nothing. */
-  readonly waits: string | null
-  /** From when on a turn that waits has work. */
-  readonly due_at: string | null
-  readonly last_seq: number
-  /** The `seq` of the last entry that the index contains. Later entries are not indexed yet. */
-  readonly indexed_seq: number
-  /** The lowest block number that was never used. Smaller numbers must not be used again. */
-  readonly next_block: number
-  readonly epoch: number
-  readonly owner_id: string | null
-  readonly owner_host: string | null
-  readonly owner_pid: number | null
-  readonly owner_started_at: string | null
-  readonly owner_boot_id: string | null
-  readonly owner_pid_ns: string | null
-  /**
-   * The `epoch` at which `owner_started_at`, `owner_boot_id` and `owner_pid_ns` were written. If it differs from `epoch`, an older version
-   * of Daybook took the claim. That version does not write these three columns.
-   */
-  readonly owner_epoch: number | null
-  readonly lease_expires_at: string | null
-  /** When the deletion of the conversation began. Only the functions that delete conversations see rows in which it is set. */
-  readonly deleted_at: string | null
-}
 
 /** The table of conversations: leases, and the info that a list shows. Call the functions that modify it inside `database.write`. */
 export function createConversations(database: Database) {
@@ -144,58 +106,3 @@ export function createConversations(database: Database) {
 }
 
 export type Conversations = ReturnType<typeof createConversations>
-
-function checkNotDeleting(conversationId: string, row: ConversationRow | undefined, now: string): void {
-  if (row && row.deleted_at !== null) throw beingDeleted(conversationId, row.lease_expires_at ?? now)
-}
-
-/**
- * Returns the row if no later claim exists. Otherwise throws `conversation.superseded`, or `conversation.missing` if `row` is undefined.
- */
-export function claimedRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
-  checkClaim(claim, row && leaseOf(row))
-  return row as ConversationRow // `checkClaim` throws if `row` is undefined
-}
-
-export function leaseOf(row: ConversationRow): Lease {
-  const { owner_id: id, owner_host: host, owner_pid: pid } = row
-  const owner = id === null || host === null || pid === null ? null : { id, host, pid, ...processOf(row) }
-  return { epoch: row.epoch, owner, expiresAt: row.lease_expires_at }
-}
-
-/**
- * The data that identifies the process of the owner. Empty when an older version of Daybook took the claim. That version does not write
- * these columns, so they still have the values of an earlier owner.
- */
-function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'> {
-  const { owner_started_at: startedAt, owner_boot_id: bootId, owner_pid_ns: pidNs } = row
-  if (row.owner_epoch !== row.epoch) return {}
-  return { ...(startedAt !== null && { startedAt }), ...(bootId !== null && { bootId }), ...(pidNs !== null && { pidNs }) }
-}
-
-export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRow => ({
-  ...row,
-  title: info.title,
-  started_at: info.startedAt,
-  last_activity_at: info.lastActivityAt ?? '',
-  open_turn: info.openTurn,
-  waiting: info.waiting.length === 0 ? null : JSON.stringify(info.waiting),
-  waits: info.waits.length === 0 ? null : JSON.stringify(info.waits),
-  due_at: info.dueAt,
-  last_seq: info.lastSeq,
-})
-
-export function infoOf(row: ConversationRow): ConversationInfo {
-  return {
-    conversationId: row.id,
-    title: row.title,
-    startedAt: row.started_at,
-    lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
-    lastSeq: row.last_seq,
-    openTurn: row.open_turn,
-    waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes this column
-    offers: row.offers ?? 0,
-    waits: row.waits === null ? [] : (JSON.parse(row.waits) as readonly Wait[]),
-    dueAt: row.due_at,
-  }
-}

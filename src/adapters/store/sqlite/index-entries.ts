@@ -1,8 +1,9 @@
 import { blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { turnsLoggedBy } from '../shared/bundles.ts'
+import { parseRow, type StoredRow } from '../shared/rows.ts'
 import type { Database } from './database.ts'
-import { ENTRIES_AFTER, parseRow, SEQ, type StoredRow } from './rows.ts'
+import { ENTRIES_AFTER, SEQ } from './rows.ts'
 
 /**
  * How many entries are indexed together. Indexing entries one by one would write one or two database pages for every path and call.

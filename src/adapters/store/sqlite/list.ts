@@ -2,7 +2,7 @@ import { setImmediate as nextTask } from 'node:timers/promises'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 import { foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
-import { type ConversationRow, infoOf } from './conversations.ts'
+import { type ConversationRow, infoOf } from '../shared/conversation-row.ts'
 import type { Database, Statement } from './database.ts'
 
 /** How many titles a search compares before other work of the process may run. */

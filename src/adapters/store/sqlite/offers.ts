@@ -2,10 +2,10 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import { type ConversationStore, OFFERS_PER_READ, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
 import { conversationMissing } from '../shared/conversation-info.ts'
 import { offeredChange, offeredEvent } from '../shared/offers.ts'
+import { ensureBlobs, prepareAppend } from '../shared/prepare.ts'
+import type { RowReader } from '../shared/rows.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
-import { ensureBlobs, prepareAppend } from './prepare.ts'
-import type { RowReader } from './rows.ts'
 
 interface OfferParts {
   readonly database: Database

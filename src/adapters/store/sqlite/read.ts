@@ -1,14 +1,14 @@
 import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
-import { applyMerge, emptyPool, markUsed, removeSource, type SourcePool } from '../../../core/sources/pool.ts'
-import type { SourceRow } from '../../../core/sources/source.ts'
 import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { type Frame, timelineFromFrame } from '../../../core/timeline/frame.ts'
+import { timelineFromFrame } from '../../../core/timeline/frame.ts'
 import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { Entry, Saved } from '../../../ports/store.ts'
+import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
+import { blockLookup, blocksById, changesOf, isFirstVersion, parseFrame, poolAfter } from '../shared/visible.ts'
 import type { Database, Statement } from './database.ts'
-import { damagedRow, ENTRIES_AFTER, isMissingBlob, type RowReader, SEQ, type StoredRow, type TypedRow } from './rows.ts'
+import { ENTRIES_AFTER, SEQ } from './rows.ts'
 
 /** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
 const PAGE_SIZE = 32
@@ -176,54 +176,3 @@ export type Reader = ReturnType<typeof createReader>
 
 /** The LIMIT that means "no limit" in SQLite. */
 const ALL = -1
-
-const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
-
-/** Each block in these entries by its id, as it was first appended. A later import may repeat a block. */
-function blocksById(entries: readonly Entry[]): ReadonlyMap<string, Block> {
-  const blocks = changesOf(entries).flatMap(blocksOfChange)
-  return new Map(blocks.toReversed().map((block) => [block.id, block]))
-}
-
-/** Whether no earlier entry contains the block. For an import, `entered` contains the numbers of the blocks that no earlier entry has. */
-const isFirstVersion = (block: Block, entered: ReadonlySet<number | undefined> | undefined) =>
-  entered === undefined || entered.has(blockNumber(block.id))
-
-function blockLookup(conversationId: string, frameSeq: number, entries: readonly Entry[]): (id: string) => Block {
-  const blocks = blocksById(entries)
-  return (id) => {
-    const block = blocks.get(id)
-    if (!block) throw damagedRow(conversationId, frameSeq, new Error(`its frame shows block ${id}, which is nowhere in the journal`))
-    return block
-  }
-}
-
-function parseFrame(conversationId: string, stored: StoredRow): Frame {
-  try {
-    return JSON.parse(stored.body) as Frame // `putFrame` wrote this text from a Frame
-  } catch (error) {
-    throw damagedRow(conversationId, stored.seq, error)
-  }
-}
-
-/**
- * The pool of sources after these changes. Several merges in a row are applied as one, because each applied merge copies the whole pool.
- */
-function poolAfter(changes: readonly Change[]): SourcePool {
-  let pool = emptyPool
-  let rows: SourceRow[] = []
-  let nextSid = 1
-  const applyMerges = () => {
-    pool = applyMerge(pool, { rows, next_sid: nextSid })
-    rows = []
-    return pool
-  }
-  for (const change of changes) {
-    if (change.type === 'sources.merged') {
-      for (const row of change.rows) rows.push(row)
-      nextSid = Math.max(nextSid, change.next_sid)
-    } else if (change.type === 'sources.used') pool = markUsed(applyMerges(), change.sids)
-    else if (change.type === 'source.removed') pool = removeSource(applyMerges(), change.sid)
-  }
-  return applyMerges()
-}

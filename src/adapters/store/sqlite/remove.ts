@@ -1,17 +1,19 @@
 import type { BlobRef } from '../../../core/block/index.ts'
-import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/store.ts'
 import { isUnfinished } from '../shared/conversation-info.ts'
+import { type ConversationRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'
 import { isHeld } from '../shared/lease.ts'
-import { removableEntries, type TimedEntry } from '../shared/retention.ts'
-import { type ConversationRow, type Conversations, infoOf, leaseOf } from './conversations.ts'
+import { outlineOf, removableEntries, type TimedEntry } from '../shared/retention.ts'
+import { parseRow, type StoredRow } from '../shared/rows.ts'
+import type { Conversations } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Deleter } from './delete.ts'
 import type { Offers } from './offers.ts'
 import { translateSqliteError, withReadOnly } from './open.ts'
-import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.ts'
+import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from './rows.ts'
 
 /**
  * Removes old entries and unused blobs, in two transactions. The first transaction deletes rows and records the blobs whose last reference
@@ -130,17 +132,6 @@ export function createRemover(database: Database, conversations: Conversations, 
       return { conversations: deleted.length, entries, blobs: removedBlobs }
     },
   }
-}
-
-/**
- * A copy of the change with only the fields that retention reads. It leaves out texts, so that the texts of a long journal are never all in
- * memory.
- */
-function outlineOf(change: Change): Change {
-  const blocks = blocksOfChange(change).map(({ id, turn_id, type }) => ({ id, turn_id, type }))
-  const { type } = change
-  const turnId = 'turn_id' in change ? change.turn_id : null
-  return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change
 }
 
 /*

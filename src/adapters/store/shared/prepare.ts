@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import { encodeRow } from '../shared/large-text.ts'
-import { hasInlineBytes, referencedBlobs, storeInlineBytes } from '../shared/validate.ts'
+import { encodeRow } from './large-text.ts'
+import { hasInlineBytes, referencedBlobs, storeInlineBytes } from './validate.ts'
 
 /** The changes of an append, their rows, and the blobs that must exist when the rows are written. */
 export interface PreparedAppend {

@@ -1,0 +1,132 @@
+import { errorMessage, Failure } from '../../../core/failure.ts'
+import { isObject } from '../../../core/json.ts'
+import { parseChange } from '../../../core/timeline/parse-change.ts'
+import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Entry } from '../../../ports/store.ts'
+import { decodeRow, largeTextsOf, mayHoldMarkers } from './large-text.ts'
+
+/** The types of changes that modify the pool of sources. A frame does not contain the pool, so loading reads all of these entries. */
+export const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
+
+export interface StoredRow {
+  readonly seq: number
+  readonly body: string
+}
+
+export interface TypedRow extends StoredRow {
+  readonly type: string
+}
+
+/** How many blobs one `readRows` fetches at the same time. */
+const PARALLEL_FETCHES = 16
+
+/**
+ * Parses rows into entries and fetches their large texts. A row that can not be parsed throws `store.damaged` with the `seq` of the row.
+ */
+export function createRowReader(blobs: BlobStore) {
+  async function readRows(conversationId: string, rows: readonly StoredRow[]): Promise<readonly Entry[]> {
+    const parsed = rows.map((row) => parseWithLargeTexts(conversationId, row))
+    const texts = await fetchTexts(conversationId, parsed)
+    return parsed.map(({ seq, value, hashes }) =>
+      orDamagedRow(conversationId, seq, () => ({
+        seq,
+        // `texts` has every hash that `decodeRow` asks for, because `fetchTexts` has fetched all `hashes`
+        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value),
+      })),
+    )
+  }
+
+  async function fetchTexts(conversationId: string, rows: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>> {
+    const wanted = new Map(rows.flatMap(({ seq, hashes }) => (hashes ?? []).map((sha256) => [sha256, seq] as const)))
+    const texts = new Map<string, string>()
+    const queue = [...wanted]
+    const fetchNext = async (): Promise<void> => {
+      for (let next = queue.pop(); next; next = queue.pop()) {
+        const [sha256, seq] = next
+        texts.set(sha256, await fetchText(conversationId, seq, sha256))
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(PARALLEL_FETCHES, queue.length) }, fetchNext))
+    return texts
+  }
+
+  /** The texts that are being fetched now, by hash. If several callers need the same text at the same time, its blob is read once. */
+  const fetching = new Map<string, Promise<string>>()
+
+  function fetchOnce(sha256: string): Promise<string> {
+    const running = fetching.get(sha256)
+    if (running) return running
+    const started = blobs
+      .get(sha256)
+      .then((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+      .finally(() => fetching.delete(sha256))
+    fetching.set(sha256, started)
+    return started
+  }
+
+  async function fetchText(conversationId: string, seq: number, sha256: string): Promise<string> {
+    try {
+      return await fetchOnce(sha256)
+    } catch (error) {
+      throw damagedRow(conversationId, seq, error)
+    }
+  }
+
+  return {
+    readRows,
+    /** Does the same as `readRows`, but does not fetch the raw texts of model responses. A timeline does not contain them. */
+    readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
+      readRows(
+        conversationId,
+        rows.map((row) => (row.type === 'response.received' && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row)),
+      ),
+  }
+}
+
+export type RowReader = ReturnType<typeof createRowReader>
+
+interface ParsedRow {
+  readonly seq: number
+  readonly value: unknown
+  /** The hashes of the row's large texts. Undefined if the row needs no decoding. */
+  readonly hashes?: readonly string[]
+}
+
+function parseWithLargeTexts(conversationId: string, row: StoredRow): ParsedRow {
+  const value = parseRow(conversationId, row)
+  const { seq, body } = row
+  return mayHoldMarkers(body) ? { seq, value, hashes: orDamagedRow(conversationId, seq, () => largeTextsOf(value)) } : { seq, value }
+}
+
+/** The JSON of a row, with references in place of large texts. */
+export const parseRow = (conversationId: string, { seq, body }: StoredRow): unknown =>
+  orDamagedRow(conversationId, seq, () => JSON.parse(body) as unknown)
+
+function withoutRaw(conversationId: string, row: StoredRow): StoredRow {
+  const value = parseRow(conversationId, row)
+  return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
+}
+
+function orDamagedRow<T>(conversationId: string, seq: number, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw damagedRow(conversationId, seq, error)
+  }
+}
+
+export function damagedRow(conversationId: string, seq: number, cause: unknown): Failure {
+  const reason = errorMessage(cause)
+  return new Failure(
+    'store.damaged',
+    `entry ${seq} of conversation ${conversationId} can not be read (${reason}): nothing was changed; restore a copy`,
+    {
+      cause,
+      details: { conversationId, seq },
+    },
+  )
+}
+
+/** Whether reading a row failed because a blob is missing. Another process may have deleted the conversation meanwhile. */
+export const isMissingBlob = (error: unknown): boolean =>
+  error instanceof Failure && error.cause instanceof Failure && error.cause.code === 'blob.missing'
