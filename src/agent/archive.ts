@@ -1,5 +1,6 @@
 import type { PromptView } from '../core/api/report.ts'
 import type { Block } from '../core/block/index.ts'
+import { createEffectsReader, type Effect } from '../core/effects/effects.ts'
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
@@ -32,6 +33,7 @@ import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
+import { isReadOnlyTool } from './tools.ts'
 
 export type { ConversationInfo }
 
@@ -73,6 +75,8 @@ export interface Archive {
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
   /** A report about the costs of the conversation, and about its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>
+  /** The calls of tools that are not read-only, in order: what was done, what failed, what is unknown, and what waits. */
+  effects(key: string): Promise<readonly Effect[]>
   /** Finds a hosted file. Undefined when there is no such file, or when the file does not belong to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
@@ -219,6 +223,13 @@ export function createArchive(parts: ArchiveParts): Archive {
     async usage(key) {
       await head(key)
       return readUsageReport(store, key, bookkeeping, agentParts().tokens ?? roughTokens)
+    },
+    async effects(key) {
+      await head(key)
+      const { tools = [] } = agentParts()
+      const reader = createEffectsReader((toolId) => isReadOnlyTool(toolId, tools))
+      for await (const { change } of store.readJournal(key, { after: 0 })) reader.add(change)
+      return reader.effects()
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)

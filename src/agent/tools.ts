@@ -140,3 +140,13 @@ export function allTools(where: string, builtIn: readonly Tool[], own: readonly 
 }
 
 const readTokenLimit = (contextTokens: number) => Math.min(12_000, Math.max(800, Math.floor(contextTokens * 0.15)))
+
+/** The tools of Daybook that change nothing but the timeline. */
+const readingTools: ReadonlySet<string> = new Set([
+  ...['react.read', 'react.memsearch', 'react.search_files', 'react.search_knowledge', 'react.hide', 'react.plan'],
+  ...['web_tools.web_search', 'web_tools.web_fetch'],
+])
+
+/** Whether a tool changes nothing but the timeline. `own` are the tools of the application. A tool that is not known may change anything. */
+export const isReadOnlyTool = (toolId: string, own: readonly Tool[]): boolean =>
+  own.find(({ id }) => id === toolId)?.readOnly ?? readingTools.has(aliases.get(toolId) ?? toolId)

@@ -4,7 +4,7 @@ import { turnResultView } from '../agent/stored-result.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
 import type { ConversationList, ConversationSummary, FileSummary } from '../core/api/conversation.ts'
-import type { PromptView } from '../core/api/report.ts'
+import { type EffectsView, effectsView, type PromptView } from '../core/api/report.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import { Failure } from '../core/failure.ts'
 import { localScope } from '../core/scope.ts'
@@ -31,6 +31,8 @@ export interface ConversationClient {
   turnResult(id: string, turnId: string): Promise<TurnResultView>
   /** The prompt of one round, as the model read it. */
   prompt(id: string, turnId: string, iteration: number): Promise<PromptView>
+  /** The calls of tools that may have changed something. */
+  effects(id: string): Promise<EffectsView>
   /** The files that users attached, and the files that the agent made for users. */
   files(id: string): Promise<readonly FileSummary[]>
   readFile(file: FileSummary): Promise<Uint8Array>
@@ -57,6 +59,7 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
     turnLog: (id, turnId) => archive.turnLog(id, turnId),
     turnResult: async (id, turnId) => turnResultView(await archive.turnResult(id, turnId)),
     prompt: (id, turnId, iteration) => archive.prompt(id, turnId, iteration),
+    effects: async (id) => effectsView(await archive.effects(id)),
     files: async (id) => fileSummaries((await archive.timeline(id)).blocks),
     async readFile({ rn, filename }) {
       const file = await archive.file(rn, localScope)
@@ -86,6 +89,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
     turnLog: (id, turnId) => client.turnLog(id, turnId),
     turnResult: (id, turnId) => client.turnResult(id, turnId),
     prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),
+    effects: (id) => client.effects(id),
     files: async (id) => (await client.files(id)).files,
     readFile: async ({ rn }) => new Uint8Array(await (await client.resource(rn)).arrayBuffer()),
     close: async () => {},

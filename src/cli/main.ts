@@ -9,6 +9,7 @@ import { configCommand } from './commands/config.ts'
 import { costCommand } from './commands/cost.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { effectsCommand } from './commands/effects.ts'
 import { exportCommand } from './commands/export.ts'
 import { filesCommand } from './commands/files.ts'
 import { forkCommand } from './commands/fork.ts'
@@ -81,6 +82,7 @@ export async function main(
     showCommand(context),
     cacheCommand(context),
     costCommand(context),
+    effectsCommand(context),
     replayCommand(context, exit),
     cachelintCommand(context, exit),
     configCommand(context),

@@ -7,7 +7,7 @@ import type {
   ForkRequest,
   NewConversation,
 } from '../core/api/conversation.ts'
-import type { CostView, PromptView } from '../core/api/report.ts'
+import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnOptionsBody, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { TurnEvent } from '../core/event.ts'
@@ -152,6 +152,8 @@ export function createClient(options: ClientOptions) {
       read<PromptView>(pathOf(conversationId, `/rounds/${encodeURIComponent(turnId)}/${iteration}/prompt`)),
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
+    /** The calls of tools that may have changed something, and what became of them. For operators. */
+    effects: (conversationId: string) => read<EffectsView>(pathOf(conversationId, '/effects')),
     /** Downloads a file by its resource name. */
     resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),

@@ -48,6 +48,7 @@ export { type CallCost, type CostReport, costReport, type Sum } from './cost/cos
 export type { Charge, ChargeOf, Price, PriceOf } from './cost/price.ts'
 export type { Share } from './cost/shares.ts'
 export type { Parameter, ParameterType } from './decision/signature.ts'
+export { createEffectsReader, type Effect, type EffectStatus, type EffectsReader } from './effects/effects.ts'
 export { roughTokens, type TokenCounter } from './estimate/tokens.ts'
 export type { EntryEvent, LaneEvent, StatusEvent, TurnEvent, TurnStatus } from './event.ts'
 export type { ExpirySettings } from './expiry/expiry.ts'

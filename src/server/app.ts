@@ -10,10 +10,10 @@ import { createOverloadGuard } from './limits/overload.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
-import { costRoutes } from './routes/cost.ts'
 import { eventRoutes } from './routes/events.ts'
 import { pageRoutes } from './routes/page.ts'
 import { recordRoutes } from './routes/records.ts'
+import { reportRoutes } from './routes/reports.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
 import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
@@ -112,7 +112,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     conversationRoutes(parts),
     turnRoutes(parts, turns),
     recordRoutes(parts),
-    costRoutes(parts),
+    reportRoutes(parts),
     resourceRoutes(parts, downloads),
     eventRoutes(parts, streams),
     submitAndStreamRoutes(parts, streams, turns),

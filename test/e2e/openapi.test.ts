@@ -58,7 +58,7 @@ it('a client uses every route of the document, and no other', async () => {
   await client.feedback('c1', '', { turnId, reaction: 'ok' })
   await client.stop('c1')
   await Promise.all([client.timeline('c1'), client.turnLog('c1', turnId), client.turnResult('c1', turnId), client.sources('c1')])
-  await Promise.all([client.prompt('c1', turnId, 0), client.cost('c1')])
+  await Promise.all([client.prompt('c1', turnId, 0), client.cost('c1'), client.effects('c1')])
   await client.conversations.change('c1', { title: 'Renamed' })
   await client.conversations.fork('c1', { id: 'c2' })
   await client.conversations.import(await client.conversations.export('c1'), 'c3')

@@ -124,6 +124,7 @@ async function viewCells({ fetchAs, client }: Running): Promise<Cells> {
     'result of a turn': () => [`/conversations/c1/turns/${turn}/result`],
     prompt: () => [`/conversations/c1/rounds/${turn}/6/prompt`],
     'cost and cache': () => ['/conversations/c1/ledger'],
+    effects: () => ['/conversations/c1/effects'],
     export: () => ['/conversations/c1/export'],
     import: (role) => [`/conversations/import?as=copy-${role}`, { method: 'POST', headers: json, body: bundle }],
     fork: (role) => ['/conversations/c1/fork', { method: 'POST', headers: json, body: JSON.stringify({ id: `fork-${role}` }) }],
@@ -181,6 +182,7 @@ describe('what users and operators receive of a turn with internal content', () 
       result of a turn                public              public
       prompt                          403                 public + internal
       cost and cache                  403                 nothing
+      effects                         403                 nothing
       export                          403                 public + thinking + internal
       import                          403                 nothing
       fork                            nothing             nothing
@@ -254,6 +256,7 @@ describe('what users and operators receive of a turn with internal content', () 
       result of a turn                public              public
       prompt                          403                 public + internal
       cost and cache                  403                 nothing
+      effects                         403                 nothing
       export                          403                 public + thinking + internal
       import                          403                 nothing
       fork                            nothing             nothing

@@ -159,3 +159,14 @@ it('prints one line for an agent module that is missing or can not be loaded', a
     expect(await daybook('replay', 'c', '--agent', join(folder, name))).toMatchObject(expected)
   }
 })
+
+it('effects lists the calls of tools that may have changed something', async () => {
+  await record()
+  const { exitCode, text } = await daybook('effects', 'c')
+  expect(exitCode).toBe(0)
+  expect(text).toMatch(/done +weather\.today +[0-9a-f]{12}/)
+  expect(text).toMatch(/\n2 calls$/)
+  const { output } = await line.run('effects', 'c', '--json')
+  expect(JSON.parse(output).effects).toMatchObject([{ tool_id: 'weather.today', status: 'done' }, { tool_id: 'weather.today' }])
+  expect(await daybook('effects', 'none')).toMatchObject({ exitCode: 1 })
+})

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Effect, effectStatuses } from '../effects/effects.ts'
 
 const Tokens = z.object({
   uncached: z.number(),
@@ -50,6 +51,29 @@ export const CostView = z.object({
   }),
 })
 export type CostView = z.infer<typeof CostView>
+
+/** The calls of tools that are not read-only, in order. */
+export const EffectsView = z.object({
+  effects: z.array(
+    z.object({
+      turn_id: z.string(),
+      call_id: z.string(),
+      tool_id: z.string(),
+      called_at: z.string(),
+      /** Null until the call has a result. */
+      ended_at: z.string().nullable(),
+      status: z.enum(effectStatuses),
+      error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    }),
+  ),
+})
+export type EffectsView = z.infer<typeof EffectsView>
+
+export const effectsView = (effects: readonly Effect[]): EffectsView => ({
+  effects: effects.map(({ turnId: turn_id, callId: call_id, toolId: tool_id, calledAt: called_at, endedAt, status, error }) => {
+    return { turn_id, call_id, tool_id, called_at, ended_at: endedAt ?? null, status, error: error ?? null }
+  }),
+})
 
 /** One part of a prompt. */
 export const PromptPart = z.object({

@@ -49,3 +49,10 @@ it('serves the cost of a conversation and its cache report', async () => {
     [turnId, 1, 40],
   ])
 })
+
+it('serves what became of the calls that may have changed something', async () => {
+  const { client } = await twoRounds()
+  const { effects } = await client.effects('c1')
+  expect(effects).toMatchObject([{ tool_id: 'weather.today', status: 'done', error: null, ended_at: expect.any(String) }])
+  await expect(client.effects('none')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
+})
