@@ -229,6 +229,18 @@ describe('a conversation that another agent runs', () => {
     expect(await store.head('c1')).toMatchObject({ offers: 1 })
   })
 
+  it('a message that was offered, and is sent again to the process that takes the offer, is answered once', async () => {
+    const { store, clock, other } = twoAgents([], [reply.answer('Answered.')])
+    const claim = await store.claim('c1', { id: 'dead', host: 'elsewhere', pid: 1 })
+    await store.append(claim, [{ type: 'title.set', ts: clock.now(), title: 'T' }])
+    await store.offer('c1', { event_id: 'e1', kind: 'followup', ts: clock.now(), text: 'Anybody?' })
+    await store.release(claim)
+    await other.send('c1', 'Anybody?', { eventId: 'e1' })
+    await other.drain(5_000)
+    expect(await other.send('c1', 'Anybody?', { eventId: 'e1' })).toMatchObject({ how: 'known' })
+    expect(await dialogue(store)).toEqual(['Anybody?', 'Answered.'])
+  })
+
   it('a message with a file keeps its bytes until it is answered', async () => {
     const one = pausedReply(reply.answer('One.'))
     const { store, owner, other } = twoAgents([one.reply, reply.answer('Both.')])
