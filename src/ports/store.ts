@@ -21,6 +21,11 @@ export interface ConversationStore {
    * The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses the id in a file path has to encode it.
    */
   claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
+  /**
+   * The owner that holds the lease of a conversation now. Undefined when the lease is free for `asker`, which must describe the calling
+   * process. Changes nothing.
+   */
+  findOwner(conversationId: string, asker: Owner): Promise<Owner | undefined>
   /** Extends the lease. Throws `conversation.superseded` when the lease is lost. */
   renew(claim: Claim): Promise<void>
   /** Ends the lease. Does nothing when the lease is already lost. */

@@ -4,7 +4,7 @@ import { isKnownEvent } from '../../core/timeline/timeline.ts'
 import type { ConversationInfo, OfferOutcome, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
-import { isBusy, isLost, releaseClaim } from './claim.ts'
+import { isBusy, isLost } from './claim.ts'
 import type { RunningConversation } from './context.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
 import type { DeliveryResult } from './running.ts'
@@ -44,7 +44,8 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     watched.add(conversationId)
     try {
       while (!closed.signal.aborted && hasWork(await store.head(conversationId))) {
-        if (!local.isActive(conversationId)) await tryToStart(conversationId)
+        const isFree = (await store.findOwner(conversationId, owner)) === undefined
+        if (isFree && !local.isActive(conversationId)) await tryToStart(conversationId)
         await sleep(TAKE_OVER_MS, undefined, { ref: false, signal: closed.signal })
       }
     } catch (error) {
@@ -60,17 +61,6 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       running?.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
     } catch (error) {
       if (!isBusy(error) && !isLost(error)) throw error
-    }
-  }
-
-  /** Whether another living process has the claim. If not, the conversation is left as it is. */
-  async function isHeldElsewhere(conversationId: string): Promise<boolean> {
-    try {
-      await releaseClaim(agent, await store.claim(conversationId, owner))
-      return false
-    } catch (error) {
-      if (isBusy(error)) return true
-      throw error
     }
   }
 
@@ -97,12 +87,17 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       return { running: undefined, offered, ...(answer === 'known' && { known: true }) }
     },
 
-    /** Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended. */
-    async steer(conversationId: string, event: NewEvent): ReturnType<Inbox['accept']> {
+    /**
+     * Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended. Resolves
+     * with `here` when this agent has just claimed the conversation.
+     */
+    async steer(conversationId: string, event: NewEvent): Promise<Awaited<ReturnType<Inbox['accept']>> | 'here'> {
       const openTurn = (await store.head(conversationId))?.openTurn
       if (openTurn === undefined || openTurn === null) return false
       if (event.target_turn_id !== undefined && event.target_turn_id !== openTurn) return false
-      if (!(await isHeldElsewhere(conversationId))) return false
+      const holder = await store.findOwner(conversationId, owner)
+      if (holder === undefined) return false
+      if (holder.id === owner.id) return 'here'
       try {
         if ((await store.offer(conversationId, { ...event, target_turn_id: openTurn })) === 'known') return 'known'
       } catch (error) {

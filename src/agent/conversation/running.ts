@@ -157,9 +157,14 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   return {
     exclude,
     async deliver(conversationId, event) {
-      const running = await active.get(conversationId)?.catch(() => undefined)
-      if (running) return running.inbox.accept(event)
-      return excluded.has(conversationId) || closed ? false : elsewhere.steer(conversationId, event)
+      for (;;) {
+        const running = await active.get(conversationId)?.catch(() => undefined)
+        if (running) return running.inbox.accept(event)
+        if (excluded.has(conversationId) || closed) return false
+        const answer = await elsewhere.steer(conversationId, event)
+        if (answer !== 'here') return answer
+        if (!active.has(conversationId)) return false // the lease is left over from a conversation that has ended
+      }
     },
     deliverOrStart,
     continueOffered() {

@@ -54,7 +54,7 @@ export async function followTurn(message: FollowedMessage, parts: FollowParts): 
   else signal?.addEventListener('abort', onAbort, { once: true })
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS)
   try {
-    const events = follow(conversationId, { after: offered.lastSeq, signal: leave.signal }, hub, store, agentClosed)
+    const events = follow(conversationId, { after: feed.begin() ?? offered.lastSeq, signal: leave.signal }, hub, store, agentClosed)
     const answer = await Promise.race([awaitAnswer(events, offered.event.event_id, feed), refused.promise])
     if (answer.kind === 'withdrawn') throw cancelledError('withdrawn', signal?.reason)
     if (answer.kind === 'ended' && !agentClosed.aborted) throw missingConversation(conversationId)
@@ -101,7 +101,7 @@ interface Answer {
 async function awaitAnswer(events: AsyncIterable<TurnEvent>, eventId: string, feed: FeedHandle): Promise<Answer> {
   let turnId: string | undefined
   for await (const event of events) {
-    feed(event)
+    feed.push(event)
     if (event.type !== 'entry') continue
     const { change } = event
     if (change.type === 'event.folded' && change.event_ids.includes(eventId)) {

@@ -9,11 +9,18 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
 }
 
-/** Gives an event to the reader of a handle. Used for a turn that another process runs: its events are not in the hub. */
-export type FeedHandle = (event: TurnEvent) => void
+/** Gives events to the reader of a handle. Used for a turn that another process runs: its events are not in the hub. */
+export interface FeedHandle {
+  /**
+   * From now on, events come only from `push`. Returns the `seq` of the last entry that the handle has got from the hub, or undefined if it
+   * has got none.
+   */
+  begin(): number | undefined
+  push(event: TurnEvent): void
+}
 
 /**
- * Opens a turn handle. The events come from the hub. From the first call of the function that `start` gets, they come from this function.
+ * Opens a turn handle. The events come from the hub. When `start` calls `begin`, they come from `start`.
  * Before the first iteration it stores no events. It stores only which entries were not read yet. A reader that starts
  * late gets these entries from the journal, then the live events of the current response, then all later events.
  *
@@ -27,11 +34,16 @@ export function openTurnHandle(
   store: Pick<ConversationStore, 'readJournal'>,
 ): TurnHandle {
   const queue = createQueue<TurnEvent>(() => unsubscribe())
-  const push = ({ event }: PublishedEvent) => queue.push(event)
+  let lastSeq: number | undefined
+  const push = ({ event }: PublishedEvent) => {
+    if (event.type === 'entry') lastSeq = event.seq
+    queue.push(event)
+  }
   const unread = { after: -1, last: -1 }
   const noteUnread = ({ seq }: Pick<PublishedEvent, 'seq'>) => {
     if (unread.last === -1) unread.after = seq - 1
     unread.last = seq
+    lastSeq = seq
   }
   let ended = false
   let iterated = false
@@ -41,12 +53,17 @@ export function openTurnHandle(
   const stopReading = () => {
     reader = 'gone'
   }
-  const feed: FeedHandle = (event) => {
-    if (!fed) unsubscribe()
-    if (!fed) unsubscribe = reader === 'none' ? () => {} : stopReading
-    fed = true
-    if (reader === 'reading') queue.push(event)
-    else if (reader === 'none' && event.type === 'entry') noteUnread(event)
+  const feed: FeedHandle = {
+    begin() {
+      unsubscribe()
+      unsubscribe = reader === 'none' ? () => {} : stopReading
+      fed = true
+      return lastSeq
+    },
+    push(event) {
+      if (reader === 'reading') queue.push(event)
+      else if (reader === 'none' && event.type === 'entry') noteUnread(event)
+    },
   }
   const result = start(feed)
   const end = (failure?: unknown) => {

@@ -109,6 +109,27 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       }
     })
 
+    it('finds the owner of a lease without changing anything, and none if the lease is free for the asking process', async () => {
+      const { store, clock } = await create()
+      const asker = createOwner(clock)
+      expect(await store.findOwner('c1', asker)).toBe(undefined)
+      const claim = await store.claim('c1', owner('a'))
+      expect(await store.findOwner('c1', asker)).toEqual(owner('a'))
+      await store.append(claim, [appended([prompt('still mine')])])
+      clock.advance(LEASE_MS)
+      expect(await store.findOwner('c1', asker)).toBe(undefined)
+      await store.renew(claim)
+      expect(await store.findOwner('c1', asker)).toEqual(owner('a'))
+      await store.release(claim)
+      expect(await store.findOwner('c1', asker)).toBe(undefined)
+      await store.claim('dead', { ...createOwner(clock), startedAt: '1' })
+      expect([await store.findOwner('dead', asker), (await store.findOwner('dead', owner('b'))) !== undefined]).toEqual([undefined, true])
+      await store.claim('mine', asker)
+      expect(await store.findOwner('mine', asker)).toEqual(asker)
+      await store.delete('mine')
+      expect(await store.findOwner('mine', asker)).toBe(undefined)
+    })
+
     it('knows the process of an owner also after a renewal', async () => {
       const { store, clock } = await create()
       await store.renew(await store.claim('dead', { ...createOwner(clock), startedAt: '1' }))

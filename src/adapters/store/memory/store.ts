@@ -20,7 +20,7 @@ import {
   parseCursor,
 } from '../shared/conversation-info.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
-import { checkClaim, checkLeaseFree, isHeld, leaseExpiry } from '../shared/lease.ts'
+import { checkClaim, checkLeaseFree, isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { createOfferListeners, offeredChange } from '../shared/offers.ts'
 import { involvesBlobs } from '../shared/validate.ts'
@@ -113,6 +113,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         conversations.set(conversationId, conversation)
         return { conversationId, ownerId: owner.id, epoch: claims, expiresAt }
       }),
+
+    async findOwner(conversationId, asker) {
+      const lease = find(conversationId)?.lease
+      return lease === undefined || isFree(lease, asker, clock.now()) ? undefined : (lease.owner ?? undefined)
+    },
 
     renew: (claim) =>
       write(() => {

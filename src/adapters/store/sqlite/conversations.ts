@@ -1,7 +1,7 @@
 import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
-import { checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database } from './database.ts'
 
 /** The table of conversations: leases, and the info that a list shows. Call the functions that modify it inside `database.write`. */
@@ -74,6 +74,12 @@ export function createConversations(database: Database) {
       if (!known) insert.run(conversationId, epoch)
       writeLease(conversationId, { epoch, owner, expiresAt })
       return { conversationId, ownerId: owner.id, epoch, expiresAt }
+    },
+
+    findOwner(conversationId: string, asker: Owner, now: string): Owner | undefined {
+      const row = findCommitted(conversationId)
+      const lease = row && leaseOf(row)
+      return lease === undefined || isFree(lease, asker, now) ? undefined : (lease.owner ?? undefined)
     },
 
     renew(claim: Claim, now: string): void {

@@ -52,6 +52,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
 
     claim: (conversationId, owner, options) =>
       database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options?.takeOver ?? 'when-free')),
+    findOwner: async (conversationId, asker) => conversations.findOwner(conversationId, asker, clock.now()),
     renew: (claim) => database.writeTogether(() => conversations.renew(claim, clock.now())),
     release: (claim) => database.writeTogether(() => conversations.release(claim)),
 
