@@ -24,6 +24,7 @@ import type { Call } from '../src/tools/tool.ts'
 /** Measures the overhead of a round: in memory, after a thousand rounds, on disk, and with two hundred conversations at the same time. */
 export async function bench(): Promise<void> {
   await roundInMemory()
+  await nativeRound()
   await longTurn()
   await durableRound()
   await manyTurns()
@@ -59,18 +60,45 @@ function steadyModel(rounds: number, options: { readonly latencyMs?: number; rea
   }
 }
 
+/** The same model in the dialect `native`: thinking, a call with its arguments in chunks, and an answer. */
+function steadyNativeModel(rounds: number): Model {
+  const end = { type: 'finish', finishReason: 'stop', modelName: 'steady', usage: eventUsage } as const
+  const input = '{"a":1,"b":2}'
+  const call: readonly ModelEvent[] = [
+    ...chunksOf('The next number is added to what is there already.').map((text) => ({ type: 'reasoning.delta' as const, text })),
+    { type: 'call.start', index: 0, name: 'sum__add' },
+    ...chunksOf(input).map((text) => ({ type: 'call.delta' as const, index: 0, text })),
+    { type: 'call.end', index: 0 },
+    end,
+  ]
+  const answer: readonly ModelEvent[] = [{ type: 'text.delta', text: 'Added up.' }, end]
+  const title = eventsOf('<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Sums"}</channel:output>')
+  const callCounts = new Map<string, number>()
+  return {
+    name: 'steady',
+    window: 1e9,
+    dialect: 'native',
+    async *stream({ role, cacheKey }) {
+      if (role === 'gate') return yield* title
+      const count = ((callCounts.get(cacheKey) ?? 0) + 1) % rounds
+      callCounts.set(cacheKey, count)
+      for (const event of count === 0 ? answer : call) yield event
+    },
+  }
+}
+
 const CHUNK_LENGTH = 20
+const eventUsage = { uncached: 100, cacheRead: 0, cacheWrite: 0, output: 50, reasoning: 0 }
 
 function eventsOf(text: string): readonly ModelEvent[] {
-  const chunks = Array.from({ length: Math.ceil(text.length / CHUNK_LENGTH) }, (_, index) =>
-    text.slice(index * CHUNK_LENGTH, (index + 1) * CHUNK_LENGTH),
-  )
-  const usage = { uncached: 100, cacheRead: 0, cacheWrite: 0, output: 50, reasoning: 0 }
   return [
-    ...chunks.map((chunk) => ({ type: 'text.delta' as const, text: chunk })),
-    { type: 'finish', finishReason: 'stop', modelName: 'steady', usage },
+    ...chunksOf(text).map((chunk) => ({ type: 'text.delta' as const, text: chunk })),
+    { type: 'finish', finishReason: 'stop', modelName: 'steady', usage: eventUsage },
   ]
 }
+
+const chunksOf = (text: string): readonly string[] =>
+  Array.from({ length: Math.ceil(text.length / CHUNK_LENGTH) }, (_, index) => text.slice(index * CHUNK_LENGTH, (index + 1) * CHUNK_LENGTH))
 
 /** The baseline: a minimal loop without Daybook. It parses the response, calls the tool and adds the result to the prompt. */
 async function byHand(model: Model): Promise<number> {
@@ -120,6 +148,26 @@ async function roundInMemory(): Promise<void> {
     6.5,
     `${watchedRound.toFixed(1)} µs: each chunk is parsed and delivered by itself`,
   )
+}
+
+/** Compares rounds in the dialect `native` with rounds in channels, with and without a client that watches. */
+async function nativeRound(): Promise<void> {
+  const rounds = 50
+  let turns = 0
+  const agents = [agentOn(memoryStore(), steadyModel(rounds)), agentOn(memoryStore(), steadyNativeModel(rounds))] as const
+  const run = (agent: Agent) => async () => void (await agent.run(`c${turns++}`, 'Add up.').result)
+  const watch = (agent: Agent) => async () => {
+    for await (const _event of agent.run(`c${turns++}`, 'Add up.'));
+  }
+  const [channels, native, watchedChannels, watchedNative] = (await bests(1_000, [...agents.map(run), ...agents.map(watch)])) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  const micros = (ms: number) => `${((ms * 1000) / rounds).toFixed(1)} µs`
+  report('native round', native / channels, 1.1, `against a round in channels; ${micros(native)} and ${micros(channels)}`)
+  report('native round, watched', watchedNative / watchedChannels, 1.1, `${micros(watchedNative)} and ${micros(watchedChannels)}`)
 }
 
 async function longTurn(): Promise<void> {

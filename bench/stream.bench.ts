@@ -1,6 +1,9 @@
 import type { CitedSource } from '../src/core/citations/replace.ts'
-import { createCitationReplacer } from '../src/core/citations/replace.ts'
+import { createCitationReplacer, createCitationRewriter } from '../src/core/citations/replace.ts'
+import { decisionChannels } from '../src/core/decision/decision.ts'
 import { createChannelParser } from '../src/core/stream/channel-parser.ts'
+import { createNativeLanes } from '../src/core/stream/native-lanes.ts'
+import { createPartCollector, type NativeEvent } from '../src/core/stream/native-parts.ts'
 
 const megabyte = 1_000_000
 const chunkLength = 20
@@ -32,6 +35,43 @@ export async function bench(): Promise<void> {
   report('last / first tenth, one channel', lastToFirst(oneChannelChunks), 1.3)
   report('no tag / ordinary', best(() => run(untaggedChunks)) / cost, 3)
   report('<<<<[[[[ / ordinary', best(() => run(hostileChunks)) / cost, 3)
+  report(
+    'last / first tenth, arguments',
+    lastToFirstOfArguments(cut(JSON.stringify({ path: 'files/a.md', channel: 'canvas', content: filled(prose) }))),
+    1.3,
+  )
+}
+
+/** The arguments of a native call: the last tenth of a megabyte relative to the first, with the content shown while it arrives. */
+function lastToFirstOfArguments(chunks: readonly string[]): number {
+  const tenth = Math.floor(chunks.length / 10)
+  const ratios = Array.from({ length: 15 }, () => {
+    const lanes = createNativeLanes({
+      iteration: 0,
+      executionId: 'x',
+      executionIdOf: () => 'x',
+      channels: decisionChannels,
+      toolIdOf: (name) => name.replace('__', '.'),
+      hasCallInText: () => false,
+      replacer: (format) => createCitationRewriter({ format, sources: () => sources, stripUsage: true, keepUnresolved: false }),
+      mimeOf: () => 'text/markdown',
+    })
+    const collector = createPartCollector()
+    let shown = 0
+    const push = (event: NativeEvent) => {
+      collector.add(event)
+      shown += lanes.push(event).length
+    }
+    const part = (from: number, to: number) => {
+      for (let at = from; at < to; at++) push({ type: 'call.delta', index: 0, text: chunks[at] as string })
+      return shown
+    }
+    push({ type: 'call.start', index: 0, name: 'react__write' })
+    const first = time(() => part(0, tenth))
+    part(tenth, chunks.length - tenth)
+    return time(() => part(chunks.length - tenth, chunks.length)) / first
+  })
+  return ratios.sort((a, b) => a - b)[7] as number
 }
 
 /** Processes a whole message. At the end it reads the raw text and the shown text, so that the engine has to join their pieces. */

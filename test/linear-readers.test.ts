@@ -7,6 +7,8 @@ import { serverSentEvents } from '../src/client/server-sent-events.ts'
 import { noteSegments } from '../src/core/block/notes.ts'
 import { createCitationReplacer, replaceBatch } from '../src/core/citations/replace.ts'
 import { extractSids } from '../src/core/citations/sids.ts'
+import { callsInText } from '../src/core/decision/call-in-text.ts'
+import { decisionChannels } from '../src/core/decision/decision.ts'
 import { isSameAnswer } from '../src/core/decision/same-answer.ts'
 import { snippet } from '../src/core/decision/violations.ts'
 import { roughTokens } from '../src/core/estimate/tokens.ts'
@@ -24,6 +26,7 @@ import type { Channel } from '../src/core/stream/channel.ts'
 import { createChannelParser } from '../src/core/stream/channel-parser.ts'
 import { parseModelJson } from '../src/core/stream/json-parse.ts'
 import { createJsonReader } from '../src/core/stream/json-reader.ts'
+import { createNativeTextParser } from '../src/core/stream/native-text.ts'
 import { createOfflineModel } from '../src/offline/index.ts'
 import { columnsOf, parseTable } from '../src/offline/table/table.ts'
 import { passagesOf } from '../src/offline/text/passages.ts'
@@ -123,6 +126,20 @@ const readers: readonly (readonly [name: string, read: (text: string) => unknown
     'the JSON reader, in small pieces',
     (text) => readJson(text, true),
     '{¦[¦{"a":¦{"a":"→"→¦{"a":"→", →¦{"a":"→\\→¦{"→a→¦{"a":→1→¦{"a":"→" →',
+  ],
+  [
+    'the text of a native response, in small pieces',
+    (text) => {
+      const parser = createNativeTextParser(decisionChannels)
+      oneByOne((piece) => parser.push(piece), text)
+      parser.end()
+    },
+    ' ¦<¦<think>¦<think>→</→¦<think>→ →¦<think></think>¦<channel:followup>¦`<channel:followup>',
+  ],
+  [
+    'calls in the text of a model',
+    (text) => callsInText(text, () => true),
+    '<tool_call>¦<tool_call>{¦[TOOL_CALLS]¦[TOOL_CALLS][{¦{"name":"a","arguments":{}}¦{"name":"a","arguments":→{→¦\n{→"name" "arguments"→}¦{"name":"arguments"→\n{→}',
   ],
   ['the parser of the model’s JSON', parseModelJson, '{¦[¦```¦```json\n¦{"a":"→", →¦{"a":"→"→¦{"a":[→{},→'],
   ['citations', (text) => replaceBatch(text, sources), '[¦[[S:¦[[S:1¦[[S:1]]¦![[S:1]]¦\\[[S:1]]¦`[[S:1]]¦```\n[[S:1]]¦[[S:1,'],

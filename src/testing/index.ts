@@ -46,5 +46,6 @@ export {
   type ScriptedSandboxOptions,
   scriptedSandbox,
 } from './scripted-sandbox.ts'
+export { createSmallModel, type SmallModel, type SmallModelOptions, type SmallModelPlan } from './small-model.ts'
 export { expectTimeline, type TimelineExpectation, timelineText } from './timeline-text.ts'
 export { zippedSandbox } from './zipped-sandbox/zipped-sandbox.ts'

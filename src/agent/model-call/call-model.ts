@@ -8,6 +8,7 @@ import { channelOf, decisionChannels, type ParsedResponse } from '../../core/dec
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import { toolIdOf } from '../../core/decision/native-names.ts'
 import { readDecision } from '../../core/decision/read.ts'
+import { isToolName } from '../../core/decision/read-native.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
 import type { Dialect, ServiceError } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
@@ -181,7 +182,7 @@ const nativeSettings = ({ signatures }: Toolbox, { callId }: BlockOrigin) => ({
   channels: decisionChannels,
   toolIdOf: (name: string) => toolIdOf(name, signatures.ids),
   executionIdOf: (index: number) => callIdAt(callId, index),
-  hasCallInText: (text: string) => callsInText(text, (name) => signatures.find(toolIdOf(name, signatures.ids)) !== undefined) !== undefined,
+  hasCallInText: (text: string) => callsInText(text, (name) => isToolName(name, signatures)) !== undefined,
 })
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds

@@ -38,7 +38,7 @@ export function readNativeCalls(
 ): NativeReading {
   const text = channelText(response, 'answer')
   if (calls.length > 0) return readCalls(response, calls, text.trim(), context, warnings)
-  const written = callsInText(text, (name) => context.tools?.find(toolIdOf(name, context.tools.ids)) !== undefined)
+  const written = callsInText(text, (name) => isToolName(name, context.tools))
   if (written === undefined) return { kind: 'answer' }
   if (written.length === 0) return refuse(nativeNotices.unreadableTextCall(context.shown))
   warnings.push(nativeNotices.callInText())
@@ -50,6 +50,9 @@ export function readNativeCalls(
     warnings,
   )
 }
+
+/** Whether a name in a response is the name or the id of a tool. */
+export const isToolName = (name: string, tools: ToolSignatures | undefined): boolean => tools?.find(toolIdOf(name, tools.ids)) !== undefined
 
 function readCalls(
   response: ParsedResponse,

@@ -19,6 +19,7 @@ import {
 } from './decision.ts'
 import { leadingCloseTag } from './early-check.ts'
 import { nothingSaid } from './native-violations.ts'
+import { isPlainText, withoutThinking } from './plain-text.ts'
 import { readNativeCalls } from './read-native.ts'
 import type { ToolSignatures } from './signature.ts'
 import * as notices from './violations.ts'
@@ -108,7 +109,7 @@ function readNative(response: ParsedResponse, calls: readonly NativeCall[], opti
 const noFields: ActionFields = { action: 'complete', notes: '', toolCall: undefined, finalAnswer: '', followups: [], questions: [] }
 
 function readChannels(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
-  if (options.plainText && isPlainText(response)) return readPlainText(response, options, warnings)
+  if (options.plainText && isPlainText(response, options.tools)) return readPlainText(response, options, warnings)
   const opening = checkOpening(response)
   return opening ? refuse(opening) : readAction(response, options, warnings)
 }
@@ -147,19 +148,9 @@ function checkOpening(response: ParsedResponse): Notice | undefined {
   return closeTag === undefined && first === 'thinking' ? undefined : notices.firstChannelViolation(closeTag ?? first, preamble.length)
 }
 
-/**
- * Finds an action in a text. A text with an action is not taken as an answer, because the model wants to act and the user must not read
- * JSON.
- */
-const anyAction = /"(?:tool_call|tool_id)"\s*:|"action"\s*:\s*"(?:call_tool|complete|exit)"/
-
-/** True for a response without any channel tag and without an action. */
-const isPlainText = ({ raw, preamble, channels }: ParsedResponse): boolean =>
-  channels.length === 0 && preamble === raw && !anyAction.test(raw)
-
 /** Reads a response without any channel. It is accepted as the answer, with the action `complete`. */
 function readPlainText(response: ParsedResponse, { isSource = everySource }: AnswerContext, warnings: Notice[]): Outcome {
-  const answer = trimBlankEdges(response.raw)
+  const answer = trimBlankEdges(withoutThinking(response.raw))
   if (!hasReadableText(answer, isSource)) return refuse(notices.missingChannels(response))
   const message =
     'The reply had no channel, like an earlier one, and was taken as the answer. Begin the next reply with `<channel:thinking>`, then write the `action` channel.'

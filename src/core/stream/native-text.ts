@@ -13,6 +13,8 @@ export interface NativeTextParser {
 
 const openTag = '<think>'
 const closeTag = '</think>'
+/** After this many characters without a tag, the text has none. Otherwise a long text of blanks would be read again with each piece. */
+const maxLeadingBlank = 256
 
 export function createNativeTextParser(channels: readonly Channel[]): NativeTextParser {
   const parser = createChannelParser(channels, 'answer')
@@ -22,7 +24,7 @@ export function createNativeTextParser(channels: readonly Channel[]): NativeText
 
   function readStart(): readonly ChannelEvent[] {
     const written = held.trimStart()
-    if (written.length < openTag.length && openTag.startsWith(written)) return []
+    if (held.length < maxLeadingBlank && written.length < openTag.length && openTag.startsWith(written)) return []
     if (!written.startsWith(openTag)) return readText()
     state = 'thinking'
     held = written.slice(openTag.length)
@@ -35,7 +37,7 @@ export function createNativeTextParser(channels: readonly Channel[]): NativeText
     const delta = thinkingDelta(held.slice(0, shown))
     held = held.slice(shown)
     if (end === -1) return delta
-    held = held.slice(closeTag.length).trimStart()
+    held = held.slice(closeTag.length)
     return [...delta, thinkingEnd('tag'), ...readText()]
   }
 

@@ -138,6 +138,7 @@ const errorResponse = (status: number, type: string, message: string): ErrorResp
 const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'authentication_error', `invalid x-api-key: ${key}`),
   content_filter: () => errorResponse(400, 'invalid_request_error', 'Output blocked by content filtering policy'),
+  no_tools: () => errorResponse(400, 'invalid_request_error', 'This model does not support tools'),
   overflow: () => errorResponse(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
   overloaded: () => errorResponse(529, 'overloaded_error', 'Overloaded'),
   rate_limited: () => errorResponse(429, 'rate_limit_error', 'This request would exceed your rate limit of 50 requests per minute'),

@@ -101,6 +101,7 @@ const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorRes
   authentication: (key) => errorResponse(401, 'AuthenticationError', `Unauthorized: ${key}`, 401),
   content_filter: () =>
     errorResponse(400, 'BadRequestError', 'The response was filtered due to content management policy.', 'content_filter'),
+  no_tools: () => errorResponse(400, 'api_error', 'registry.ollama.ai/library/gemma:latest does not support tools'),
   overflow: () =>
     errorResponse(
       400,

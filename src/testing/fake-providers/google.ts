@@ -88,6 +88,7 @@ const errorResponses: { readonly [K in FakeErrorKind]: (key: string, retryAfterM
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
     ]),
   content_filter: () => errorResponse(400, 'INVALID_ARGUMENT', 'The prompt was blocked by our content policy.'),
+  no_tools: () => errorResponse(400, 'INVALID_ARGUMENT', 'This model does not support tools.'),
   overflow: () =>
     errorResponse(400, 'INVALID_ARGUMENT', 'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).'),
   overloaded: () => errorResponse(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),

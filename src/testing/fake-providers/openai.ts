@@ -136,6 +136,7 @@ const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorRes
   authentication: (key) => errorResponse(401, 'invalid_request_error', 'invalid_api_key', `Incorrect API key provided: ${key}.`),
   content_filter: () =>
     errorResponse(400, 'invalid_request_error', 'content_policy_violation', 'Your request was rejected as a result of our safety system.'),
+  no_tools: () => errorResponse(400, 'invalid_request_error', null, 'This model does not support tools.'),
   overflow: () =>
     errorResponse(
       400,

@@ -48,7 +48,7 @@ export interface FakeCall {
 export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
 
 /** The errors that a fake provider can return. */
-export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
+export type FakeErrorKind = 'authentication' | 'content_filter' | 'no_tools' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
 
 /**
  * Token counts of a call. Each input token is counted once, as `uncached`, `cacheRead` or `cacheWrite`. The file of each provider, such as

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { roughTokens } from '../../src/core/estimate/tokens.ts'
+import type { ModelRequest } from '../../src/ports/model.ts'
+import { idealBill, type LayeredCall, sumBills } from '../../src/testing/cache-bills.ts'
+import { createCacheSimulator } from '../../src/testing/cache-simulator.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness } from '../../src/testing/harness.ts'
+import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { toNative } from '../support/models/to-native.ts'
+
+const page = defineTool({
+  id: 'library.page',
+  description: 'A page of a book.',
+  params: z.object({ page: z.number().int(), characters: z.number().int() }),
+  repeatable: true,
+  parallel: true,
+  run: ({ page: n, characters }) => `Page ${n}. ${`House ${n} has a red door. `.repeat(characters / 24)}`.slice(0, characters),
+})
+
+let pages = 0
+const read = (characters: number): Reply => reply.call('library.page', { page: ++pages, characters }, { notes: `Page ${pages}.` })
+const turn = (characters: number): readonly Reply[] => [
+  ...Array.from({ length: 5 }, () => read(characters)),
+  reply.answer('Read. '.repeat(40)),
+]
+const broken: Reply = '<channel:thinking>x</channel:thinking><channel:action>{"action": </channel:action>'
+
+const conversations: Readonly<Record<string, { readonly turns: readonly (readonly Reply[])[]; readonly steer?: true }>> = {
+  'small results': { turns: Array.from({ length: 5 }, () => turn(2_000)) },
+  'large results': { turns: Array.from({ length: 4 }, () => turn(7_000)) },
+  'refused replies': { turns: Array.from({ length: 5 }, () => [broken, ...turn(2_000)]) },
+  'a steer in every turn': { turns: Array.from({ length: 5 }, () => turn(2_000)), steer: true },
+}
+
+/** Every prompt of a conversation with a real agent, and what is repeated of it. The last two parts are the tail, which changes always. */
+async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<readonly LayeredCall[]> {
+  pages = 0
+  const { turns, steer } = conversations[name] as (typeof conversations)[string]
+  const clock = createFixedClock()
+  const replies = turns.flat()
+  const scripted = scriptedModel(dialect === 'native' ? replies.map(toNative) : replies, { dialect, window: 1e9 })
+  const calls: LayeredCall[] = []
+  const model = {
+    ...scripted,
+    get left() {
+      return scripted.left
+    },
+    stream(request: ModelRequest, signal: AbortSignal) {
+      if (request.role === 'decision') calls.push(layered(request, Date.parse(clock.now()) / 1000))
+      clock.advance(20_000)
+      return scripted.stream(request, signal)
+    },
+  }
+  const harness = createHarness({ replies: [], model, clock, tools: [page], settings: { dialect, contextTokens: 1e9 } })
+  for (const [index] of turns.entries()) {
+    const running = harness.say(`Request ${index}. ${'More words. '.repeat(20)}`)
+    if (steer) await harness.agent.steer('c1', `Look at house ${index}.`)
+    await running
+  }
+  return calls
+}
+
+const layered = ({ system, tools, parts }: ModelRequest, at: number): LayeredCall => ({
+  system: (tools ? JSON.stringify(tools) : '') + system,
+  parts,
+  stableParts: parts.length - 2,
+  at,
+})
+
+describe.each(['channels', 'native'] as const)('in the dialect %s', (dialect) => {
+  it.each(Object.keys(conversations))('%s cost at most 1.02 × the ideal', async (name) => {
+    const calls = await promptsOf(name, dialect)
+    expect(calls.length).toBeGreaterThan(20)
+    const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
+    const ours = sumBills(calls.map((call) => cache.call(call)))
+    expect(ours.cost / idealBill(calls, roughTokens).cost).toBeLessThanOrEqual(1.02)
+    expect(new Set(calls.map(({ system }) => system)).size).toBe(1)
+  })
+})
