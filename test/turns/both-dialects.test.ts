@@ -5,6 +5,9 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createHosting } from '../../src/adapters/hosting/hosting.ts'
 import { createMemoryObjects } from '../../src/adapters/hosting/memory-objects.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { divergenceText } from '../../src/agent/replay/divergence.ts'
+import { replay } from '../../src/agent/replay/replay.ts'
+import type { Dialect } from '../../src/core/model-event.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
@@ -23,23 +26,31 @@ it('most scenarios run in both dialects', () => {
   expect(scenarios.length).toBeGreaterThan(0.7 * all.length)
 })
 
+it.each(scenarios)('$name replays without a divergence in the dialect native', async ({ scenario }) => {
+  const { harness, options } = await run(scenario, 'native')
+  const turns = await replay(harness.store, harness.conversationId, options)
+  expect(turns.flatMap(({ divergence }) => (divergence ? [divergenceText(divergence)] : []))).toEqual([])
+})
+
 it.each(scenarios)('$name has the same timeline in both dialects, apart from thinking and notes', async ({ scenario }) => {
   expect(await timelineOf(scenario, 'native')).toEqual(await timelineOf(scenario, 'channels'))
 })
 
-async function timelineOf(scenario: Scenario, dialect: 'channels' | 'native') {
+async function timelineOf(scenario: Scenario, dialect: Dialect) {
+  const { harness } = await run(scenario, dialect)
+  return blocksOf(await harness.timeline()).filter(({ type }) => type !== 'react.thinking' && type !== 'react.notes')
+}
+
+/** Runs a scenario in one dialect. The replies of its model are translated. */
+async function run(scenario: Scenario, dialect: Dialect) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const hosting = createHosting({ objects: createMemoryObjects(), blobs: store.blobs })
   const { replies, model: _, ...options } = scenario.setup()
   const spoken = dialect === 'native' ? replies.map(toNative) : replies
   const harness = createHarness({ ...options, replies: [], model: scriptedModel(spoken, { dialect }), store, clock, hosting })
-  try {
-    if (scenario.run) await scenario.run(harness)
-    else await harness.say('Please do it.')
-    return blocksOf(await harness.timeline()).filter(({ type }) => type !== 'react.thinking' && type !== 'react.notes')
-  } finally {
-    await harness.agent.close()
-    await store.close()
-  }
+  if (scenario.run) await scenario.run(harness)
+  else await harness.say('Please do it.')
+  await harness.agent.close()
+  return { harness, options }
 }

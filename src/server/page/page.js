@@ -109,6 +109,7 @@ const handlers = {
     lane.words = (delta.index === 0 ? '' : (lane.words ?? '')) + delta.text
     if (delta.marker === 'answer') lane.replaceChildren(...markdown(lane.words))
     else lane.textContent = lane.words
+    if (extra.as === 'notes') lane.className = 'quiet' // the text was about a tool call, and not the answer
   },
   'chat.step': ({ event }) => {
     line.textContent = event.status === 'completed' ? '' : event.step.replace(/^react\(\d+\)\./, '').replace(/[._]/g, ' ')
