@@ -19,6 +19,7 @@ it('has a default for every setting that needs one', () => {
     sandbox: 'auto',
     programs: {},
     tokenCounter: 'rough',
+    telemetry: 'off',
     web: { fetch: 'off', search: 'auto', robots: 'respect', archive: 'off', refinement: 'off' },
     logLevel: 'info',
   })

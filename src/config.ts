@@ -110,6 +110,8 @@ export const Settings = z.strictObject({
     /** Whether a model chooses the passages of pages that matter. Its calls are not part of the costs of the conversation. */
     refinement: oneOf('on', 'off'),
   }),
+  /** Whether spans are made for OpenTelemetry. The program, or a module that the configuration file imports, must register an SDK that exports them. */
+  telemetry: oneOf('off', 'opentelemetry'),
   /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
   browser: text.optional(),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
@@ -150,6 +152,7 @@ export const variables = {
   'web.allow': 'DAYBOOK_WEB_ALLOW',
   'web.archive': 'DAYBOOK_WEB_ARCHIVE',
   'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
+  telemetry: 'DAYBOOK_TELEMETRY',
   browser: 'DAYBOOK_BROWSER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
@@ -172,6 +175,7 @@ const defaults: SettingsLayer = {
     'budget.rounds': 15,
     sandbox: 'auto',
     tokenCounter: 'rough',
+    telemetry: 'off',
     'web.fetch': 'off',
     'web.search': 'auto',
     'web.robots': 'respect',

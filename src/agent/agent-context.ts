@@ -13,6 +13,7 @@ import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, type Speech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
+import { observedEntries, observedModels, observedTools, startTelemetry } from './observed.ts'
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
@@ -56,6 +57,8 @@ export interface AgentContext {
   readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
   /** Reports a failure that no caller would see otherwise. Never throws. */
   onProblem(problem: Problem): void
+  /** Called when the agent is closed. */
+  onClosed(): void
 }
 
 /** The members of the agent's context that a turn uses. A replay makes them from a recording. */
@@ -102,8 +105,9 @@ const ANNOUNCE_TIMEOUT_MS = 1_000 // only one second, because the round waits fo
 export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts
   const { onEntry, onProblem } = safeCallbacks(parts)
+  const telemetry = startTelemetry(parts, onProblem)
   const settings = agentSettings(parts.settings)
-  const models = modelsByRole(parts.model)
+  const models = observedModels(modelsByRole(parts.model), telemetry)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
   const builtIn = builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
   const exec = execTools(parts.sandbox, [...builtIn, ...(parts.tools ?? [])], parts.builtIn ?? {}, settings)
@@ -113,7 +117,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
   }
-  const toolbox = createToolbox(tools)
+  const toolbox = createToolbox(observedTools(tools, telemetry))
   checkDialect(settings.dialect, models.decision)
   const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts }, count)
   const speeches = new WeakMap<Model, Speech>()
@@ -148,8 +152,9 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
       parts.announce &&
       createAnnouncer(parts.announce, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
     createRenderers: () => createRenderers(count, toolbox.has),
-    onEntry,
+    onEntry: observedEntries(onEntry, telemetry),
     onProblem,
+    onClosed: () => telemetry?.close(),
   }
 }
 

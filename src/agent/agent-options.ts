@@ -131,6 +131,7 @@ export const agentPartRules: OptionRules<AgentParts> = {
   hooks: optional(listOf('objects with hooks', group('an object with hooks', hooks))),
   announce: optional(callback),
   bookkeeping: optional(objectWith('an object with `chargeOf` and `rulesOf`', 'chargeOf', 'rulesOf')),
+  telemetry: optional(objectWith('an object with `observe`, such as `openTelemetry` of daybook/telemetry gives it', 'observe')),
   onEntry: optional(callback),
   onProblem: optional(callback),
 }

@@ -6,6 +6,7 @@ import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { Sandbox } from '../ports/sandbox.ts'
 import type { ConversationStore } from '../ports/store.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -54,6 +55,8 @@ export interface AgentParts {
   readonly bookkeeping?: Bookkeeping
   /** Counts the tokens of a text. Without it, or when it throws, tokens are estimated. */
   readonly tokens?: TokenCounter
+  /** Makes traces of turns, model calls and tools, such as `openTelemetry` of `daybook/telemetry`. */
+  readonly telemetry?: Telemetry
   /** Called for every journal entry of every conversation, for example to collect metrics. */
   readonly onEntry?: (conversationId: string, event: EntryEvent) => void
   /** Called for failures that no caller sees, such as an error thrown by a hook or a listener. */

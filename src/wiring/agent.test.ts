@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { trace } from '@opentelemetry/api'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterAll, describe, expect, it } from 'vitest'
 import { effectiveSettings, environmentLayer, type Settings } from '../config.ts'
 import { localScope } from '../core/scope.ts'
@@ -119,4 +121,21 @@ describe('programs', () => {
       fileBytes: 2 ** 25,
     })
   })
+})
+
+it('telemetry=opentelemetry makes spans with the provider that the program has registered', async () => {
+  const exporter = new InMemorySpanExporter()
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }))
+  try {
+    for (const telemetry of ['off', 'opentelemetry']) {
+      const model = scriptedModel([reply.answer('Traced.')])
+      const settings = settingsFrom({ DAYBOOK_STORE: 'memory', DAYBOOK_SANDBOX: 'off', DAYBOOK_TELEMETRY: telemetry })
+      const { agent, close } = await openAgent({ ...settings, model })
+      await agent.run('c1', 'Hello.').result
+      await close()
+      expect(exporter.getFinishedSpans().some(({ name }) => name === 'invoke_agent daybook')).toBe(telemetry === 'opentelemetry')
+    }
+  } finally {
+    trace.disable()
+  }
 })

@@ -23,6 +23,7 @@ import { Failure } from '../core/failure.ts'
 import { checkOptions } from '../core/options.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
 import type { DocumentReader, DocumentRenderer } from '../ports/documents.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
 import { checkNode, memoryFolders, openHosting, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
@@ -135,7 +136,7 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
+  Partial<Pick<Settings, 'browser' | 'dialect' | 'telemetry'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
 
 /** An agent and what it was opened with. */
 export interface OpenAgent {
@@ -175,6 +176,7 @@ export async function openAgent(
       ...namedModels(models, { reader: documents }),
       builtIn: { rendering, ...definition.builtIn },
       ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
+      ...(settings.telemetry === 'opentelemetry' && { telemetry: await startOpenTelemetry() }),
       settings: { exitGraceMs, ...agentSettings(settings, own) },
     }
   }
@@ -266,6 +268,12 @@ async function openTokenCounter(): Promise<TokenCounter> {
   // imported on demand, because the module takes 20 MB of memory
   const { loadTokenCounter } = await import('../adapters/model/token-counter.ts')
   return loadTokenCounter()
+}
+
+async function startOpenTelemetry(): Promise<Telemetry> {
+  // imported on demand, because it needs a package that is not installed with Daybook
+  const { openTelemetry } = await import('../adapters/telemetry/opentelemetry.ts')
+  return openTelemetry()
 }
 
 /** Prices and cache rules of the providers. Reports about costs and cache use read them. */

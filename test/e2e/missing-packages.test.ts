@@ -53,6 +53,15 @@ it('a server without its packages says in one line which one is missing', async 
   expect(text).toMatch(/^the package \S+ is not installed: [^\n]*npm install [^\n]*Node 24[^\n]*$/)
 })
 
+it('telemetry without its package says which one is missing, and without telemetry the package is not needed', async () => {
+  expect((await daybook('run', 'Hello')).exitCode).toBe(0)
+  writeFileSync(join(folder, 'daybook.config.js'), "export default { telemetry: 'opentelemetry' }")
+  const { exitCode, text } = await daybook('run', 'Hello')
+  rmSync(join(folder, 'daybook.config.js'))
+  expect(exitCode).toBe(1)
+  expect(text).toMatch(/^the package @opentelemetry\/api is not installed: [^\n]*npm install @opentelemetry\/api[^\n]*$/)
+})
+
 it('doctor names every package that is not installed', async () => {
   const line = /^! packages +(.*)$/m.exec((await daybook('doctor')).text)?.[1] ?? ''
   for (const name of Object.keys(optionalDependencies)) expect(line).toContain(name)

@@ -39,6 +39,7 @@ function createContext(replies: readonly string[]) {
     createRenderers: () => createRenderers(roughTokens, () => false),
     onEntry: undefined,
     onProblem: () => {},
+    onClosed: () => {},
   }
   const conversations = createRunningConversations(() => context, createOwner(clock))
   return { ...context, hub, conversations, model }

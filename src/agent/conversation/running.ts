@@ -201,6 +201,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       const running = started.flatMap((start) => (start.status === 'fulfilled' && start.value ? [start.value] : []))
       for (const conversation of running) conversation.abort(reason)
       await Promise.allSettled(running.map(({ finished }) => finished))
+      agent().onClosed()
     },
   }
 }

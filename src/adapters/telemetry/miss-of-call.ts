@@ -1,0 +1,33 @@
+import { cacheReport } from '../../core/cache/cache-report.ts'
+import type { Miss } from '../../core/cache/misses.ts'
+import type { ResponseReceived, Usage } from '../../core/timeline/change.ts'
+import type { Entry } from '../../ports/store.ts'
+import type { ObservedAgent } from '../../ports/telemetry.ts'
+
+/** The share of the tokens cached before that a call may fail to read before the journal is examined. */
+const toleratedShare = 0.02
+
+/**
+ * Whether a response may have missed the provider's cache. `before` is the usage of the previous response, if it is known. To explain a
+ * miss, the whole journal is read, so this check comes first.
+ */
+export function mayHaveMissed(usage: Usage | undefined, before: Usage | undefined): boolean {
+  if (!usage || !before) return true
+  return usage.cache_read < (before.cache_read + before.cache_write) * (1 - toleratedShare)
+}
+
+/** Why the response with this number missed the provider's cache. Undefined if it did not, or if the rules of the cache are not known. */
+export async function missOfCall(
+  { rulesOf, count, readJournal }: ObservedAgent,
+  conversationId: string,
+  seq: number,
+  response: ResponseReceived,
+): Promise<Miss | undefined> {
+  if (!rulesOf(response.prompt?.model ?? '')) return undefined
+  const journal: Entry[] = []
+  for await (const entry of readJournal(conversationId)) {
+    journal.push(entry)
+    if (entry.seq >= seq) break
+  }
+  return cacheReport(journal, { rulesOf, count }).rows.find((row) => row.seq === seq)?.miss
+}

@@ -1,0 +1,48 @@
+import type { RulesOf } from '../core/cache/rules.ts'
+import type { ChargeOf } from '../core/cost/price.ts'
+import type { TokenCounter } from '../core/estimate/tokens.ts'
+import type { EntryEvent } from '../core/event.ts'
+import type { Model } from './model.ts'
+import type { Entry } from './store.ts'
+
+/** Observes agents, for example to send traces. An agent without telemetry does no work for it. */
+export interface Telemetry {
+  /** Called once when an agent is created. */
+  observe(agent: ObservedAgent): AgentTelemetry
+}
+
+/** What telemetry may ask the agent. */
+export interface ObservedAgent {
+  readonly rulesOf: RulesOf
+  readonly chargeOf: ChargeOf
+  readonly count: TokenCounter
+  readJournal(conversationId: string): AsyncIterable<Entry>
+  onProblem(problem: { readonly where: string; readonly error: unknown }): void
+}
+
+/** The functions that an agent calls while its turns run. They must not throw errors of their own. */
+export interface AgentTelemetry {
+  /** Returns a model that does the same and is observed. */
+  model(model: Model): Model
+  /** Runs a tool and returns its outcome. An error of the tool is thrown as it is. */
+  tool<T extends ObservedOutcome>(call: ObservedCall, run: () => T | Promise<T>): T | Promise<T>
+  /** Called for every journal entry that this process writes. */
+  onEntry(conversationId: string, event: EntryEvent): void
+  /** Called when the agent is closed. No other function is called after it. */
+  close(): void
+}
+
+/** A call of a tool. */
+export interface ObservedCall {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly callId: string
+  readonly toolId: string
+  readonly description: string
+}
+
+/** The part of a tool's outcome that telemetry reads. */
+export interface ObservedOutcome {
+  readonly ok: boolean
+  readonly error?: { readonly code: string }
+}
