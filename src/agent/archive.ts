@@ -32,6 +32,7 @@ import type { Deletion } from './deletion.ts'
 import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
+import { searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import { isReadOnlyTool } from './tools.ts'
 
@@ -42,6 +43,10 @@ export type { ConversationInfo }
  * caller must have checked that the user may access the conversation.
  */
 export interface Archive {
+  /**
+   * Lists conversations, most recently active first. `search` finds conversations whose title, messages or answers contain the text. A page
+   * of a search may have fewer conversations than the limit, and `next` nevertheless.
+   */
   list(query: ListQuery): Promise<ConversationPage>
   /**
    * The data that `list` returns for this conversation. Throws `conversation.missing` when the conversation does not exist. The journal is
@@ -175,7 +180,7 @@ export function createArchive(parts: ArchiveParts): Archive {
   }
 
   return {
-    list: (query) => store.list(query),
+    list: (query) => (query.search ? searchConversations(store, query) : store.list(query)),
     head,
     async create(key, title) {
       await deletion.finish(key)

@@ -1,0 +1,65 @@
+import type { Change } from '../core/timeline/change.ts'
+import { readChange } from '../core/view/read-change.ts'
+import type { VisibleEvent } from '../core/view/visible-event.ts'
+import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery } from '../ports/store.ts'
+
+/** How many entries are read for one page. Reading 20,000 entries takes less than a second. */
+const maxEntries = 20_000
+
+/**
+ * Lists the conversations whose title, messages or answers contain the text of the search. Only texts that users can see are compared:
+ * otherwise a user could find out by searching what a tool has returned. The journals are read one after the other, the most recently
+ * active first. So there is no index that could keep the words of a deleted conversation. A page may have fewer conversations than the
+ * limit although there are more.
+ */
+export async function searchConversations(
+  store: Pick<ConversationStore, 'list' | 'readJournal'>,
+  { search = '', limit = 50, ...query }: ListQuery,
+  entriesOfPage = maxEntries,
+): Promise<ConversationPage> {
+  const wanted = fold(search)
+  const found: ConversationInfo[] = []
+  let { cursor } = query
+  let entries = 0
+  do {
+    // one conversation at a time, because the cursor of its page is the place where the next search goes on
+    const page = await store.list({ ...query, limit: 1, ...(cursor !== undefined && { cursor }) })
+    cursor = page.next
+    for (const conversation of page.conversations) {
+      const { matches, read } = await examine(store, conversation, wanted)
+      if (matches) found.push(conversation)
+      entries += read
+    }
+  } while (cursor !== undefined && found.length < limit && entries < entriesOfPage)
+  return { conversations: found, ...(cursor !== undefined && { next: cursor }) }
+}
+
+async function examine(
+  store: Pick<ConversationStore, 'readJournal'>,
+  { conversationId, title }: ConversationInfo,
+  wanted: string,
+): Promise<{ readonly matches: boolean; readonly read: number }> {
+  if (fold(title ?? '').includes(wanted)) return { matches: true, read: 1 }
+  let read = 0
+  for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
+    read += 1
+    if (textsIn(change).some((text) => fold(text).includes(wanted))) return { matches: true, read }
+  }
+  return { matches: false, read }
+}
+
+/** The messages of users and the answers in a change. */
+function textsIn(change: Change): readonly string[] {
+  return change.type === 'blocks.appended' || change.type === 'blocks.inserted' || change.type === 'timeline.imported'
+    ? readChange(change).flatMap(textsOf)
+    : []
+}
+
+function textsOf(event: VisibleEvent): readonly string[] {
+  if (event.kind === 'history') return event.events.flatMap(textsOf)
+  if (event.kind === 'prompt' || event.kind === 'answer') return [event.text]
+  return event.kind === 'message' && event.from !== 'external' ? [event.text] : []
+}
+
+/** The form in which texts are compared: in lower case, and letters with accents in Unicode form NFC. The store compares titles in the same form. */
+const fold = (text: string): string => text.toWellFormed().normalize('NFC').toLowerCase()
